@@ -5,19 +5,22 @@ import ExperimentationSQLite
 import Foundation
 
 extension Evergage {
-    /// Creates what isn't started yet, over a file of the application's own, as the vendor's SDK keeps events and the anonymous id.
+    /// Creates an instance that keeps events and the anonymous id in a file of the application's own, as the vendor's
+    /// SDK does.
     ///
-    /// It never fails: if the file can't be opened, that is logged as an error, and everything is lost with the process. A
-    /// thousand events wait at most; of more, the oldest is dropped that isn't a purchase.
+    /// It never fails: if the file can't be opened, it logs an error and keeps everything in memory. At most 1,000
+    /// events wait; beyond that, the oldest event that isn't a purchase is dropped.
     ///
     /// - Parameters:
-    ///   - anonymousID: The device's id; the platform's id for vendors where there is one, else made once and kept, if `nil`.
-    ///   - applicationVersion: Tells an upgrade from a mere launch.
-    ///   - sendsLifecycleEvents: Whether install, upgrade, launch and the way to the background and back are tracked.
-    ///   - preStartPolicy: What becomes of calls before ``start(_:)``.
-    ///   - folder: Where the file lies; the platform's application-support folder if `nil`.
-    ///   - transport: What exchanges requests for answers; the platform's engine if `nil`.
-    ///   - environment: Time, ids and a place for messages.
+    ///   - anonymousID: The device's id. If `nil`, the platform's id for vendors where there is one, otherwise a
+    ///     generated and stored one.
+    ///   - applicationVersion: The version by which an upgrade is detected.
+    ///   - sendsLifecycleEvents: Whether install, upgrade, launch, and changes between background and foreground are
+    ///     tracked.
+    ///   - preStartPolicy: What happens to calls before ``start(_:)``.
+    ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    ///   - transport: How requests are sent; the platform's engine if `nil`.
+    ///   - environment: Clock, ids and log.
     public convenience init(
         anonymousID: String? = nil,
         applicationVersion: String? = nil,
@@ -44,11 +47,11 @@ extension Evergage {
         )
     }
 
-    /// The file that the initialiser without a store opens.
+    /// Opens the file that the initializer without a store uses.
     ///
     /// - Parameters:
-    ///   - folder: Where the file lies; the platform's application-support folder if `nil`.
-    ///   - log: Where the store says that its file was damaged.
+    ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    ///   - log: Where the store reports a damaged file.
     /// - Returns: The stores in that file.
     /// - Throws: `ErrorCode.store` when it can't be opened.
     public nonisolated static func durableStore(

@@ -5,18 +5,19 @@ import FlagshipAdapter
 import Foundation
 
 extension Flagship {
-    /// Starts Flagship with hits, flags, ids and files in a file of the application's own, as the vendor's SDK keeps them.
+    /// Starts Flagship with hits, flags, ids and files in a file of the application's own, as the vendor's SDK keeps
+    /// them.
     ///
-    /// It doesn't wait for the vendor, and never fails: ``status`` tells the outcome. If the file can't be opened, that is
-    /// logged as an error, and everything is lost with the process.
+    /// Doesn't wait for the vendor and never fails: ``status`` tells the outcome. If the file can't be opened, it logs
+    /// an error and keeps everything in memory.
     ///
     /// - Parameters:
     ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`.
     ///   - apiKey: The key of the Decision API.
-    ///   - options: How it behaves.
-    ///   - folder: Where the file lies; the platform's application-support folder if `nil`.
-    ///   - transport: What exchanges requests; the platform's own if `nil`.
-    ///   - environment: Time, chance, ids and a place for messages.
+    ///   - options: The options of the SDK.
+    ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    ///   - transport: How requests are sent; the platform's engine if `nil`.
+    ///   - environment: Clock, chance, ids and log.
     /// - Returns: Flagship, started or not.
     public static func start(
         environmentID: String,
@@ -42,12 +43,12 @@ extension Flagship {
         )
     }
 
-    /// The file that ``start(environmentID:apiKey:options:in:transport:environment:)`` opens, for ``importHits(_:environmentID:apiKey:options:into:now:)``
-    /// before it.
+    /// Opens the file that ``start(environmentID:apiKey:options:in:transport:environment:)`` uses, so that
+    /// ``importHits(_:environmentID:apiKey:options:into:now:)`` can run before it.
     ///
     /// - Parameters:
-    ///   - folder: Where the file lies; the platform's application-support folder if `nil`.
-    ///   - log: Where the store says that its file was damaged.
+    ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    ///   - log: Where the store reports a damaged file.
     /// - Returns: The stores in that file.
     /// - Throws: `ErrorCode.store` when it can't be opened.
     public static func durableStore(

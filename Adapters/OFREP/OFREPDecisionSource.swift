@@ -2,9 +2,9 @@ import AdapterKit
 import Experimentation
 import Synchronization
 
-/// The bulk evaluation: the server decides all flags of a user, and is asked again for what has changed.
+/// Decisions by bulk evaluation: one request for all flags of a user, conditional on the last answer's validator.
 final class OFREPDecisionSource: DecisionSource {
-    /// How often one question is put again because the server told of a change while it was answered.
+    /// The maximum number of requests for one question when changes are announced meanwhile.
     private static let rounds = 3
 
     let freshness: Freshness
@@ -42,7 +42,7 @@ final class OFREPDecisionSource: DecisionSource {
         while true {
             let change = listener?.lastChange
             let decisions = try await ask(question, for: context.user.id, after: change)
-            // Told of a change meanwhile, the server may have answered from before it.
+            // The answer may predate a change announced while it was under way.
             guard round < Self.rounds, listener?.lastChange?.number != change?.number else {
                 return .decided(decisions)
             }
@@ -50,7 +50,7 @@ final class OFREPDecisionSource: DecisionSource {
         }
     }
 
-    /// Forgets what is held for a user.
+    /// Removes the user's cached answer and streams.
     func forget(_ userID: String) {
         state.withLock { $0.answers.forget(userID) }
         listener?.forget(userID)
@@ -63,7 +63,7 @@ final class OFREPDecisionSource: DecisionSource {
     ) async throws(ExperimentationError) -> Decisions {
         let now = environment.time.instant
         if let objection = state.withLock({ $0.patience.objection(at: now) }) { throw objection }
-        // An answer to another question has another validator, whatever the server makes of it.
+        // Sent only with the question it was issued for, whatever else the server would confirm by it.
         let held = state.withLock { $0.answers.answer(to: question, of: userID) }
         let isNews = change.map { $0.number > (held?.change ?? 0) } ?? false
         let request = try requests.evaluation(unless: held?.validator, after: isNews ? change?.event : nil)
@@ -92,7 +92,7 @@ final class OFREPDecisionSource: DecisionSource {
         return decisions
     }
 
-    /// Throws unless the answer is a good one, and remembers for how long not to ask.
+    /// Throws unless the answer is good, and updates the wait before the next request.
     private func note(_ reply: HTTPReply, isConditional: Bool) throws(ExperimentationError) {
         let time = environment.time
         let failure = OFREPErrors.failure(of: reply, isConditional: isConditional)
@@ -100,7 +100,7 @@ final class OFREPDecisionSource: DecisionSource {
             state.patience.note(reply, failure, at: time.instant, date: time.now)
             return state.patience.isRefused
         }
-        // Who isn't let in has nothing to listen to either.
+        // Refused credentials apply to the streams, too.
         if isRefused { listener?.close() }
         if let failure { throw failure }
     }

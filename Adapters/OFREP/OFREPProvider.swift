@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// Any server that speaks the OpenFeature Remote Evaluation Protocol, behind the neutral client.
+/// A provider for any server that speaks the OpenFeature Remote Evaluation Protocol.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(
@@ -9,7 +9,7 @@ import Experimentation
 /// )
 /// ```
 ///
-/// All flags of a user are asked for at once and read here. The protocol has no experiments, no exposures and no events.
+/// Requests all flags of a user at once. The protocol has no experiments, exposures or events.
 public struct OFREPProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "ofrep"
@@ -17,27 +17,27 @@ public struct OFREPProvider: ExperimentationProvider {
     public let configuration: OFREPConfiguration
     private let transport: (any HTTPTransport)?
 
-    /// Creates a provider; nothing is sent before a client starts it.
+    /// Creates a provider; sends nothing before a client starts it.
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: How requests are sent; the platform's engine if `nil`.
     public init(configuration: OFREPConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
         self.transport = transport
     }
 
-    /// The address and whatever lets this application in: it may decide which flags there are.
+    /// The address and the credentials, since these may decide which flags exist.
     public var scope: String { configuration.account }
 
-    /// Flags; the protocol has no more.
+    /// The protocol offers flags only.
     ///
-    /// Metadata is handed on, but the suite can show that of experiments only.
+    /// Metadata is passed on, but the suite checks metadata of experiments only.
     public let capabilities: Set<Capability> = [.flags, .objectFlags, .targeting, .offlineStart]
 
-    /// Checks the settings.
+    /// Validates the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    /// - Throws: ``ErrorCode/configuration`` naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let transport = transport ?? DefaultTransport.make()

@@ -5,19 +5,22 @@ import Foundation
 import SigmaAdapter
 
 extension Sigma {
-    /// Makes a client that keeps the configuration, the user, the generated id and the forced list in a file of the application's
-    /// own, as the vendor's SDK does; it requests nothing before a call needs the configuration.
+    /// Creates a client that keeps the configuration, the user, the generated id and the forced list in a file of the
+    /// application's own, as the vendor's SDK does.
+    ///
+    /// It sends no request before a call needs the configuration.
     ///
     /// - Parameters:
-    ///   - projectToken: The token of the project.
-    ///   - initialUser: What is known of the user; with `nil` the one of an earlier run, or a new one with a random id.
+    ///   - projectToken: The project's token.
+    ///   - initialUser: The user's known ids and properties; if `nil`, the user of an earlier run or a new one with a
+    ///     random id.
     ///   - apiURL: The base address.
-    ///   - cacheTTL: For how many seconds a configuration is good; below 10 means 10.
-    ///   - retryCount: How many further attempts follow a failed request, at most 100.
-    ///   - fetchTimeout: For how many seconds one attempt may last; below 0.5 means 60.
-    ///   - tag: Tells this client from others.
-    ///   - folder: Where the file lies; the platform's application-support folder if `nil`.
-    /// - Returns: The client, which ``getClient(tag:)`` gives from now on.
+    ///   - cacheTTL: How long a configuration is valid, in seconds; at least 10.
+    ///   - retryCount: How often a failed request is retried, at most 100.
+    ///   - fetchTimeout: The time limit of one attempt, in seconds; below 0.5 means 60.
+    ///   - tag: The client's name among others.
+    ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    /// - Returns: The client, which ``getClient(tag:)`` returns from now on.
     /// - Throws: `SigmaError.initializationOfExistingClient`, or `ExperimentationError` when the file can't be opened.
     public static func initializeClient(
         projectToken: String,
@@ -43,11 +46,11 @@ extension Sigma {
 }
 
 extension SigmaClientOptions {
-    /// The defaults over a file of the application's own; all clients share it, each with its own part.
+    /// The default options over a file of the application's own, which all clients share, each with its own part.
     ///
     /// - Parameters:
-    ///   - folder: Where the file lies; the platform's application-support folder if `nil`.
-    ///   - log: Where the store says that its file was damaged.
+    ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    ///   - log: Where the store reports a damaged file.
     /// - Returns: The options.
     /// - Throws: `ErrorCode.store` when the file can't be opened.
     public static func durable(

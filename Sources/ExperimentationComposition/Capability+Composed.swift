@@ -1,37 +1,37 @@
 import Experimentation
 
 extension Capability {
-    /// What one flag in two must not lack: there only if everybody who decides has it.
+    /// Present only if every deciding vendor has it, because any flag may be decided by any of them.
     private static let ofEveryDecider: Set<Capability> = [
         .flags, .objectFlags, .targeting, .dateTargeting, .versionTargeting, .localEvaluation, .offlineStart,
     ]
-    /// What is there as soon as somebody who decides has it.
+    /// Present if any deciding vendor has it.
     private static let ofAnyDecider: Set<Capability> = [
         .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides,
     ]
-    /// What is there as soon as anybody has it.
+    /// Present if any vendor has it.
     private static let ofAnyone: Set<Capability> = [
         .exposures, .tracking, .commerce, .batching, .identityLinking, .campaigns, .consentSignal, .killSwitch,
         .controlGroups,
     ]
 
-    /// What several vendors can do together.
+    /// Returns the capabilities of a composition.
     ///
     /// - Parameters:
-    ///   - deciding: What each of those can do who decide.
-    ///   - all: What each can do, those who decide among them.
-    /// - Returns: What the whole declares.
+    ///   - deciding: The capabilities of each deciding vendor.
+    ///   - all: The capabilities of each vendor, deciding ones included.
+    /// - Returns: The capabilities that the composition declares.
     package static func composed(deciding: [Set<Capability>], all: [Set<Capability>]) -> Set<Capability> {
         var found: Set<Capability> = []
         if let first = deciding.first {
             let common = deciding.dropFirst().reduce(first) { $0.intersection($1) }
             found.formUnion(common.intersection(ofEveryDecider))
-            // Who answered is metadata.
+            // The composition adds the answering vendor as metadata.
             found.insert(.flagMetadata)
         }
         found.formUnion(Set(deciding.joined()).intersection(ofAnyDecider))
         found.formUnion(Set(all.joined()).intersection(ofAnyone))
-        // An exposure that its own vendor doesn't take becomes an event of one that does.
+        // Exposures that the deciding vendor doesn't accept are sent to others as tracking events.
         if found.isSuperset(of: [.experiments, .tracking]) { found.insert(.exposures) }
         let taking = all.filter { $0.contains(.tracking) }
         if !taking.isEmpty, taking.allSatisfy({ $0.contains(.eventIDs) }) { found.insert(.eventIDs) }

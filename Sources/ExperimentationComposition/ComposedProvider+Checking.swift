@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension ComposedProvider {
-    /// Checks what can be seen only of vendors that have been started: that each row leads to somebody who has something for it.
+    /// Checks what depends on started vendors: that each row names vendors that can serve it.
     func check(_ parts: [Part]) throws(ExperimentationError) {
         func part(_ name: String) -> Part? { parts.first { $0.name == name } }
         for name in decisions.rows.flatMap(\.vendors) + (decisions.others ?? [])
@@ -46,7 +46,7 @@ extension Assignment {
 }
 
 extension TrackingEvent {
-    /// An event of each kind that the table can name and that looks the same for every vendor.
+    /// A sample event of each kind that has the same form for every vendor.
     fileprivate static let samples: [String: TrackingEvent] = {
         let item = CatalogItem(id: "item", name: "item", price: 1, currency: "EUR")
         let line = LineItem(item: item)

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Several vendors as one: decisions from here, events to there.
+/// Several vendors as one: decides with some, sends events to others.
 ///
 /// ```swift
 /// let provider = try ComposedProvider(
@@ -11,46 +11,46 @@ import Experimentation
 /// let client = try await ExperimentationClient(provider: provider)
 /// ```
 ///
-/// Each vendor keeps what is its own: its account in the store, its order, its attempts, its ledger, its kill switch. Who
-/// answered stands in a flag's metadata under ``providerKey``.
+/// Each vendor keeps its own account in the store, order, attempts, ledger and kill switch. A flag's metadata names the
+/// vendor that answered, under ``providerKey``.
 public struct ComposedProvider: ExperimentationProvider {
-    /// One of the vendors, under the name by which tables and metadata know it.
+    /// One of the vendors, under the name used by tables and metadata.
     public struct Vendor: Sendable {
-        /// The name; the provider's own unless another is given, as two accounts of one vendor need.
+        /// The name; by default the provider's, so two accounts of one vendor need names.
         public let name: String
         /// The vendor.
         public let provider: any ExperimentationProvider
 
-        /// Names a vendor.
+        /// Creates a named vendor.
         public init(_ provider: any ExperimentationProvider, as name: String? = nil) {
             self.name = name ?? provider.name
             self.provider = provider
         }
     }
 
-    /// Under what metadata of flags and assignments say which vendor answered.
+    /// The metadata key of flags and assignments that names the vendor that answered.
     public static let providerKey = Answerer.key
 
-    /// The composition's name; `composed` unless another was given.
+    /// The composition's name, by default `composed`.
     public let name: String
-    /// The vendors, in the order in which they are asked where nothing else is said.
+    /// The vendors, in the default order of deciding.
     public let vendors: [Vendor]
-    /// Who decides what.
+    /// Which vendors decide which flags.
     public let decisions: DecisionTable
-    /// Which events go where.
+    /// Which vendors get which events.
     public let events: EventTable
-    /// How exposures are told to a vendor that has no experiments.
+    /// The form of exposures for vendors without experiments.
     public let exposures: ExposureEvent
 
-    /// Composes vendors; nothing is sent before a client starts them.
+    /// Creates a composition; sends nothing before a client starts it.
     ///
     /// - Parameters:
-    ///   - vendors: The vendors, each under a name of its own.
-    ///   - decisions: Who decides what; all who can, in their order, unless something else is said.
-    ///   - events: Which events go where; everything to everyone who takes it unless something else is said.
-    ///   - exposures: How exposures are told to a vendor that has no experiments.
+    ///   - vendors: The vendors, with unique names.
+    ///   - decisions: Which vendors decide which flags; by default all deciding vendors, in order.
+    ///   - events: Which vendors get which events; by default each event goes to every vendor that accepts it.
+    ///   - exposures: The form of exposures for vendors without experiments.
     ///   - name: The composition's name.
-    /// - Throws: `ErrorCode.configuration`, naming the row that is wrong.
+    /// - Throws: `ErrorCode.configuration` naming the faulty row.
     public init(
         _ vendors: [Vendor],
         decisions: DecisionTable = DecisionTable(),
@@ -66,22 +66,22 @@ public struct ComposedProvider: ExperimentationProvider {
         try validate()
     }
 
-    /// Those of the vendors whose decisions may count.
+    /// The vendors with flags that the decision table uses.
     private var deciding: [Vendor] {
         let named = decisions.vendors
         return vendors.filter { $0.provider.capabilities.contains(.flags) && (named?.contains($0.name) ?? true) }
     }
 
-    /// The accounts of the vendors that decide: what is kept of decisions belongs to these.
+    /// The accounts of the deciding vendors, which own the stored decisions.
     public var scope: String { deciding.map { "\($0.name)=\($0.provider.destination.account)" }.joined(separator: " ") }
 
-    /// The account of the vendor that decides, if there is just one: what a client of it alone has kept stays of use.
+    /// The only deciding vendor's account if there is one, so that its stored decisions stay valid.
     public var destination: Destination {
         let deciding = deciding
         return deciding.count == 1 ? deciding[0].provider.destination : Destination(provider: name, scope: scope)
     }
 
-    /// What follows from the vendors: of decisions what those can who decide, of events what those can who take them.
+    /// Derived from the vendors: decisions from the deciding ones, events from those that accept events.
     public var capabilities: Set<Capability> {
         Capability.composed(
             deciding: deciding.map(\.provider.capabilities),
@@ -107,10 +107,10 @@ public struct ComposedProvider: ExperimentationProvider {
         try exposures.validate()
     }
 
-    /// Starts every vendor and puts their roles together.
+    /// Starts every vendor and combines their roles.
     ///
-    /// - Throws: ``ErrorCode/configuration`` when a vendor's setting can't work, or when a row leads to a vendor that has
-    ///   nothing for it.
+    /// - Throws: ``ErrorCode/configuration`` for a vendor's invalid setting, and for a row with a vendor that can't
+    ///   serve it.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         var started: [Part] = []
         do throws(ExperimentationError) {

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ProviderRoles {
-    /// The roles of several vendors as one.
+    /// Combines the roles of several vendors.
     init(of parts: Parts, _ table: EventTable, _ exposures: ExposureEvent, in context: ProviderContext) {
         let linkers = parts.all.compactMap { part in part.roles.identity.map { (name: part.name, linker: $0) } }
         let limits = parts.all.compactMap(\.roles.campaigns?.limitPerTarget)

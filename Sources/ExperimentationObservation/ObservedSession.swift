@@ -1,7 +1,7 @@
 import Experimentation
 import Observation
 
-/// A session as a SwiftUI view watches it: a view that reads a flag is drawn again when that flag reads otherwise, and only then.
+/// A session for SwiftUI: a view that reads a flag is redrawn when that flag's value changes, and only then.
 ///
 /// ```swift
 /// struct CheckoutButton: View {
@@ -14,8 +14,8 @@ import Observation
 /// .task { await flags.follow() }
 /// ```
 ///
-/// Reads are those of the session: they never wait, and the first one that reveals the variation of an experiment records an
-/// exposure. A view's body is evaluated when the view is about to be seen, which is what an exposure means.
+/// Reads are those of the session: they never wait, and the first one that reveals a variation records an exposure.
+/// SwiftUI evaluates a view's body when the view is about to appear, which matches the meaning of an exposure.
 @MainActor
 public final class ObservedSession: Observable {
     private enum Source {
@@ -25,20 +25,20 @@ public final class ObservedSession: Observable {
 
     private var source: Source
     private let registrar = ObservationRegistrar()
-    /// What each flag was when it was last read, by key.
+    /// Each flag's value when it was last read, by key.
     private var seen: [String: FlagValue] = [:]
 
-    /// Watches a session; nothing is announced before ``follow()``.
+    /// Creates an observable session; call ``follow()`` to observe changes.
     public init(_ session: UserSession) { source = .session(session) }
 
-    /// Flags with fixed values and no session behind them, for previews and tests.
+    /// Creates flags with fixed values and no session, for previews and tests.
     ///
-    /// A flag that isn't named, or is of another type, reads as its default.
+    /// A missing flag, or one of another type, reads as its default.
     public init(fixed values: [String: FlagValue]) { source = .fixed(values) }
 
-    /// Announces changes until the session ends or the task is cancelled; returns at once where values are fixed.
+    /// Observes the session until it ends or the task is cancelled; returns at once if values are fixed.
     ///
-    /// What has changed since it was read is announced first.
+    /// Changes since the last read are reported first.
     public func follow() async {
         guard case .session(let session) = source else { return }
         let changes = session.changes
@@ -48,7 +48,7 @@ public final class ObservedSession: Observable {
         }
     }
 
-    /// Gives a flag another fixed value; where there is a session, nothing changes.
+    /// Changes a fixed value; does nothing if there is a session.
     public func set(_ key: String, to value: FlagValue?) {
         guard case .fixed(var values) = source, values[key] != value else { return }
         values[key] = value
@@ -66,7 +66,7 @@ public final class ObservedSession: Observable {
             $0.boolValue
         } ?? flag.defaultValue
     }
-    /// The whole-number value of a flag, or its default.
+    /// The integer value of a flag, or its default.
     public subscript(flag: FlagKey<Int>) -> Int {
         read(flag.key) {
             $0[flag]
@@ -74,7 +74,7 @@ public final class ObservedSession: Observable {
             $0.intValue
         } ?? flag.defaultValue
     }
-    /// The numeric value of a flag, or its default.
+    /// The floating-point value of a flag, or its default.
     public subscript(flag: FlagKey<Double>) -> Double {
         read(flag.key) {
             $0[flag]
@@ -82,7 +82,7 @@ public final class ObservedSession: Observable {
             $0.doubleValue
         } ?? flag.defaultValue
     }
-    /// The text value of a flag, or its default.
+    /// The string value of a flag, or its default.
     public subscript(flag: FlagKey<String>) -> String {
         read(flag.key) {
             $0[flag]
@@ -98,7 +98,7 @@ public final class ObservedSession: Observable {
             $0
         } ?? flag.defaultValue
     }
-    /// The value of a flag as an application's type, or its default.
+    /// The value of a flag decoded as an application's type, or its default.
     public subscript<Value: Decodable & Sendable>(flag: FlagKey<Value>) -> Value {
         read(flag.key) {
             $0[flag]
@@ -120,9 +120,9 @@ public final class ObservedSession: Observable {
         }
     }
 
-    // MARK: Announcing
+    // MARK: Observation
 
-    /// A key path of its own for each flag, so that one flag's change concerns those alone who read it.
+    /// A key path for each flag, so that a change affects only the views that read it.
     private subscript(place key: String) -> FlagValue { current(key) }
 
     private func current(_ key: String) -> FlagValue {
@@ -133,7 +133,7 @@ public final class ObservedSession: Observable {
     }
 
     private func announce(_ key: String) {
-        // Observers ask again once the value has changed, which it has.
+        // The session's value has already changed, so observers that read it again at once get the new one.
         registrar.withMutation(of: self, keyPath: \.[place: key]) { seen[key] = current(key) }
     }
 }

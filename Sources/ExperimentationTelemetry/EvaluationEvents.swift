@@ -2,14 +2,14 @@ import Experimentation
 import Logging
 import Tracing
 
-/// What waits to be said.
+/// Something to be logged or measured on the relay's thread.
 enum TelemetryItem: Sendable {
     case evaluation(EvaluationDetails<FlagValue>, HookContext, ServiceContext?)
     case exposure(Exposure, User, provider: String, ServiceContext?)
     case measure(@Sendable () -> Void)
 }
 
-/// Notes each evaluation for an event in the log.
+/// Queues a log event for each evaluation.
 struct EvaluationEvents: Hook {
     let logger: Logger
     let level: Logger.Level
@@ -30,7 +30,7 @@ struct EvaluationCounts: Hook {
     }
 }
 
-/// Notes each exposure for an event in the log, and counts it.
+/// Queues a log event for each exposure, and counts it.
 struct ExposureEvents: ExposureObserver {
     let relay: Relay<TelemetryItem>
 
@@ -39,7 +39,7 @@ struct ExposureEvents: ExposureObserver {
     }
 }
 
-/// Says what has waited; on the relay's thread.
+/// Writes the queued events; called on the relay's thread.
 struct EventWriter: Sendable {
     let logger: Logger?
     let meters: Meters?
@@ -71,7 +71,7 @@ struct EventWriter: Sendable {
     private func log(_ event: String, _ level: Logger.Level, _ told: EventAttributes, at place: ServiceContext?) {
         guard let logger else { return }
         let metadata = told.metadata(of: event)
-        // A metadata provider finds the trace of whoever read the flag, though this is another thread.
+        // Restores the context of the read, so that a metadata provider finds its trace on this thread.
         ServiceContext.withValue(place) {
             logger.log(level: level, "\(event)", metadata: metadata, source: "Experimentation")
         }

@@ -1,9 +1,9 @@
 import Experimentation
 import Synchronization
 
-/// Counts evaluations by flag, variant and reason, and the users of each variant; quick enough for every read.
+/// Counts evaluations by flag, variant and reason, and the users of each variant; fast enough to run on each read.
 final class EvaluationTally: Sendable {
-    /// What one counter counts.
+    /// The dimensions of a counter.
     struct Series: Sendable, Hashable {
         var key: String
         var variant: String
@@ -11,16 +11,16 @@ final class EvaluationTally: Sendable {
         var error: String
     }
 
-    /// What has been counted since the last look.
+    /// The counts since the last ``EvaluationTally/take()``.
     struct Growth: Sendable, Equatable {
         var evaluations: [Series: Int] = [:]
-        /// About how many users each variant has had in all, by flag and variant.
+        /// The estimated total number of users of each variant, by flag and variant.
         var users: [String: [String: Int]] = [:]
     }
 
-    /// Where flags and variants are counted that are too many to be counted apart.
+    /// The name under which flags and variants over the limits are counted together.
     static let others = "_other"
-    /// How many variants of a flag are counted apart.
+    /// The maximum number of variants of a flag that are counted separately.
     static let mostVariants = 32
 
     fileprivate struct Variant {
@@ -34,7 +34,7 @@ final class EvaluationTally: Sendable {
         var flags: [Flag] = []
     }
 
-    /// The counts of one flag; only touched under its shard's lock.
+    /// The counts of a flag; accessed only under its shard's lock.
     fileprivate final class Flag: @unchecked Sendable {
         let key: String
         var variants: [Variant] = []
@@ -49,7 +49,7 @@ final class EvaluationTally: Sendable {
         let shard = Mutex(Shard())
     }
 
-    /// Creates a tally that counts so many flags apart.
+    /// Creates a tally with a limit on the flags that are counted separately.
     init(limit: Int) {
         self.limit = max(limit / Self.shardCount, 1)
         shards = (0..<Self.shardCount).map { _ in Mutexed() }
@@ -76,7 +76,7 @@ final class EvaluationTally: Sendable {
         return flag
     }
 
-    /// What has been counted since the last look.
+    /// Returns the counts since the last call.
     func take() -> Growth {
         var growth = Growth()
         for shard in shards {
@@ -99,7 +99,7 @@ extension EvaluationTally.Flag {
             variants[place].counts[index].count += 1
             return
         }
-        // A vendor may make up reasons without end.
+        // Bounded, because reasons come from the vendor.
         let isLast = variants[place].counts.count >= EvaluationTally.mostVariants
         let reason = isLast ? Reason(rawValue: EvaluationTally.others) : details.reason
         variants[place].counts.append((reason, isLast ? nil : details.errorCode, 1))

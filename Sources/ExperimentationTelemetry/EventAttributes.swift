@@ -1,7 +1,7 @@
 import Experimentation
 import Logging
 
-/// What an event tells: pure, from what happened and the options.
+/// The attributes of an event; a pure function of the event and the options.
 struct EventAttributes: Sendable, Equatable {
     /// An attribute with its value.
     struct Field: Sendable, Equatable {
@@ -11,13 +11,13 @@ struct EventAttributes: Sendable, Equatable {
 
     private(set) var fields: [Field] = []
 
-    /// What an evaluation's event tells.
+    /// Creates the attributes of an evaluation.
     ///
     /// - Parameters:
-    ///   - details: What the evaluation gave.
+    ///   - details: The evaluation's result.
     ///   - provider: The provider's name.
     ///   - targetingKey: The user's id.
-    ///   - options: What is sent, and how.
+    ///   - options: Which attributes are sent, and how.
     init(
         of details: EvaluationDetails<FlagValue>,
         by provider: String,
@@ -32,7 +32,7 @@ struct EventAttributes: Sendable, Equatable {
         for (name, value) in mapper(details).sorted(by: { $0.key < $1.key }) { add(name, value, options) }
     }
 
-    /// What an exposure's event tells.
+    /// Creates the attributes of an exposure.
     init(of exposure: Exposure, of user: User, by provider: String, _ options: TelemetryOptions) {
         let assignment = exposure.assignment
         let key = user.id.isEmpty ? user.anonymousID ?? "" : user.id
@@ -88,7 +88,7 @@ struct EventAttributes: Sendable, Equatable {
         fields.append(Field(name: name, value: value.limited(to: options.characterLimit)))
     }
 
-    /// The same as swift-log takes it, with the event's name: swift-log has no field for that.
+    /// The attributes as swift-log's metadata, including the event's name, for which swift-log has no field.
     func metadata(of event: String) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["event.name": .string(event)]
         for field in fields { metadata[field.name] = .stringConvertible(field.value.scalar) }
@@ -97,7 +97,7 @@ struct EventAttributes: Sendable, Equatable {
 }
 
 extension FlagValue {
-    /// The value as it is sent: a scalar as it is, an object or a list as JSON, texts cut to a limit.
+    /// The value as sent: scalars unchanged, objects and lists as JSON, strings truncated.
     fileprivate func limited(to limit: Int) -> FlagValue {
         switch self {
         case .null: .string("null")
@@ -113,7 +113,7 @@ extension FlagValue {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// A scalar for swift-log.
+    /// The value as a scalar for swift-log.
     fileprivate var scalar: any CustomStringConvertible & Sendable {
         switch self {
         case .bool(let value): value
@@ -126,7 +126,7 @@ extension FlagValue {
 }
 
 extension String {
-    /// The text, or its beginning and `…`.
+    /// Truncates the string, with `…` at the end.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit, let end = index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
         else {

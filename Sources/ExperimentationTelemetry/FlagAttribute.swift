@@ -1,56 +1,56 @@
-/// An attribute of the event `feature_flag.evaluation`, as OpenTelemetry's semantic conventions v1.44.0 have it.
+/// An attribute of the event `feature_flag.evaluation` in OpenTelemetry's semantic conventions v1.44.0.
 ///
-/// What is sent follows from ``all``, the one table of names and levels.
+/// ``all`` is the only table of names and requirement levels.
 public struct FlagAttribute: Sendable, Hashable {
-    /// How much an attribute is asked for.
+    /// The requirement level.
     public enum Level: String, Sendable, Hashable, Codable {
         /// Always.
         case required
-        /// Wherever its condition holds.
+        /// Whenever its condition holds.
         case conditionallyRequired = "conditionally_required"
-        /// Unless there is a reason not to.
+        /// Unless there is a reason to leave it out.
         case recommended
     }
 
-    /// What an attribute tells.
+    /// What an attribute contains.
     public enum Content: String, Sendable, Hashable, Codable, CaseIterable {
         /// The flag's key.
         case key
         /// The vendor's name for the value.
         case variant
-        /// The value; sent where there is no variant, otherwise only if ``TelemetryOptions/includesValues`` says so.
+        /// The value; sent if there is no variant, otherwise only with ``TelemetryOptions/includesValues``.
         case value
-        /// The code of what went wrong, in lower case.
+        /// The error code, in lower case.
         case errorType
-        /// What went wrong, for a person.
+        /// The error message, for people.
         case errorMessage
-        /// Why the value is what it is, in lower case.
+        /// The reason for the value, in lower case.
         case reason
         /// The provider's name.
         case provider
-        /// The user, as ``TelemetryOptions/ids`` has it.
+        /// The user's id, in the form chosen by ``TelemetryOptions/ids``.
         case user
-        /// The set of flags that this one is of, if the vendor's metadata says so.
+        /// The flag set, if the vendor's metadata names it.
         case flagSet
-        /// The version of the rules, if the vendor's metadata says so.
+        /// The version of the rules, if the vendor's metadata names it.
         case version
     }
 
-    /// Which names are used.
+    /// The version of the conventions whose names are used.
     public enum Names: String, Sendable, Hashable, CaseIterable {
-        /// Those of v1.44.0.
+        /// The names of v1.44.0.
         case current
-        /// Those before v1.40.0, when the message of an error was `error.message`.
+        /// The names before v1.40.0, where the error message was `error.message`.
         case beforeV1_40
-        /// Those before v1.32.0, which are deprecated.
+        /// The names before v1.32.0, which are deprecated.
         case deprecated
     }
 
-    /// What it tells.
+    /// What the attribute contains.
     public let content: Content
-    /// Its name.
+    /// The attribute's name in v1.44.0.
     public let name: String
-    /// How much it is asked for.
+    /// The requirement level.
     public let level: Level
     private let nameBeforeV1_40: String?
     private let deprecatedName: String?
@@ -69,7 +69,7 @@ public struct FlagAttribute: Sendable, Hashable {
         deprecatedName = deprecated
     }
 
-    /// Its name by one of the conventions.
+    /// Returns the attribute's name in a version of the conventions.
     public func name(_ names: Names) -> String {
         switch names {
         case .current: name
@@ -78,10 +78,10 @@ public struct FlagAttribute: Sendable, Hashable {
         }
     }
 
-    /// The name of the event.
+    /// The event's name.
     public static let event = "feature_flag.evaluation"
 
-    /// All attributes, in the order in which they are sent.
+    /// All attributes, in the order they are sent.
     public static let all: [FlagAttribute] = [
         FlagAttribute(.key, "feature_flag.key", .required),
         FlagAttribute(

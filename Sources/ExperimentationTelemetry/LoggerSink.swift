@@ -1,37 +1,37 @@
 import Experimentation
 public import Logging
 
-/// Passes the library's messages on to a logger of swift-log.
+/// Forwards the library's messages to a swift-log logger.
 ///
 /// ```swift
 /// let environment = ClientEnvironment(log: .logger(Logger(label: "shop.experiments")))
 /// ```
 ///
-/// The sentence becomes the message, and the stable name of what happened becomes the metadata `event`, beside the message's
-/// own fields. What the logger's level leaves out isn't even made.
+/// The sentence becomes the message; the event's stable name becomes the metadata `event`, next to the message's own
+/// fields. Messages below the logger's level aren't built.
 public struct LoggerSink: LogSink {
     private let logger: Logger
 
     /// Creates a sink.
     ///
-    /// - Parameter logger: Where messages go; its level counts, also one that its handler changes later.
+    /// - Parameter logger: The logger; later changes of its handler's level take effect.
     public init(_ logger: Logger) { self.logger = logger }
 
-    /// The least important level that the logger takes.
+    /// The lowest level that the logger accepts.
     public var level: LogLevel {
         switch logger.logLevel {
         case .trace: .trace
         case .debug: .debug
         case .info: .info
-        // Nothing is said here that lies between the two.
+        // The library has no level in between.
         case .notice, .warning: .warning
         case .error: .error
-        // More important than anything that is said here.
+        // Above the library's highest level.
         case .critical: .off
         }
     }
 
-    /// Passes a message on.
+    /// Forwards a message.
     public func log(_ entry: LogEntry) {
         guard let level = Logger.Level(entry.level) else { return }
         var metadata = Logger.Metadata(uniqueKeysWithValues: entry.fields.map { ($0.key, .string($0.value)) })
@@ -41,12 +41,12 @@ public struct LoggerSink: LogSink {
 }
 
 extension LogSink where Self == LoggerSink {
-    /// Passes messages on to a logger of swift-log.
+    /// Forwards messages to a swift-log logger.
     public static func logger(_ logger: Logger) -> LoggerSink { LoggerSink(logger) }
 }
 
 extension Logger.Level {
-    /// The same level in swift-log's words; `nil` for none.
+    /// The equivalent level in swift-log; `nil` for `off`.
     fileprivate init?(_ level: LogLevel) {
         switch level {
         case .trace: self = .trace

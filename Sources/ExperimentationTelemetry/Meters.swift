@@ -2,12 +2,12 @@ import CoreMetrics
 import Experimentation
 import Synchronization
 
-/// The metrics: their names, their dimensions, and what was counted of those that only grow.
+/// The metrics, with their names and dimensions.
 ///
-/// Used on the relay's thread alone, because whoever takes metrics may block.
+/// Used only on the relay's thread, because a metrics backend may block.
 final class Meters: Sendable {
     private let factory: any MetricsFactory
-    /// What ledgers said before, so that counters grow by what came since.
+    /// The previous ledgers, because counters record increments.
     private let before = Mutex<[Destination: Ledger]>([:])
     private let counters = Mutex<[Name: Counter]>([:])
     private let recorders = Mutex<[Name: Recorder]>([:])
@@ -20,9 +20,9 @@ final class Meters: Sendable {
 
     init(_ factory: any MetricsFactory) { self.factory = factory }
 
-    // MARK: What is measured
+    // MARK: Recording
 
-    /// Evaluations and users, as counted since the last look.
+    /// Records evaluations and users.
     func record(_ growth: EvaluationTally.Growth) {
         for (series, count) in growth.evaluations {
             var dimensions = [("key", series.key), ("variant", series.variant), ("reason", series.reason)]
@@ -48,11 +48,11 @@ final class Meters: Sendable {
 
     func dropped(_ count: Int) { add(count, to: "experimentation.telemetry.dropped", []) }
 
-    /// The accounts of each destination.
+    /// Records the ledgers of all destinations.
     ///
     /// - Parameters:
-    ///   - ledgers: The accounts.
-    ///   - isFirst: Whether what they say happened before anybody looked, and isn't counted.
+    ///   - ledgers: The ledgers.
+    ///   - isFirst: Whether this is only the baseline for later increments.
     func record(_ ledgers: [Destination: Ledger], isFirst: Bool) {
         let earlier = before.withLock { before in
             defer { before.merge(ledgers) { $1 } }
@@ -108,7 +108,7 @@ final class Meters: Sendable {
 
     func mismatched(_ kind: String, _ count: Int) { add(count, to: "experimentation.mismatches", [("kind", kind)]) }
 
-    // MARK: How
+    // MARK: Metrics
 
     private func add(_ count: Int, to label: String, _ dimensions: [(String, String)]) {
         guard count > 0 else { return }
@@ -141,6 +141,6 @@ final class Meters: Sendable {
 }
 
 extension Duration {
-    /// The same in seconds.
+    /// The duration in seconds.
     fileprivate var fraction: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -2,7 +2,7 @@ import Experimentation
 import Synchronization
 import Tracing
 
-/// Goes around refreshes, deliveries and requests with spans and timers.
+/// Wraps refreshes, deliveries and requests in spans and timers.
 struct OperationSpans: OperationObserver {
     let tracer: (any Tracer)?
     let meters: Meters?
@@ -33,7 +33,7 @@ struct OperationSpans: OperationObserver {
         return value
     }
 
-    /// What a request carries of its trace, where that is allowed: what the W3C defines, and nothing else that a tracer may add.
+    /// The request's trace headers, if allowed for the host; only W3C headers, whatever else a tracer injects.
     private func fields(
         of operation: ObservedOperation,
         in context: ServiceContext,
@@ -66,7 +66,7 @@ struct OperationSpans: OperationObserver {
     }
 }
 
-/// When each provider last gave a good answer.
+/// The time of each provider's last successful refresh.
 final class LastRefreshes: Sendable {
     private let instants = Mutex<[String: ContinuousClock.Instant]>([:])
 
@@ -75,7 +75,7 @@ final class LastRefreshes: Sendable {
         instants.withLock { $0[provider] = instant }
     }
 
-    /// How long ago that was, by provider.
+    /// Returns how long ago that was, by provider.
     func ages(at now: ContinuousClock.Instant) -> [String: Duration] {
         instants.withLock { $0.mapValues { $0.duration(to: now) } }
     }

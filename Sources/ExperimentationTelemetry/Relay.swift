@@ -2,23 +2,23 @@ import Dispatch
 import Experimentation
 import Synchronization
 
-/// Takes things from those who can't wait, and handles them on a thread of its own, a moment later.
+/// Passes items from threads that must not wait to a handler on a queue of its own.
 ///
-/// A reader of flags must not wait for whoever takes logs or counts. So what is to be said is put into a bounded line, and a
-/// queue of its own empties it: at most every tenth of a second, or once the line is half full. While its handler is blocked,
-/// the line fills up, and the rest is dropped and counted.
+/// A flag read must not wait for a logging or metrics backend. Items go into a bounded buffer, which a dispatch queue
+/// drains 100 ms after the first item, or as soon as it is half full. While the handler blocks, the buffer fills;
+/// further items are dropped and counted.
 final class Relay<Item: Sendable>: Sendable {
     private struct State {
         var waiting: [Item] = []
         var spare: [Item] = []
         var dropped = 0
-        /// Whether the line is going to be emptied.
+        /// Whether a drain is scheduled.
         var isAwaited = false
-        /// Whether it is going to be emptied at once.
+        /// Whether an immediate drain is scheduled.
         var isUrgent = false
     }
 
-    /// When the line is to be emptied.
+    /// Which drain to schedule.
     private enum Wake { case no, soon, now }
 
     private let state: Mutex<State>
@@ -29,8 +29,8 @@ final class Relay<Item: Sendable>: Sendable {
     /// Creates a relay.
     ///
     /// - Parameters:
-    ///   - limit: How many may wait.
-    ///   - handle: Handles what has waited, in order, and hears how many were dropped since.
+    ///   - limit: The buffer's capacity.
+    ///   - handle: Handles the items in order, with the number of items dropped since its last call.
     init(limit: Int, handle: @escaping @Sendable (_ items: [Item], _ dropped: Int) -> Void) {
         self.limit = limit
         self.handle = handle
@@ -40,7 +40,7 @@ final class Relay<Item: Sendable>: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Puts something into the line, or drops it if that is full; returns at once.
+    /// Adds an item, or drops it if the buffer is full; returns at once.
     func put(_ item: Item) {
         let wake = state.withLock { state -> Wake in
             if state.waiting.count >= limit {
@@ -63,7 +63,7 @@ final class Relay<Item: Sendable>: Sendable {
         }
     }
 
-    /// Handles what waits, and then something else, in the relay's own thread; doesn't wait for it.
+    /// Schedules a drain and then `next` on the relay's queue; doesn't wait.
     func empty(then next: @escaping @Sendable () -> Void) {
         queue.async { [weak self] in
             self?.empty()
@@ -85,7 +85,7 @@ final class Relay<Item: Sendable>: Sendable {
         let dropped = taken.dropped
         if !items.isEmpty || dropped > 0 { handle(items, dropped) }
         items.removeAll(keepingCapacity: true)
-        // Emptied, it takes the next ones without asking for memory.
+        // Reuses the emptied buffer instead of allocating one.
         let emptied = items
         state.withLock { if $0.spare.capacity < emptied.capacity { $0.spare = emptied } }
     }

@@ -3,7 +3,7 @@ public import Experimentation
 public import Logging
 public import Tracing
 
-/// What an application wants to know of its flags, by the names that everybody uses: events, metrics and spans.
+/// Events, metrics and spans about flags, named by OpenTelemetry's conventions.
 ///
 /// ```swift
 /// let telemetry = Telemetry(logger: logger, metrics: factory, tracer: tracer)
@@ -15,10 +15,10 @@ public import Tracing
 /// async let following: Void = telemetry.follow(client)
 /// ```
 ///
-/// Nothing of it is on the way of a read: events are noted and said by a thread of their own, so that whoever takes them may
-/// block or fail, and counts are kept in memory until ``follow(_:)`` or ``flush(within:)`` passes them on.
+/// Reads never wait for it: events are queued and written on a separate thread, so that a backend may block or fail,
+/// and counts stay in memory until ``follow(_:)`` or ``flush(within:)`` passes them on.
 public final class Telemetry: Sendable {
-    /// The name of an exposure's event.
+    /// The name of an exposure event.
     public static let exposureEvent = "experimentation.exposure"
 
     private let logger: Logger?
@@ -30,14 +30,14 @@ public final class Telemetry: Sendable {
     private let tally: EvaluationTally?
     private let freshness = LastRefreshes()
 
-    /// Creates telemetry; what isn't named isn't made.
+    /// Creates telemetry; leave out the parameters of signals that you don't want.
     ///
     /// - Parameters:
-    ///   - logger: Where events go.
-    ///   - metrics: Who makes counters, recorders and timers.
-    ///   - tracer: Who makes spans.
-    ///   - options: What is told, how much of it, and of whom.
-    ///   - time: Time, for durations and ages.
+    ///   - logger: The logger for events.
+    ///   - metrics: The factory of counters, recorders and timers.
+    ///   - tracer: The tracer for spans.
+    ///   - options: What is reported, and how users appear.
+    ///   - time: The clock for durations and ages.
     public init(
         logger: Logger? = nil,
         metrics: (any MetricsFactory)? = nil,
@@ -56,9 +56,9 @@ public final class Telemetry: Sendable {
         relay = Relay(limit: options.waitingLimit) { writer.write($0, dropped: $1) }
     }
 
-    // MARK: Where it is put
+    // MARK: Installing
 
-    /// The hooks: an event for each evaluation if there is a logger, counts if there are metrics.
+    /// The hooks: a log event for each evaluation if there is a logger, counts if there is a metrics factory.
     public var hooks: [any Hook] {
         var hooks: [any Hook] = []
         if let logger { hooks.append(EvaluationEvents(logger: logger, level: options.evaluationLevel, relay: relay)) }
@@ -66,7 +66,7 @@ public final class Telemetry: Sendable {
         return hooks
     }
 
-    /// What goes around refreshes, deliveries and requests; `nil` without tracer and metrics.
+    /// The observer of refreshes, deliveries and requests; `nil` without tracer and metrics.
     public var operations: (any OperationObserver)? {
         guard tracer != nil || meters != nil else { return nil }
         return OperationSpans(
@@ -79,7 +79,7 @@ public final class Telemetry: Sendable {
         )
     }
 
-    /// Options with the hooks, and with who hears of exposures.
+    /// Returns options with the hooks and the exposure observer added.
     public func added(to options: ClientOptions) -> ClientOptions {
         var options = options
         options.hooks += hooks
@@ -87,7 +87,7 @@ public final class Telemetry: Sendable {
         return options
     }
 
-    /// An environment with what goes around operations and, if it has no log, with the library's own messages in the logger.
+    /// Returns an environment with the operation observer and, if it has no log, the logger as its log.
     public func added(to environment: ClientEnvironment) -> ClientEnvironment {
         var environment = environment
         environment.operations = operations ?? environment.operations
@@ -97,9 +97,9 @@ public final class Telemetry: Sendable {
 
     // MARK: Measuring
 
-    /// Measures a client until the task is cancelled: what was evaluated, what waits for each destination, how old answers are.
+    /// Measures a client until the task is cancelled: evaluations, waiting events by destination, the age of answers.
     ///
-    /// What happened before it is called isn't counted, but for evaluations.
+    /// Except for evaluations, counting begins with this call.
     public func follow(_ client: ExperimentationClient) async {
         await measure(client, isFirst: true)
         while !Task.isCancelled {
@@ -110,7 +110,7 @@ public final class Telemetry: Sendable {
 
     /// Measures a client once.
     ///
-    /// - Parameter client: The client. Its destinations' accounts are counted from nothing unless they were seen before.
+    /// - Parameter client: The client. Ledgers that weren't measured before count from zero.
     public func measure(_ client: ExperimentationClient) async { await measure(client, isFirst: false) }
 
     private func measure(_ client: ExperimentationClient, isFirst: Bool) async {
@@ -127,20 +127,20 @@ public final class Telemetry: Sendable {
         )
     }
 
-    /// Counts that two vendors, or two answers, differ: for what `ExperimentationMigration` reports.
+    /// Counts mismatches between two vendors or two answers, as `ExperimentationMigration` reports them.
     ///
     /// - Parameters:
-    ///   - kind: In what they differ, such as `value`; one of few.
-    ///   - count: How many more there are.
+    ///   - kind: The kind of difference, such as `value`; a metric dimension, so keep the number of kinds small.
+    ///   - count: The number of new mismatches.
     public func countMismatches(_ kind: String, _ count: Int = 1) {
         guard let meters else { return }
         relay.put(.measure { meters.mismatched(kind, count) })
     }
 
-    /// Passes on everything that waits, the counts included.
+    /// Passes on everything that is queued, counts included.
     ///
-    /// - Parameter duration: How long to wait at most, for whoever takes it may block.
-    /// - Returns: Whether everything was taken in time.
+    /// - Parameter duration: How long to wait at most for backends that block.
+    /// - Returns: Whether everything was passed on in time.
     @discardableResult
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let isDone = AsyncGate()

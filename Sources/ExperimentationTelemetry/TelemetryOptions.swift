@@ -1,58 +1,58 @@
 public import Experimentation
 public import Logging
 
-/// What telemetry says, how much of it, and of whom.
+/// What telemetry reports, and how users appear in it.
 public struct TelemetryOptions: Sendable {
-    /// How users appear.
+    /// How user ids appear.
     public enum IDs: Sendable, Hashable {
-        /// Not at all. The default: an id is personal data.
+        /// They don't. The default, because an id is personal data.
         case omitted
-        /// As 16 digits that tell one user from another, but not who it is to somebody without the key.
+        /// As a keyed digest of 16 digits, which tells users apart without naming them.
         ///
-        /// - Parameter key: What is digested with the id; the same key gives the same digits. Keep it as a secret: ids that can be
-        ///   guessed can be looked for with it.
+        /// - Parameter key: The key of the digest; the same key gives the same digits. Keep it secret: with it, ids
+        ///   that can be guessed can be identified.
         case digested(key: String)
-        /// As they are.
+        /// Unchanged.
         case plain
     }
 
-    /// To which servers a request carries the trace that it is part of.
+    /// Which servers receive trace headers.
     public enum Propagation: Sendable, Hashable {
-        /// To none. The default: a vendor is somebody else.
+        /// None. The default, because a vendor is a third party.
         case none
-        /// To these hosts, named without a port.
+        /// These hosts, given without a port.
         case hosts(Set<String>)
-        /// To every server that is asked.
+        /// All servers.
         case everywhere
     }
 
-    /// By which version of the conventions attributes are named.
+    /// The version of the conventions whose names are used.
     public var names: FlagAttribute.Names
-    /// How users appear in events.
+    /// How user ids appear in events.
     public var ids: IDs
-    /// Whether a value is told although there is a variant.
+    /// Whether values are sent even if there is a variant.
     public var includesValues: Bool
-    /// Attributes that aren't sent, by their names; `feature_flag.key` always is.
+    /// The names of attributes to leave out; `feature_flag.key` is always sent.
     public var excludedAttributes: Set<String>
-    /// More attributes of an evaluation's event; none takes the place of one that is there.
+    /// Adds attributes to evaluation events; can't replace existing ones.
     ///
-    /// It isn't called for what isn't logged.
+    /// Called only for evaluations that are logged.
     public var attributeMapper: (@Sendable (EvaluationDetails<FlagValue>) -> [String: FlagValue])?
-    /// How many characters of a text or of a written object are sent; what is cut off ends in `…`.
+    /// The maximum length of a string or of a value written as JSON, in characters; truncated ones end in `…`.
     public var characterLimit: Int
-    /// How many attributes an event has at most.
+    /// The maximum number of attributes of an event.
     public var attributeLimit: Int
-    /// How many evaluations may wait to be logged; more are left out and counted as dropped.
+    /// The maximum number of evaluations queued for the log; further ones are dropped and counted.
     public var waitingLimit: Int
-    /// How many flags are counted apart, and how many variants of each; the rest is counted as `_other`.
+    /// The maximum number of flags counted separately, each with up to 32 variants; the rest is counted as `_other`.
     public var seriesLimit: Int
-    /// The level of evaluations' events.
+    /// The log level of evaluation events.
     public var evaluationLevel: Logger.Level
-    /// The level of exposures' events.
+    /// The log level of exposure events.
     public var exposureLevel: Logger.Level
-    /// To which servers a request carries the trace that it is part of.
+    /// Which servers receive trace headers.
     public var propagation: Propagation
-    /// How often ``Telemetry/follow(_:)`` measures.
+    /// The interval at which ``Telemetry/follow(_:)`` measures.
     public var interval: Duration
 
     /// Creates options.
@@ -88,7 +88,7 @@ public struct TelemetryOptions: Sendable {
 }
 
 extension TelemetryOptions.IDs {
-    /// A user's id as it may be sent; `nil` if it may not.
+    /// Returns a user's id in the chosen form; `nil` if ids are omitted.
     func shown(_ id: String) -> String? {
         guard !id.isEmpty else { return nil }
         return switch self {
@@ -100,7 +100,7 @@ extension TelemetryOptions.IDs {
 }
 
 extension TelemetryOptions.Propagation {
-    /// Whether a request to a host, with its port if one is named, carries its trace.
+    /// Whether requests to a host carry trace headers; the host may include a port.
     func reaches(_ host: String) -> Bool {
         switch self {
         case .none: false

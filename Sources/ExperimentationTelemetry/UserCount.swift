@@ -1,18 +1,18 @@
-/// Counts users, each once however often they come, in less than two kilobytes.
+/// Estimates the number of distinct users in less than two kilobytes.
 ///
-/// HyperLogLog by Flajolet and others (2007) with registers of four bits over a common base, and the estimator of Cohen and
-/// Ting (2014), which adds with each change how many users it stood for. Its standard error is 0.83 / √3776, or 1.35 %, at any
-/// size. Counts can't be joined: each is of one process.
+/// HyperLogLog by Flajolet and others (2007), with four-bit registers over a common base and the martingale estimator
+/// of Cohen and of Ting (both 2014). The standard error is 0.83 / √3776, or 1.35 %, at any size. Counts of several
+/// processes can't be merged.
 struct UserCount: Sendable {
-    /// How many registers there are.
+    /// The number of registers.
     static let registers = 3_776
 
-    /// Two registers a byte, each over the base; 15 means that it stands among the high ones.
+    /// Two registers a byte, relative to the base; 15 means that the value is in `high`.
     private var halves: [UInt8]
     private var base: UInt8 = 0
-    /// How many registers stand at the base.
+    /// The number of registers that equal the base.
     private var lowest = UserCount.registers
-    /// Registers that four bits don't hold; two or three of them.
+    /// The two or three registers that don't fit into four bits.
     private var high: [(register: UInt16, value: UInt8)] = []
     /// The probability that the next new user changes a register.
     private var chance = 1.0
@@ -20,10 +20,10 @@ struct UserCount: Sendable {
 
     init() { halves = [UInt8](repeating: 0, count: Self.registers / 2) }
 
-    /// About how many users there are.
+    /// The estimated number of users.
     var estimate: Double { sum }
 
-    /// How many bytes of memory it takes.
+    /// The size in memory, in bytes.
     var bytes: Int {
         MemoryLayout<Self>.size + halves.capacity + high.capacity * MemoryLayout<(UInt16, UInt8)>.stride + 64
     }
@@ -31,7 +31,7 @@ struct UserCount: Sendable {
     /// The registers, for tests.
     var values: [UInt8] { (0..<Self.registers).map { value(of: $0) } }
 
-    /// Adds a user, who may be among them.
+    /// Adds a user; has no effect if the user was added before.
     mutating func insert(_ user: UInt64) {
         let register = Int(((user >> 32) * UInt64(Self.registers)) >> 32)
         let value = UInt8(UInt32(truncatingIfNeeded: user).leadingZeroBitCount + 1)
@@ -86,7 +86,7 @@ struct UserCount: Sendable {
 }
 
 extension UserCount {
-    /// A number that stands for a user's id, evenly spread: FNV-1a over the bytes, mixed as MurmurHash3 ends.
+    /// Hashes an id: FNV-1a, then the finalizer of MurmurHash3.
     static func number(of id: String) -> UInt64 {
         var id = id
         return id.withUTF8 { bytes in

@@ -1,14 +1,14 @@
 import Experimentation
 
-/// Swift source of the keys of a manifest: the same text for the same manifest, wherever and whenever it is written.
+/// Generates Swift source for the keys of a manifest; the same manifest always gives the same text.
 public struct FlagKeySource {
-    /// Who sees the keys.
+    /// The access level of the keys.
     public enum Access: String, Sendable, CaseIterable {
-        /// The module.
+        /// Visible in the module.
         case `internal`
-        /// Those who import it.
+        /// Visible to importing modules.
         case `public`
-        /// The package.
+        /// Visible in the package.
         case package
     }
 
@@ -17,7 +17,7 @@ public struct FlagKeySource {
     private let name: String
     private let access: String
     private var structures: [Structure] = []
-    /// Who has a name, by name.
+    /// The flag that uses each Swift name.
     private var owners: [String: String] = [:]
 
     private struct Structure {
@@ -26,15 +26,15 @@ public struct FlagKeySource {
         var properties: [ObjectShape.Property]
     }
 
-    /// Writes the source.
+    /// Generates the source.
     ///
     /// - Parameters:
     ///   - manifest: The flags.
     ///   - file: The manifest's name, for the heading and for messages.
-    ///   - name: The name of the type that has the keys.
-    ///   - access: Who sees them.
+    ///   - name: The name of the enclosing type.
+    ///   - access: The access level.
     /// - Returns: The source.
-    /// - Throws: `ErrorCode.configuration` where two keys have one name in Swift, with the lines of both.
+    /// - Throws: `ErrorCode.configuration` if two keys have the same Swift name, with the lines of both.
     public static func text(
         of manifest: FlagManifest,
         file: String,
@@ -138,7 +138,7 @@ public struct FlagKeySource {
         structure + SwiftName.type(property.name)
     }
 
-    /// The type of a shape whose structures are declared already.
+    /// Returns the type of a shape; its structures must be declared already.
     private static func written(_ shape: ObjectShape, name: String) -> String {
         switch shape {
         case .boolean: "Bool"

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension FlagManifest {
-    /// How deep a manifest may be nested.
+    /// The maximum nesting depth of a manifest.
     private static let deepest = 64
 
     /// Reads a manifest.
@@ -9,7 +9,7 @@ extension FlagManifest {
     /// - Parameters:
     ///   - json: The file's bytes.
     ///   - file: Its name, for messages.
-    /// - Throws: `ErrorCode.configuration` in one line, with file, line and key, and what was expected.
+    /// - Throws: `ErrorCode.configuration` in one line, with file, line, key and what was expected.
     public init(json: [UInt8], file: String) throws(ExperimentationError) {
         let document: FlagValue
         let lines: [String: Int]
@@ -71,18 +71,18 @@ extension FlagManifest.Flag {
 }
 
 extension String {
-    /// The text, or its beginning where it is long, as a message shows it.
+    /// The text, truncated for a message.
     var shortened: String { count > 60 ? prefix(60) + "…" : self }
 }
 
-/// Finds the lines that flags begin in, in a document that is known to be well formed.
+/// Finds the lines of flags in a document that is known to be well formed.
 enum ManifestLines {
     private struct Container {
         var isObject: Bool
         var key = ""
     }
 
-    /// The line of each key in the root's `flags`.
+    /// Returns the line of each key in the root's `flags`.
     static func ofFlags(_ json: [UInt8]) throws(JSONFault) -> [String: Int] {
         try json.withUnsafeBufferPointer { bytes throws(JSONFault) in
             var lexer = JSONLexer(bytes)
@@ -118,12 +118,12 @@ enum ManifestLines {
     }
 }
 
-/// Counts lines on the way through a text.
+/// Counts lines while moving forward through a text.
 private struct LineCount {
     private var place = 0
     private var line = 1
 
-    /// The line of a place that isn't before the last one.
+    /// Returns the line of a position that isn't before the previous one.
     mutating func at(_ place: Int, of bytes: UnsafeBufferPointer<UInt8>) -> Int {
         line += bytes[self.place..<place].count { $0 == 0x0A }
         self.place = place

@@ -1,23 +1,23 @@
 import Experimentation
 
-/// The flags that an application knows, as the OpenFeature command line keeps them: keys, types, defaults.
+/// An application's flags in the manifest format of the OpenFeature command line: keys, types, defaults.
 ///
-/// Format: `openfeature-cli/manifest`, schema version 0. Properties that the format doesn't know are ignored, so that other
-/// tools' files can be read.
+/// Format: `openfeature-cli/manifest`, schema version 0. Unknown properties are ignored, so that files of other tools
+/// can be read.
 public struct FlagManifest: Sendable, Equatable {
     /// One flag.
     public struct Flag: Sendable, Equatable {
-        /// The key, as the vendor has it.
+        /// The key in the vendor's console.
         public var key: String
-        /// What values of it are.
+        /// The type of its values.
         public var type: FlagType
-        /// What readers get where the vendor gives no value.
+        /// The value that readers get if the vendor gives none.
         public var defaultValue: FlagValue
-        /// What it is for; empty if nothing is said.
+        /// What it is for; may be empty.
         public var description: String
-        /// What objects of it consist of, if that is said.
+        /// The structure of object values, if given.
         public var shape: ObjectShape?
-        /// The line of the file that it begins in, counted from 1; 0 if it comes from no file.
+        /// The line of the file at which it begins, from 1; 0 without a file.
         public var line: Int
 
         /// Creates a flag.
@@ -43,20 +43,20 @@ public struct FlagManifest: Sendable, Equatable {
 
     /// Creates a manifest.
     ///
-    /// - Parameter flags: The flags, each key once; in any order.
+    /// - Parameter flags: The flags in any order; each key once.
     public init(_ flags: [Flag]) {
         self.flags = flags.sorted { $0.key < $1.key }
     }
 
-    /// The flag of a key.
+    /// The flag with a key.
     public subscript(key: String) -> Flag? { flags.first { $0.key == key } }
 }
 
-/// What values of a flag are.
+/// The type of a flag's values.
 public enum FlagType: String, Sendable, CaseIterable {
-    /// True or false.
+    /// `true` or `false`.
     case boolean
-    /// A text.
+    /// A string.
     case string
     /// A whole number.
     case integer
@@ -65,7 +65,7 @@ public enum FlagType: String, Sendable, CaseIterable {
     /// An object, a list, or anything else.
     case object
 
-    /// The type by one of the names that files in use have for it.
+    /// Creates a type from one of its names in existing files.
     init?(named name: String) {
         switch name {
         case "boolean", "Boolean", "bool": self = .boolean
@@ -88,7 +88,7 @@ public enum FlagType: String, Sendable, CaseIterable {
         }
     }
 
-    /// The type that a value is of; whole numbers are integers.
+    /// Creates the type of a value; whole numbers are integers.
     public init(of value: FlagValue) {
         switch value {
         case .bool: self = .boolean

@@ -2,10 +2,10 @@ import Experimentation
 
 /// One difference between two manifests.
 public struct ManifestChange: Sendable, Equatable {
-    /// What it is, in the OpenFeature command line's words.
+    /// The kind of difference, in the OpenFeature command line's words.
     public enum Kind: String, Sendable { case add, remove, change }
 
-    /// What it is.
+    /// The kind of difference.
     public var kind: Kind
     /// The flag's key.
     public var key: String
@@ -16,7 +16,7 @@ public struct ManifestChange: Sendable, Equatable {
 }
 
 extension FlagManifest {
-    /// What has to change to make another manifest of this one, by key; the lines that flags begin in don't count.
+    /// Returns the changes that turn this manifest into another one, by key; ignores line numbers.
     public func changes(to other: FlagManifest) -> [ManifestChange] {
         let old = Dictionary(flags.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
         let new = Dictionary(other.flags.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
@@ -31,7 +31,7 @@ extension FlagManifest {
         }
     }
 
-    /// The manifest as a file: keys sorted, the same text for the same flags.
+    /// The manifest as a file's JSON, keys sorted.
     public var json: FlagValue {
         .object([
             "flags": .object(
@@ -42,7 +42,7 @@ extension FlagManifest {
 }
 
 extension FlagManifest.Flag {
-    /// The flag as a file has it.
+    /// The flag as in a file.
     public var document: FlagValue {
         var members: [String: FlagValue] = ["flagType": .string(type.rawValue), "defaultValue": defaultValue]
         if !description.isEmpty { members["description"] = .string(description) }

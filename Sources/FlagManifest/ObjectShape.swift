@@ -1,14 +1,13 @@
 import Experimentation
 
-/// What an object consists of: the part of JSON Schema that a Swift structure can say.
+/// The structure of an object: the part of JSON Schema that a Swift structure can express.
 ///
-/// `type`, `properties`, `required` and `items` are read; other keywords say which values are allowed, not of which type they
-/// are, and are ignored.
+/// Reads `type`, `properties`, `required` and `items`. Other keywords restrict values, not types, and are ignored.
 public indirect enum ObjectShape: Sendable, Equatable {
     case boolean, string, integer, number
     /// Anything.
     case any
-    /// Values of one shape.
+    /// A list of values of one shape.
     case list(ObjectShape)
     /// Properties by name, sorted.
     case object([Property])
@@ -17,7 +16,7 @@ public indirect enum ObjectShape: Sendable, Equatable {
     public struct Property: Sendable, Equatable {
         /// Its name in the document.
         public var name: String
-        /// What it is.
+        /// Its shape.
         public var shape: ObjectShape
         /// Whether every object has it.
         public var isRequired: Bool
@@ -27,8 +26,8 @@ public indirect enum ObjectShape: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - schema: The JSON Schema.
-    ///   - place: What the schema is of, for messages.
-    /// - Throws: `ErrorCode.configuration` where it isn't a schema.
+    ///   - place: Where the schema is, for messages.
+    /// - Throws: `ErrorCode.configuration` if it isn't a schema.
     init(_ schema: FlagValue, at place: String) throws(ExperimentationError) {
         guard let members = schema.objectValue else {
             throw ExperimentationError(.configuration, "\(place): expected an object with \"type\"")
@@ -71,7 +70,7 @@ public indirect enum ObjectShape: Sendable, Equatable {
         return .object(found)
     }
 
-    /// Where a value doesn't have this shape; `nil` if it has.
+    /// Returns where a value differs from this shape; `nil` if it matches.
     func mismatch(of value: FlagValue, at place: String) -> String? {
         switch (self, value) {
         case (.any, _): return nil

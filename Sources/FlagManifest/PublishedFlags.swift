@@ -1,14 +1,14 @@
 import Experimentation
 
-/// What a vendor publishes of its flags, as far as one can see without the vendor's console: keys and values.
+/// The flags that a vendor publishes, as far as they can be seen without its console: keys and values.
 public struct PublishedFlags: Sendable, Equatable {
-    /// The values that each flag can have, by key, as far as they are known; the first one is the vendor's first.
+    /// The known values of each flag, by key, in the vendor's order.
     public var values: [String: [FlagValue]]
 
-    /// Creates them.
+    /// Creates published flags.
     public init(_ values: [String: [FlagValue]]) { self.values = values }
 
-    /// What decisions show: all values of each flag where the vendor's rules are at hand, one user's where they aren't.
+    /// Creates the flags that decisions reveal: all values if the vendor's rules are at hand, otherwise one user's.
     public init(_ decisions: Decisions) {
         var values: [String: [FlagValue]] = [:]
         let catalogue = decisions.catalogue
@@ -26,9 +26,9 @@ public struct PublishedFlags: Sendable, Equatable {
         self.values = values
     }
 
-    /// A manifest of what is published: the type that holds all of a flag's values, and the first value as its default.
+    /// A manifest of these flags: the type that fits all values of a flag, and the first value as its default.
     ///
-    /// A flag without a value is of the type `object`, with `null` for its default: nothing more is known of it.
+    /// A flag without known values has the type `object` and the default `null`.
     public var manifest: FlagManifest {
         FlagManifest(
             values.map { key, values in
@@ -44,33 +44,33 @@ public struct PublishedFlags: Sendable, Equatable {
     }
 }
 
-/// Where a manifest and a vendor don't agree on a flag.
+/// A flag about which a manifest and a vendor disagree.
 public struct ManifestFinding: Sendable, Equatable {
-    /// What is wrong.
+    /// The kind of disagreement.
     public enum Kind: String, Sendable {
-        /// The manifest has it, the vendor hasn't: readers get the default.
+        /// Only the manifest has it: readers get the default.
         case missing
-        /// The vendor has it, the manifest hasn't: nothing reads it by a typed key.
+        /// Only the vendor has it: no typed key reads it.
         case stale
-        /// The vendor has values of another type: readers get the default, with a mismatch.
+        /// The vendor's values have another type: readers get the default and a type mismatch.
         case type
-        /// No value of the vendor's is the manifest's default: who is in no experiment may see something else.
+        /// The default is none of the vendor's values: users outside the experiment may see something else.
         case `default`
     }
 
-    /// What is wrong.
+    /// The kind of disagreement.
     public var kind: Kind
     /// The flag's key.
     public var key: String
-    /// What was found, for a person.
+    /// The finding, for people.
     public var detail: String
 }
 
 extension FlagManifest {
-    /// Holds the manifest against what a vendor publishes.
+    /// Compares the manifest with the flags that a vendor publishes.
     ///
     /// - Parameter published: The vendor's flags.
-    /// - Returns: Where they don't agree, by key; empty if they do.
+    /// - Returns: The disagreements, by key; empty if there are none.
     public func findings(against published: PublishedFlags) -> [ManifestFinding] {
         var findings: [ManifestFinding] = []
         for flag in flags {
@@ -100,7 +100,7 @@ extension FlagManifest {
 }
 
 extension FlagType {
-    /// Whether two values are the same to a reader of this type.
+    /// Whether two values are equal for readers of this type.
     fileprivate func isEqual(_ one: FlagValue, _ other: FlagValue) -> Bool {
         switch self {
         case .integer: one.intValue == other.intValue

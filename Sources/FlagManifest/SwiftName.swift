@@ -1,9 +1,9 @@
-/// Turns keys, as vendors' consoles allow them, into names that Swift takes.
+/// Converts flag keys to Swift names.
 enum SwiftName {
-    /// Longer names are cut, and told apart by a number at their end.
+    /// The maximum length; longer names are truncated and end in a hash.
     private static let longest = 80
 
-    /// Words that need backticks as a name of a member.
+    /// Keywords that need backticks as member names.
     private static let keywords: Set<String> = [
         "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
         "else",
@@ -14,10 +14,10 @@ enum SwiftName {
         "typealias", "var", "where", "while", "Any",
     ]
 
-    /// Words that mean something else after a dot, backticks or not.
+    /// Names with another meaning after a dot, even in backticks.
     private static let taken: Set<String> = ["self", "Self", "init", "Type", "Protocol"]
 
-    /// The name of a constant or property: `checkout-color` is `checkoutColor`.
+    /// Returns the name of a constant or property: `checkout-color` becomes `checkoutColor`.
     static func member(_ key: String) -> String {
         var words = words(of: key)
         let isShouted = !key.contains(where: \.isLowercase)
@@ -27,13 +27,13 @@ enum SwiftName {
         return finished(name, of: key)
     }
 
-    /// The name of a type: `checkout-theme` is `CheckoutTheme`.
+    /// Returns the name of a type: `checkout-theme` becomes `CheckoutTheme`.
     static func type(_ key: String) -> String {
         let member = member(key).filter { $0 != "`" }
         return capitalizedBeginning(member.first == "_" ? "Flag" + member.dropFirst() : member)
     }
 
-    /// A member's name as it is declared and used.
+    /// Returns a member's name with backticks where needed.
     static func quoted(_ name: String) -> String {
         if taken.contains(name) { return name + "_" }
         return keywords.contains(name) ? "`\(name)`" : name
@@ -46,7 +46,7 @@ enum SwiftName {
         return name
     }
 
-    /// Parts a key where a character can't be in a name.
+    /// Splits a key at characters that a name can't contain.
     private static func words(of key: String) -> [String] {
         key.unicodeScalars.split { !isAllowed($0) }.map { String(String.UnicodeScalarView($0)) }
     }
@@ -55,12 +55,12 @@ enum SwiftName {
         switch scalar.value {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
         case 0x00...0x7F: false
-        // Letters of other scripts; marks and digits of theirs may not begin a name, and emoji would be hard to type.
+        // Leaves out marks and digits of other scripts, which can't begin a name, and emoji, which are hard to type.
         default: scalar.properties.isAlphabetic && scalar.properties.isXIDStart
         }
     }
 
-    /// The name of a key that has no letter: its code points.
+    /// The name of a key without letters: its code points.
     private static func codePoints(of key: String) -> String {
         finished(
             "u" + key.unicodeScalars.map { String($0.value, radix: 16, uppercase: true) }.joined(separator: "_"),
@@ -68,7 +68,7 @@ enum SwiftName {
         )
     }
 
-    /// `URLPath` is `urlPath`, `Beta` is `beta`.
+    /// `URLPath` becomes `urlPath`, `Beta` becomes `beta`.
     private static func lowercasedBeginning(_ word: String) -> String {
         let capitals = word.prefix { $0.isUppercase }
         switch capitals.count {
@@ -83,7 +83,7 @@ enum SwiftName {
         word.prefix(1).uppercased() + word.dropFirst()
     }
 
-    /// The same number in every run, unlike the standard library's: FNV-1a.
+    /// FNV-1a, because the standard library's hash differs in each run.
     private static func stableHash(of key: String) -> UInt64 {
         key.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

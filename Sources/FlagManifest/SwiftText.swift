@@ -1,8 +1,8 @@
 import Experimentation
 
-/// Texts and values as Swift source.
+/// Writes strings and values as Swift source.
 enum SwiftText {
-    /// A text as a literal: what can't be seen, or reverses a line, is escaped.
+    /// Returns a string literal; invisible characters and those that change the text direction are escaped.
     static func literal(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {
@@ -18,7 +18,7 @@ enum SwiftText {
         return literal + "\""
     }
 
-    /// A value of any type, by its cases: the compiler has nothing to find out.
+    /// Returns a value by its enum cases, which leaves nothing for type inference.
     static func literal(_ value: FlagValue) -> String {
         switch value {
         case .null: ".null"
@@ -38,7 +38,7 @@ enum SwiftText {
         }
     }
 
-    /// A text as the lines of a comment.
+    /// Splits a text into comment lines.
     static func comment(_ text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).map { line in
             String(String.UnicodeScalarView(line.unicodeScalars.filter { !isHidden($0) }))

@@ -3,8 +3,8 @@ import PackagePlugin
 
 /// Writes typed keys for the manifests of a target: `flags.json` becomes `Flags`.
 ///
-/// Input and output are declared exactly, and the output's text depends on the manifest alone: a manifest that doesn't change
-/// compiles nothing again.
+/// Declares its exact input and output, and the output depends only on the manifest: an unchanged manifest causes no
+/// recompilation.
 @main
 struct GenerateFlagKeys: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {

@@ -7,7 +7,7 @@ import FlagshipAdapter
 import OFREPAdapter
 import SigmaAdapter
 
-/// The vendors by name, for choosing one at run time: a name and its settings become a provider.
+/// Creates a provider by its vendor's name and settings, to choose a vendor at run time.
 ///
 /// ```swift
 /// let settings = try Data(contentsOf: file)              // {"vendor": "flagship", "environmentID": …, "apiKey": …}
@@ -15,17 +15,17 @@ import SigmaAdapter
 /// let client = try await ExperimentationClient(provider: provider)
 /// ```
 public enum VendorCatalog {
-    /// The names, in the order of every report.
+    /// The vendors' names, in the order of every report.
     public static let names = ["flagship", "sigma", "engage", "evergage", "ofrep"]
 
-    /// What a configuration may name besides: several vendors as one, and destinations that belong to no vendor.
+    /// Further names that a configuration accepts: a composition, and the destinations without a vendor.
     public static let compositionNames = ["composed", "file", "webhook"]
 
     private static var known: String { (names + compositionNames).joined(separator: ", ") }
 
-    /// Makes the provider that a configuration file describes: `vendor` and its settings, every endpoint included.
+    /// Creates the provider that a configuration file describes: `vendor` and its settings, endpoints included.
     ///
-    /// What `xp mock` prints is such a file as it is: its credentials are the vendor's settings.
+    /// The output of `xp mock` is accepted as it is: its credentials become settings.
     ///
     /// - Parameters:
     ///   - json: The file, a JSON object.
@@ -47,7 +47,7 @@ public enum VendorCatalog {
         return try provider(from: document, file: file, environment: environment)
     }
 
-    /// Makes the provider that a configuration describes which has been read already.
+    /// Creates the provider that a parsed configuration describes.
     ///
     /// - Parameters:
     ///   - configuration: An object of `vendor` and its settings.
@@ -74,7 +74,7 @@ public enum VendorCatalog {
         return try provider(named: name, settings: settings)
     }
 
-    /// Makes a vendor's provider from its settings, and refuses settings that the vendor doesn't know.
+    /// Creates a vendor's provider from its settings; rejects settings that the vendor doesn't have.
     ///
     /// - Parameters:
     ///   - name: One of ``names`` or of ``compositionNames``.
@@ -109,7 +109,7 @@ public enum VendorCatalog {
         return provider
     }
 
-    /// What a mock prints has its credentials apart and an address beside its endpoints.
+    /// Converts the output of `xp mock`, which holds credentials in a section and an extra address.
     private static func takeMock(_ members: inout [String: FlagValue]) {
         guard members["url"] != nil, case .object(let credentials)? = members["credentials"] else { return }
         members["url"] = nil

@@ -2,9 +2,9 @@ import Experimentation
 import FlagManifest
 import Foundation
 
-/// What the plug-in runs: `flag-keys MANIFEST OUTPUT` writes the keys of a manifest as Swift.
+/// The plug-in's tool: `flag-keys MANIFEST OUTPUT` writes the keys of a manifest as Swift.
 ///
-/// The output is written only if it changes, so that an unchanged manifest compiles nothing again.
+/// Writes the output only if it differs, so that an unchanged manifest causes no recompilation.
 @main
 enum GenerateFlagKeys {
     static func main() {
@@ -18,7 +18,7 @@ enum GenerateFlagKeys {
             let manifest = try FlagManifest(json: Array(json), file: input)
             source = try FlagKeySource.text(of: manifest, file: URL(filePath: input).lastPathComponent)
         } catch {
-            // As a compiler says it, so that editors find the place.
+            // In a compiler's format, so that editors can jump to the line.
             return fail(error.message)
         }
         let text = Data(source.utf8)

@@ -9,7 +9,7 @@ import ConformanceSubjects
     import Darwin
 #endif
 
-/// The command line: argument parsing and printing.
+/// The command line; only parses arguments and prints.
 @main
 struct XP: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,9 +17,9 @@ struct XP: AsyncParsableCommand {
         abstract: "Compare experimentation vendors, check their adapters, and use them from a shell.",
         discussion: """
             EXAMPLES
-              xp compare                                       the checkout story with every vendor
+              xp compare                                       the checkout scenario with every vendor
               xp compare --from sigma --to flagship            what would change
-              xp compare --format html --output report.html    a page for everybody else
+              xp compare --format html --output report.html    a page to share
               xp mock flagship --port 8081                     a mock vendor to point an app at
               echo '{"user":{"id":"ada"}}' | xp evaluate --config flagship.json
               xp track --config flagship.json --input events.jsonl --store outbox.db
@@ -41,7 +41,7 @@ struct XP: AsyncParsableCommand {
     )
 
     static func main() async {
-        // A reader that has gone away is an error of writing, not a reason to die without a word.
+        // A closed pipe is then reported as a write error instead of killing the process.
         signal(SIGPIPE, SIG_IGN)
         Terminal.keepPlaces()
         do {

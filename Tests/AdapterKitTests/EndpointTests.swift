@@ -6,7 +6,7 @@ import Testing
 @Suite("Endpoints")
 struct EndpointTests {
     @Test(
-        "P61 an address that can be read in one way only is taken",
+        "P61 an unambiguous address is accepted",
         arguments: [
             ("https://example.com", "https://example.com"), ("https://example.com/", "https://example.com"),
             ("HTTPS://Example.COM/v2/", "https://example.com/v2"),
@@ -60,14 +60,14 @@ struct EndpointTests {
         "https://%65xample.com", "data://x",
     ]
 
-    @Test("P61 any other is a setting to mend, and is not repeated", arguments: refused)
+    @Test("P61 any other address is a configuration error, which doesn't repeat it", arguments: refused)
     func refuses(address: String) {
         let error = #expect(throws: ExperimentationError.self) { try Endpoint(address) }
         #expect(error?.code == .configuration)
         #expect(error?.message.contains("pw") == false)
     }
 
-    @Test("a request is made of encoded parts")
+    @Test("a request's URL is built from encoded parts")
     func request() throws {
         let endpoint = try Endpoint("https://example.com/v2/")
         let request = endpoint.request(
@@ -85,7 +85,7 @@ struct EndpointTests {
         #expect(try Endpoint("https://example.com").request(.get).path == "/")
     }
 
-    @Test("a segment that no server reads as an id is refused when it is sent", arguments: ["", ".", ".."])
+    @Test("a path segment that servers don't read as an id is rejected when it is sent", arguments: ["", ".", ".."])
     func unsound(segment: String) throws {
         for path in [[segment], ["a", segment], [segment, "b"], ["a", segment, "b"]] {
             let request = try Endpoint("https://example.com").request(.get, path: path)
@@ -94,7 +94,7 @@ struct EndpointTests {
         }
     }
 
-    @Test("a field's value that would be changed without a word is refused")
+    @Test("a header value that would be changed silently is rejected")
     func put() throws {
         var fields = HTTPFields()
         try fields.put("Bearer abc", for: .authorization)

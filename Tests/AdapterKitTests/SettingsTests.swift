@@ -11,7 +11,7 @@ struct SettingsTests {
         try SettingsReader(json: Array(text.utf8), file: "xp.json", environment: ["KEY": "from-env", "EMPTY": ""])
     }
 
-    @Test("every kind of setting is read, or its default")
+    @Test("every kind of setting is read, or has its default")
     func reads() throws {
         var settings = try reader(
             #"{"id":"e","key":{"env":"KEY"},"other":"k","on":true,"count":3,"ratio":0.5,"wait":1.5,"mode":"slow","list":["a","b"],"none":null,"endpoints":{"main":"http://127.0.0.1:1/v2/"}}"#
@@ -107,7 +107,7 @@ struct SecretTests {
         var keys: [String: Secret?] = ["a": "canary"]
     }
 
-    @Test("P47 no way of printing shows a secret")
+    @Test("P47 printing never shows a secret")
     func prints() {
         let secret: Secret = "canary"
         var dumped = ""

@@ -1,16 +1,15 @@
 #if os(Linux)
     import Foundation
 
-    /// A part that this test program plays in a process of its own: a test starts it, and may kill it.
+    /// A part that this test program plays in a child process, which a test starts and may kill.
     ///
-    /// A module with such parts has a suite `ChildParts` with a single test, which runs in a child alone and is skipped
-    /// everywhere else.
+    /// A module with such parts has a suite `ChildParts` with a single test, which is skipped except in a child.
     public struct ChildPart: Sendable {
         private static let variable = "TEST_CHILD_PART"
 
-        /// What the part is called.
+        /// The part's name.
         public let name: String
-        /// What it needs to know.
+        /// Its arguments.
         public let words: [String]
 
         /// The part that this process plays, if it is a child.
@@ -20,24 +19,24 @@
             return ChildPart(name: words[0], words: Array(words.dropFirst()))
         }()
 
-        /// Starts this program again to play a part.
+        /// Starts this program as a child that plays a part.
         ///
-        /// The child's input stays open while the process value lives; see ``untilKilled()``.
+        /// The child's input stays open for the lifetime of the process value; see ``untilKilled()``.
         ///
         /// - Parameters:
-        ///   - name: What the part is called.
-        ///   - words: What it needs to know; none of them holds a tab.
-        ///   - starter: A program with its arguments that starts what follows them.
-        ///   - file: The caller's file, which names the module whose parts these are.
-        /// - Returns: The process, whose status is 0 if the part was played without an issue.
-        /// - Throws: When it can't be started.
+        ///   - name: The part's name.
+        ///   - words: Its arguments; must not contain tabs.
+        ///   - starter: A program and its arguments that start the command appended to them.
+        ///   - file: The caller's file, which determines the module of the part.
+        /// - Returns: The process; its status is 0 if the part ended without an issue.
+        /// - Throws: An error if it can't be started.
         public static func start(
             _ name: String,
             _ words: [String],
             by starter: [String] = [],
             file: String = #fileID
         ) throws -> ChildProcess {
-            // The test program is found by its own name; `swift test` starts it by a helper of the tools otherwise.
+            // `swift test` may run the tests through another executable, so the test bundle is passed by name.
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
             var command = starter + [program]
@@ -48,12 +47,12 @@
                 URL(filePath: command[0]),
                 Array(command.dropFirst()),
                 input: .heldOpen,
-                // Its figures come from its words, never from what the parent was asked for.
+                // The part's figures come from its arguments, not from the parent's environment.
                 environment: [variable: ([name] + words).joined(separator: "\t"), "SOAK": ""]
             )
         }
 
-        /// In a child: does nothing until the process is killed, or its parent has lost interest in it.
+        /// In a child: waits until the process is killed or the parent closes its input.
         public static func untilKilled() async {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 Thread.detachNewThread {
@@ -65,7 +64,7 @@
     }
 
     extension ChildProcess {
-        /// Kills the process, without a chance to do anything, and waits until it is gone.
+        /// Kills the process with SIGKILL and waits until it is gone.
         public func kill() async {
             signal(SIGKILL)
             _ = await status()

@@ -1,29 +1,29 @@
 import Foundation
 import Synchronization
 
-/// A process that a test starts, which inherits nothing but the three standard files.
+/// A process started by a test; inherits only the three standard files.
 ///
-/// Foundation's `Process` isn't used here. It learns of an end through a socket, which a child that is started by
-/// another thread in the same moment inherits; the end of the first is then told when the second has ended as well.
-/// Tests start processes side by side, and some wait for one another.
+/// Replaces Foundation's `Process`, which learns of an end through a socket that children started concurrently by other
+/// threads inherit; the end of one child is then reported only after the other has ended. Tests start processes
+/// concurrently, and some wait for one another.
 public final class ChildProcess: Sendable {
-    /// What the child reads.
+    /// The child's standard input.
     public enum Input: Sendable {
-        /// Nothing.
+        /// Empty.
         case nothing
         /// A text, then the end.
         case text(String)
-        /// Nothing, but the end doesn't come while this value lives.
+        /// Empty, but without an end for the lifetime of this value.
         case heldOpen
-        /// A text, but the end doesn't come while this value lives.
+        /// A text, but without an end for the lifetime of this value.
         case textHeldOpen(String)
     }
 
-    /// The system's number of the process.
+    /// The process id.
     public let id: pid_t
-    /// What the child writes to its standard output.
+    /// The child's standard output.
     public let output = ChildText()
-    /// What the child writes to its standard error.
+    /// The child's standard error.
     public let errors = ChildText()
 
     private struct State {
@@ -32,7 +32,7 @@ public final class ChildProcess: Sendable {
     }
     private let state = Mutex(State())
     private let heldInput: Descriptor?
-    /// Starts a program, whose first argument is not its name.
+    /// Starts a program; the arguments don't include its name.
     ///
     /// - Throws: `POSIXError` if the program can't be started.
     public init(
@@ -70,7 +70,7 @@ public final class ChildProcess: Sendable {
         state.withLock { if $0.status == nil { _ = Foundation.kill(id, number) } }
     }
 
-    /// The exit status, or the signal that ended it, once it has ended.
+    /// Waits for the end; returns the exit status, or the signal that ended the process.
     public func status() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = state.withLock { state in
@@ -82,7 +82,7 @@ public final class ChildProcess: Sendable {
     }
 
     private func awaitEnd() {
-        // Without reaping it: until the lock is held, its number must stay its own.
+        // Doesn't reap the process: its id must not be reused before the lock is held.
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
         let (status, waiters) = state.withLock { state in
@@ -120,7 +120,7 @@ public final class ChildProcess: Sendable {
             posix_spawn_file_actions_adddup2(&actions, number, Int32(place))
         }
         #if !canImport(Darwin)
-            // What isn't open there is passed over.
+            // Descriptors that aren't open are ignored.
             for number in 3..<4096 as Range<Int32> { posix_spawn_file_actions_addclose(&actions, number) }
         #endif
         var (none, all) = (sigset_t(), sigset_t())

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a child wrote so far to one of its files.
+/// The output of a child to one of its files so far.
 public final class ChildText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -20,7 +20,7 @@ public final class ChildText: Sendable {
         }
     }
 
-    /// Adds what came; nothing means that nothing more will.
+    /// Adds output; empty output means the end.
     private func note(_ bytes: [UInt8]) {
         let content = kept.withLock { state in
             state.bytes += bytes
@@ -32,10 +32,10 @@ public final class ChildText: Sendable {
         for continuation in content { continuation.resume() }
     }
 
-    /// All of it.
+    /// The whole output so far.
     public var text: String { kept.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
 
-    /// The first whole line with this beginning, once there is one; nothing if the child ends without one.
+    /// Waits for the first complete line with this prefix; `nil` if the child ends without one.
     public func firstLine(beginning: String = "") async -> String? {
         while true {
             let (bytes, isOver) = kept.withLock { ($0.bytes, $0.isOver) }
@@ -48,7 +48,7 @@ public final class ChildText: Sendable {
         }
     }
 
-    /// Waits until the child, and whoever has the file from it, has closed it.
+    /// Waits until the child and all processes that inherited the file have closed it.
     public func untilEnd() async { await untilMore(than: .max - 1) }
 
     private func untilMore(than count: Int) async {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One end of a pipe, closed with its last use.
+/// One end of a pipe, closed when it is released.
 final class Descriptor: Sendable {
     let number: Int32
 
@@ -8,7 +8,7 @@ final class Descriptor: Sendable {
 
     deinit { close(number) }
 
-    /// What is there, waiting until something is; nothing at the end.
+    /// Waits for bytes and returns them; empty at the end.
     func read() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -18,9 +18,9 @@ final class Descriptor: Sendable {
         }
     }
 
-    /// Writes all of it, or what the reader takes.
+    /// Writes all bytes, or as many as the reader takes.
     func write(_ bytes: [UInt8]) {
-        // A reader that ends early is no reason for the writer to end.
+        // A reader that ends early must not kill the writer.
         _ = signal(SIGPIPE, SIG_IGN)
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -32,7 +32,7 @@ final class Descriptor: Sendable {
     }
 }
 
-/// Two ends of a pipe.
+/// The two ends of a pipe.
 struct Pipe {
     let reading: Descriptor
     let writing: Descriptor
@@ -40,7 +40,7 @@ struct Pipe {
     init() throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-        // A child that is started elsewhere mustn't keep an end open: the reader would wait for that child's end.
+        // Not inherited by other children, whose copy would keep the pipe open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         (reading, writing) = (Descriptor(ends[0]), Descriptor(ends[1]))
     }

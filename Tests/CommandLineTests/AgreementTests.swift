@@ -3,7 +3,7 @@ import Testing
 
 @Suite("xp compare --users")
 struct AgreementTests {
-    @Test("the agreement follows its schema, and says which experiments to finish first")
+    @Test("the report follows its schema and says which experiments to finish first")
     func json() async throws {
         let result = try await Tool.run([
             "compare", "--from", "sigma", "--to", "flagship-bucketing", "--users", "3000", "--exposures", "12",
@@ -19,7 +19,7 @@ struct AgreementTests {
         #expect((document["agreement"]?["exposures"]?.array?.count ?? 0) > 5)
     }
 
-    @Test("a vendor that has to be asked for each user agrees with itself, and the one that computes disagrees")
+    @Test("a vendor that is asked for each user agrees with itself, and one that computes disagrees with it")
     func asked() async throws {
         let result = try await Tool.run([
             "compare", "--from", "flagship", "--to", "flagship-bucketing", "--users", "60", "--exposures", "0",
@@ -30,7 +30,7 @@ struct AgreementTests {
         #expect(experiments.map { $0["changed"]?.number }.allSatisfy { $0 == 0 })
     }
 
-    /// The rules of two accounts that run the same test under other names.
+    /// The rules of two accounts that run the same test under different names.
     private static let config = """
         {"use_geo":false,"feature_flags":[],"experiments":[{"name":"button_test","type":1,"salt":"s","allocation":100,
           "groups":[{"name":"A","weight":50},{"name":"B","weight":50}],"feature_flags":[{"name":"button","type":"string",
@@ -47,7 +47,7 @@ struct AgreementTests {
         """
     private static let pairs = #"[{"from":"button_test","to":"Buttons"}]"#
 
-    @Test("files of real rules are compared, one's own users come from a file, and bad lines are told")
+    @Test("real rules files are compared, with users from a file, and bad lines are reported")
     func files() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -67,7 +67,7 @@ struct AgreementTests {
         #expect(agreement["users"]?.number == 400)
         #expect(agreement["unreadable"]?.number == 2)
         let experiment = try #require(agreement["experiments"]?.array?.first)
-        // Blue is blue, whatever the variation is called.
+        // Variations are paired by value, whatever their names.
         #expect(experiment["pairedBy"]?.string == "values")
         #expect(experiment["users"]?.number == 400)
         #expect(experiment["changedImported"]?.number == 0)
@@ -75,7 +75,7 @@ struct AgreementTests {
         #expect((experiment["changed"]?.number ?? 0) > 100)
     }
 
-    @Test("every format has what to do, the shares and the p-values", arguments: ["text", "markdown", "html"])
+    @Test("every format has the advice, the shares and the p-values", arguments: ["text", "markdown", "html"])
     func formats(format: String) async throws {
         let result = try await Tool.run([
             "compare", "--from", "sigma", "--to", "flagship-bucketing", "--users", "500", "--exposures", "6",
@@ -89,7 +89,7 @@ struct AgreementTests {
     }
 
     @Test(
-        "what makes no sense is refused, in one line",
+        "invalid combinations are rejected, in one line",
         arguments: [
             (["--users", "10"], 64, "--from and --to"),
             (["--from", "sigma", "--to", "flagship", "--users", "0"], 64, "--users"),
@@ -106,7 +106,7 @@ struct AgreementTests {
         #expect(result.output.isEmpty)
     }
 
-    @Test("a file that is no vendor's rules is refused, and so is one beside a vendor")
+    @Test("a file that isn't a vendor's rules is rejected, and so is one combined with a vendor")
     func refusedFiles() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Flagship's file of all campaigns, served by `xp mock` and decided by `xp evaluate`.
-@Suite("xp mock and evaluate, with a file of all campaigns", .serialized)
+/// A bucketing file, served by `xp mock` and evaluated by `xp evaluate`.
+@Suite("xp mock and evaluate with a bucketing file", .serialized)
 struct BucketingTests {
-    /// Who falls where in halves, as the oracle has it.
+    /// The users' variations in two halves, computed by another program.
     struct Places: Decodable {
         let group: String
         let visitors: [String]
@@ -25,7 +25,7 @@ struct BucketingTests {
         return try result.lines.map { try JSONValue($0) }
     }
 
-    @Test("a file of the vendor's own decides a thousand users as the oracle does, earlier assignments first")
+    @Test("a vendor's own file assigns a thousand users as expected, and earlier assignments win")
     func plainFile() async throws {
         let fixture = Tool.root.appending(path: "Conformance/Fixtures/Flagship/allocation-places.json")
         let places = try JSONDecoder().decode(Places.self, from: Data(contentsOf: fixture))
@@ -50,17 +50,17 @@ struct BucketingTests {
         #expect(decided.map { $0["decisions"]?["flag"]?["value"]?.string } == expected)
         #expect(decided.map { $0["decisions"]?["flag"]?["variant"]?.string } == expected)
         #expect(decided[inA]["assignments"]?[0]?["isControl"] == .bool(true))
-        // By the server's rules a campaign without ranges is open to nobody.
+        // By the server's rules, a campaign without ranges is closed to everyone.
         let server = try await Self.evaluate(mock, #","mode":"bucketing","rules":"server""#, Array(lines.prefix(3)))
         #expect(server.allSatisfy { $0["decisions"] == .object([:]) })
-        // One request for the file, whatever number of users.
+        // One request for the file, however many users.
         let url = try #require(URL(string: mock.url + "/_mock/requests"))
         let journal = try JSONValue(try String(contentsOf: url, encoding: .utf8)).array ?? []
         #expect(journal.map { $0["operation"]?.string } == ["bucketing", "bucketing"])
         _ = try await mock.end()
     }
 
-    @Test("a neutral world is decided alike by the vendor and here")
+    @Test("the vendor and the adapter decide a neutral world alike")
     func neutralWorld() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

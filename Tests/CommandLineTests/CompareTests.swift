@@ -3,7 +3,7 @@ import Testing
 
 @Suite("xp compare and vendors")
 struct CompareTests {
-    @Test("the comparison of all vendors follows its schema, and every story comes to its end")
+    @Test("the comparison of all vendors follows its schema, and every story is complete")
     func json() async throws {
         let result = try await Tool.run(["compare", "--rounds", "2", "--format", "json"])
         #expect(result.status == 0)
@@ -19,7 +19,7 @@ struct CompareTests {
         #expect(names.prefix(2) == ["flagship", "sigma"])
     }
 
-    @Test("a month and the growth of traffic follow the schema, in every format")
+    @Test("monthly cost and growth of traffic follow the schema, in every format")
     func cost() async throws {
         let arguments = [
             "compare", "--vendor", "sigma", "--vendor", "engage", "--growth", "--monthly-users", "1000", "--sessions",
@@ -45,7 +45,7 @@ struct CompareTests {
         }
     }
 
-    @Test("eleven rounds of a debug build have no times, and it is said; of a released one they have")
+    @Test("eleven rounds of a debug build have no times, which is stated; a release build has them")
     func times() async throws {
         let result = try await Tool.run([
             "compare", "--scenario", "kill-switch", "--vendor", "sigma", "--rounds", "11", "--round-trip", "5",
@@ -63,7 +63,7 @@ struct CompareTests {
         #endif
     }
 
-    @Test("a swap follows the schema")
+    @Test("a swap follows its schema")
     func swap() async throws {
         let result = try await Tool.run([
             "compare", "--from", "flagship", "--to", "evergage", "--without-timings", "--format", "json",
@@ -74,7 +74,7 @@ struct CompareTests {
         #expect(document["swap"]?["missing"]?.array?.contains { $0["capability"]?.string == "flags" } == true)
     }
 
-    @Test("the shipped scenario files say what the shipped scenarios say")
+    @Test("the shipped scenario files equal the built-in scenarios")
     func files() async throws {
         for name in ["checkout", "login", "offline-start", "kill-switch", "black-friday"] {
             let path = Tool.root.appending(path: "docs/scenarios/\(name).yaml").path
@@ -86,7 +86,7 @@ struct CompareTests {
         }
     }
 
-    @Test("the text of a comparison has at most a hundred columns")
+    @Test("the text has at most a hundred columns")
     func text() async throws {
         let result = try await Tool.run(["compare", "--rounds", "1"])
         #expect(result.lines.filter { $0.count > 100 } == [])
@@ -94,7 +94,7 @@ struct CompareTests {
     }
 
     @Test(
-        "the pages are what xp compare writes now: make docs brings them up to date",
+        "the pages are what xp compare writes now; make docs updates them",
         arguments: [
             ("comparison", ["--growth", "--monthly-users", "100000"]),
             ("comparison-flagship-evergage", ["--from", "flagship", "--to", "evergage"]),
@@ -111,7 +111,7 @@ struct CompareTests {
         #expect(Self.comparable(page).count == Self.comparable(result.output).count)
     }
 
-    @Test("the first page has the first screen of both pairs, and leads to every scenario")
+    @Test("the first page has the first screens of both pairs, and links to every scenario")
     func firstScreens() throws {
         func page(_ name: String) throws -> String {
             try String(contentsOf: Tool.root.appending(path: "docs/\(name).md"), encoding: .utf8)
@@ -134,7 +134,7 @@ struct CompareTests {
         #expect(files.filter { !whole.contains("(scenarios/\($0))") } == [])
     }
 
-    /// Bytes are left out: what a clock says takes a digit more or less.
+    /// Leaves out bytes: values from a clock may take a digit more or less.
     static func comparable(_ page: String) -> [String] {
         var byChance: [Int] = []
         return page.split(separator: "\n", omittingEmptySubsequences: false).map { line in

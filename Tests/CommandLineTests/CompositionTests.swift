@@ -16,7 +16,7 @@ struct CompositionTests {
         try Tool.file(text, "composed.yaml", in: Tool.folder())
     }
 
-    @Test("xp vendors prints what the whole and its parts can do")
+    @Test("xp vendors prints the capabilities of the composition and its parts")
     func vendors() async throws {
         let result = try await Tool.run(["vendors", "--config", file(), "--format", "json"])
         #expect(result.status == 0, "\(result.errors)")
@@ -28,7 +28,7 @@ struct CompositionTests {
         #expect(Set(whole).isSuperset(of: ["flags", "holdouts", "tracking", "campaigns", "exposures"]))
     }
 
-    @Test("xp compare plays a composition as a column of its own, beside its parts")
+    @Test("xp compare plays a composition in a column of its own, next to its parts")
     func compare() async throws {
         let arguments = ["--vendor", "sigma", "--vendor", "evergage", "--without-timings", "--format", "json"]
         let result = try await Tool.run(["compare", "--config", file()] + arguments)
@@ -38,7 +38,7 @@ struct CompositionTests {
         #expect(vendors.last?["lost"]?.number == 0)
     }
 
-    @Test("a table that can't be is one line with the key that is wrong")
+    @Test("an invalid table is reported in one line with the key")
     func bad() async throws {
         let result = try await Tool.run(["vendors", "--config", file(Self.text + "\nevents: {purchase: nobody}")])
         #expect(result.status == 66)
@@ -47,7 +47,7 @@ struct CompositionTests {
         )
     }
 
-    @Test("a row to a vendor that has no word for the event is refused at the start, with the file and the key")
+    @Test("a row to a vendor that doesn't support the event is rejected at the start, with file and key")
     func withoutWord() async throws {
         let path = try file(Self.text + "\nevents: {purchase: sigma}")
         let result = try await Tool.run(["track", "--config", path], input: "")
@@ -55,7 +55,7 @@ struct CompositionTests {
         #expect(result.errors.contains("xp: \(path): \"events.purchase\": sigma takes no events\n"), "\(result.errors)")
     }
 
-    @Test("events that a full disk doesn't take wait, and what is wrong with the file is said")
+    @Test("events wait while the disk is full, and the reason is reported")
     func fullDisk() async throws {
         let path = try file(
             """

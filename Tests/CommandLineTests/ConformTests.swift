@@ -13,7 +13,7 @@ struct ConformTests {
         #expect((document["cases"]?.array?.count ?? 0) >= 150)
     }
 
-    @Test("a report of the suite follows its schema and lists every case that was asked for")
+    @Test("a report follows its schema and lists every requested case")
     func conform() async throws {
         let result = try await Tool.run([
             "conform", "--vendor", "in-memory", "--case", "evaluation/*", "--format", "json",
@@ -28,7 +28,7 @@ struct ConformTests {
         #expect(reported == names)
     }
 
-    @Test("the whole suite, for every subject, is passed, and the report follows its schema")
+    @Test("the whole suite passes for every subject, and the report follows its schema")
     func wholeSuite() async throws {
         let start = ContinuousClock.now
         let result = try await Tool.run(["conform", "--format", "json"], limit: 600)
@@ -57,7 +57,7 @@ struct ConformTests {
         #expect(result.status == 0)
     }
 
-    @Test("a server that speaks OFREP is tried over the wire, and the reports follow their schemas")
+    @Test("a server that speaks OFREP is tested over the wire, and the reports follow their schemas")
     func server() async throws {
         let mock = try await ServedMock("ofrep")
         let token = try #require(mock.head["credentials"]?["token"]?.string)
@@ -79,7 +79,7 @@ struct ConformTests {
         #expect(list.output.split(separator: "\n").count >= 80)
     }
 
-    @Test("an adapter in another process is checked with --subject, in every format")
+    @Test("an adapter in another process is tested with --subject, in every format")
     func subject() async throws {
         let (service, url) = try await Self.service()
         for format in ["text", "json", "junit", "markdown", "html"] {
@@ -93,11 +93,11 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("an adapter in another process that breaks a promise is status 1 and tells the case and its story")
+    @Test("an adapter in another process that breaks a promise has status 1, with the case and its story")
     func brokenSubject() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
-        // It takes 503 for the end of an event.
+        // This one mistakes a 503 for a final rejection.
         let script = try String(contentsOf: Self.example, encoding: .utf8)
         let broken = script.replacing(
             #"{"verdict": "outage"} |"#,
@@ -113,7 +113,7 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("a whole SDK in another process gets the cases for one, and what it fails can be left out")
+    @Test("a whole SDK in another process gets its own cases, and failures can be left out")
     func wholeSDK() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -133,7 +133,7 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("what fails is recorded, left out on request, and a badge says what is declared and verified")
+    @Test("failures are recorded and left out on request, and a badge counts declared and verified capabilities")
     func underConstruction() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -166,7 +166,7 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("the cases about restarts run over files, all do on request, and none is left behind")
+    @Test("cases about restarts use files, all cases do on request, and no file is left behind")
     func stores() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -179,7 +179,7 @@ struct ConformTests {
         #expect(left.filter { $0.hasPrefix("xp-conform-") } == [])
     }
 
-    @Test("a subject that isn't there, or isn't one, is status 69 and one line")
+    @Test("a missing or invalid subject has status 69 and one line")
     func nobody() async throws {
         let result = try await Tool.run(["conform", "--subject", "http://127.0.0.1:9/"])
         #expect(result.status == 69)
@@ -195,7 +195,7 @@ struct ConformTests {
 
     private static let example = Tool.root.appending(path: "docs/examples/subject_service.py")
 
-    /// Starts the example of the guide, or another one, and waits until it listens.
+    /// Starts the guide's example, or another one, and waits until it listens.
     private static func service(_ path: String = example.path) async throws -> (running: Running, url: String) {
         let running = try Running(["python3", path], executable: URL(filePath: "/usr/bin/env"), holdsInput: true)
         let url = try #require(try JSONValue(try await running.firstLine())["url"]?.string)

@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// The code of the reference's articles and of its tutorial, compiled as it stands.
+/// The code of the reference's articles and tutorial, compiled unchanged.
 @Suite("Code in the reference", .timeLimit(.minutes(10)))
 struct DocumentationTests {
     private static let catalogue = Tool.root.appending(path: "docs/reference.docc")
@@ -26,7 +26,7 @@ struct DocumentationTests {
         #expect(try await Sample.complaints(of: text) == "")
     }
 
-    @Test("the tutorial shows each step's file, and no other")
+    @Test("the tutorial shows the file of each step, and no other")
     func steps() throws {
         let tutorials = Self.files("Tutorials", ".tutorial").compactMap {
             try? String(contentsOf: Self.catalogue.appending(path: "Tutorials/\($0)"), encoding: .utf8)
@@ -38,9 +38,9 @@ struct DocumentationTests {
     }
 }
 
-/// The compiler, over the library that is built beside the tests.
+/// The compiler, with the library built next to the tests.
 enum Sample {
-    /// What the compiler says of a source; empty if it takes it.
+    /// Returns the compiler's errors for a source; empty if it compiles.
     static func complaints(of source: String) async throws -> String {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

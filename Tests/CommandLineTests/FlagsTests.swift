@@ -4,7 +4,7 @@ import Testing
 @Suite("xp flags")
 struct FlagsTests {
     @Test(
-        "what is pulled from a vendor is a manifest that agrees with it, and one that doesn't is told why",
+        "a manifest pulled from a vendor agrees with it, and differences are reported with reasons",
         arguments: ["flagship", "sigma"]
     )
     func pulledAndChecked(vendor: String) async throws {
@@ -36,7 +36,7 @@ struct FlagsTests {
         _ = try await mock.end()
     }
 
-    @Test("a vendor without flags says so")
+    @Test("a vendor without flags is reported as such")
     func withoutFlags() async throws {
         let mock = try await ServedMock("evergage")
         let pulled = try await Tool.run(["flags", "pull", "--config", mock.configuration()])
@@ -44,7 +44,7 @@ struct FlagsTests {
         _ = try await mock.end()
     }
 
-    @Test("generated keys go to a file that isn't touched while nothing changes, and two manifests are compared")
+    @Test("generated keys are written only if they change, and two manifests are compared")
     func generatedAndCompared() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -71,7 +71,7 @@ struct FlagsTests {
     }
 
     @Test(
-        "a manifest that can't be used is one line with the place",
+        "an invalid manifest is reported in one line with the location",
         arguments: [
             (
                 #"{"flags":{"a":{"flagType":"integer","defaultValue":"1"}}}"#,

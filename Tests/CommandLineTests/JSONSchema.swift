@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value, for tests that know nothing of the library.
+/// A JSON value, independent of the library.
 enum JSONValue: Codable, Hashable, Sendable {
     case null, bool(Bool), number(Double), string(String)
     case array([JSONValue])
@@ -60,7 +60,7 @@ enum JSONValue: Codable, Hashable, Sendable {
     }
 }
 
-/// The part of JSON Schema that the schemas of this package use; anything else in a schema is a failure.
+/// The subset of JSON Schema that this package's schemas use; anything else in a schema is a failure.
 struct JSONSchema {
     private static let known: Set<String> = [
         "$schema", "$id", "$defs", "$ref", "title", "description", "default", "examples", "type", "properties",
@@ -76,7 +76,7 @@ struct JSONSchema {
         root = try JSONDecoder().decode(JSONValue.self, from: Data(contentsOf: url))
     }
 
-    /// What is wrong with a value; empty if nothing is.
+    /// Returns the violations of a value; empty if it is valid.
     func problems(of value: JSONValue) -> [String] { check(value, root, "$") }
 
     private func check(_ value: JSONValue, _ schema: JSONValue, _ path: String) -> [String] {

@@ -2,10 +2,8 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("A denial that was told outlives a kill", .serialized)
+@Suite("An acknowledged denial survives a kill", .serialized)
 struct KilledDenialTests {
-    /// Whether the figures of the long run are asked for.
-
     private static func name(_ number: Int) -> String { "event-\(number)-end" }
 
     private static func lines(_ count: Int, consent: Bool) -> String {
@@ -16,7 +14,7 @@ struct KilledDenialTests {
         }.joined(separator: "\n")
     }
 
-    @Test("P24 of thousands whose events wait, none is delivered whose denial was told before the kill")
+    @Test("P24 of thousands of waiting events, none is delivered whose denial was acknowledged before the kill")
     func killed() async throws {
         let count = isSoak ? 3_000 : 300
         let mock = try await ServedMock("flagship")
@@ -30,7 +28,7 @@ struct KilledDenialTests {
         _ = try await running.firstLine()
         running.kill()
         let told = try await running.result().lines.compactMap { line -> Int? in
-            // The last line may have been cut off.
+            // The kill may have truncated the last line.
             guard let error = try? JSONValue(line) else { return nil }
             let isDenied = error["error"]?["code"]?.string == "CONSENT_DENIED"
             return isDenied ? error["line"]?.number.map { Int($0) - 1 } : nil
@@ -43,7 +41,7 @@ struct KilledDenialTests {
         for number in told {
             #expect(!exported.contains(Self.name(number)) && !requests.contains(Self.name(number)), "user \(number)")
         }
-        // Everybody else's events arrive.
+        // Other users' events arrive.
         let others = (0..<count).filter { exported.contains(Self.name($0)) }
         #expect(others.allSatisfy { requests.contains(Self.name($0)) })
         let ledger = try JSONValue(flushed.output)["ledger"]

@@ -3,7 +3,7 @@ import GRDB
 import Testing
 import Waiting
 
-/// Another connection to a store, in whose way nobody can write.
+/// Another connection that locks a store against writes.
 private final class Lock {
     private let database: DatabaseQueue
 
@@ -20,9 +20,9 @@ private final class Lock {
     }
 }
 
-@Suite("Beside a store that another connection keeps locked, every command ends soon and loses nothing", .serialized)
+@Suite("With a store locked by another connection, every command ends soon and loses nothing", .serialized)
 struct LockedStoreTests {
-    @Test("track, beside a store that somebody has locked meanwhile: what was accepted is kept, and it says what to do")
+    @Test("track, with a store locked during the run: accepted events are kept, and the message says how to continue")
     func trackBesideALock() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()
@@ -47,7 +47,7 @@ struct LockedStoreTests {
         let late =
             "xp: interrupted after 30 lines, which are kept in \(store), which doesn't answer: another process may keep it "
             + "locked; \"xp outbox status --store \(store)\" gives its ledger later\n"
-        // On a busy machine the wait for the lock may be over first.
+        // On a busy machine, the wait for the lock may end first.
         let isOver =
             result?.errors.contains("xp: \(store): another process keeps it locked. Reading stopped after") == true
         #expect(result?.errors == late || isOver, "\(result?.errors ?? "")")
@@ -58,7 +58,7 @@ struct LockedStoreTests {
         _ = try await mock.end()
     }
 
-    @Test("track, asked nothing, beside a store that stays locked: reading stops, and what isn't kept is named")
+    @Test("track, with a store that stays locked: reading stops, and the rest is named")
     func lockedForLong() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()
@@ -76,7 +76,7 @@ struct LockedStoreTests {
         let lock = try Lock(store)
         try pipe.add(Array(lines[30...]))
         var result: Tool.Result?
-        // One wait for the file, of five seconds, and not one for each line.
+        // A single wait of five seconds for the file, not one per line.
         let took = try await Tool.seconds { result = try await running.result(within: 60) }
         #expect(took < 25)
         #expect(result?.status == 66)
@@ -97,7 +97,7 @@ struct LockedStoreTests {
     }
 
     @Test(
-        "track and outbox flush, beside a store that can't be opened because somebody keeps it locked",
+        "track and outbox flush, with a store that can't be opened because it is locked",
         arguments: ["track", "flush"]
     )
     func lockedFromTheBeginning(command: String) async throws {
@@ -123,7 +123,7 @@ struct LockedStoreTests {
         _ = try await mock.end()
     }
 
-    @Test("outbox export and outbox status, while somebody keeps the store locked", arguments: ["export", "status"])
+    @Test("outbox export and outbox status, with a locked store", arguments: ["export", "status"])
     func looking(command: String) async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()

@@ -3,9 +3,9 @@
     import Testing
     import Waiting
 
-    @Suite("The memory that a long file takes", .serialized)
+    @Suite("Memory use with a long file", .serialized)
     struct MemoryTests {
-        /// The most memory that a run ever had, in megabytes, and what it said at its end.
+        /// Runs `xp track`; returns its peak memory in megabytes and its final ledger.
         private func run(
             _ lines: Int,
             users: Int,
@@ -36,7 +36,7 @@
         }
 
         private func configuration(_ mock: ServedMock, isAway: Bool) throws -> String {
-            // As fast as it takes them: Evergage is sent two events a second otherwise.
+            // Without the rate limit: Evergage otherwise gets two events a second.
             let isPaced = mock.head["vendor"]?.string == "evergage"
             let path = try mock.configuration(isPaced ? #","requestsPerFiveSeconds":0"# : "")
             guard isAway else { return path }
@@ -45,14 +45,14 @@
         }
 
         @Test(
-            "xp track takes as much memory for a long file as for a short one",
+            "xp track uses as much memory for a long file as for a short one",
             arguments: [
                 ("flagship", true, 5_000, 25_000), ("engage", true, 5_000, 25_000), ("evergage", true, 20_000, 100_000),
                 ("flagship", false, 1_000, 5_000), ("engage", false, 1_000, 5_000), ("evergage", false, 1_000, 5_000),
             ]
         )
         func track(vendor: String, isAway: Bool, few: Int, many: Int) async throws {
-            // The mock keeps every request in its own memory, and Evergage's gets one for each event.
+            // The mock keeps every request in memory, and Evergage's gets one per event.
             let full = vendor == "evergage" && !isAway ? 100_000 : 1_000_000
             let (few, many) = isSoak ? (20_000, full) : (few, many)
             let mock = try await ServedMock(vendor)

@@ -17,7 +17,7 @@ struct MigrateTests {
         return report
     }
 
-    @Test("simulate plays a whole move: nobody changes, every exposure counts once, both books balance")
+    @Test("simulate plays a whole move: variations stay, every exposure counts once, and both ledgers balance")
     func simulates() async throws {
         let report = try await report(["--from", "flagship-bucketing", "--to", "sigma", "--users", "60"])
         #expect(report["changedVariant"] == .number(0))
@@ -28,7 +28,7 @@ struct MigrateTests {
         #expect(report["stages"]?.array?.count == 13)
     }
 
-    @Test("simulate plays a plan of one's own by itself, with its experiments and shares")
+    @Test("simulate plays your own plan, with its experiments and shares")
     func playsAPlan() async throws {
         let folder = try Tool.folder()
         let plan = try Tool.file(Self.plan, "plan.json", in: folder)
@@ -43,7 +43,7 @@ struct MigrateTests {
         #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
     }
 
-    @Test("simulate says what it leaves out, and plays faults besides")
+    @Test("simulate says what it leaves out, and adds faults")
     func faults() async throws {
         let folder = try Tool.folder()
         let faults =
@@ -59,7 +59,7 @@ struct MigrateTests {
     }
 
     @Test(
-        "bad input is one clear line, and the status says whose fault it is",
+        "bad input is reported in one clear line, and the status tells input from vendor",
         arguments: [
             (["simulate"], 64, "expected --plan, or --from and --to"),
             (["simulate", "--from", "sigma", "--to", "sigma"], 64, "expected two vendors"),
@@ -132,7 +132,7 @@ struct MigrateTests {
         )
     }
 
-    @Test("import takes what it can and says why it didn't take the rest; move and status follow in the same store")
+    @Test("import accepts what it can and reports the rest; move and status use the same store")
     func importsAndMoves() async throws {
         let folder = try Tool.folder()
         let plan = try Tool.file(

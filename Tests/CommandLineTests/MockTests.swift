@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Waiting
 
-/// A mock that was started by `xp mock`, and a configuration file for it.
+/// A mock started by `xp mock`, and a configuration file for it.
 struct ServedMock {
     let running: Running
     let line: String
@@ -18,7 +18,7 @@ struct ServedMock {
 
     var url: String { head["url"]?.string ?? "" }
 
-    /// A configuration file that points at the mock.
+    /// Writes a configuration file that points to the mock.
     func configuration(_ extra: String = "") throws -> String {
         let vendor = head["vendor"]?.string ?? ""
         let credentials = head["credentials"]?.object ?? [:]
@@ -42,7 +42,7 @@ struct ServedMock {
 
 @Suite("xp mock, evaluate, track and outbox", .serialized)
 struct MockTests {
-    @Test("the first line of a mock is JSON that follows its schema; it answers, and ends politely")
+    @Test("the first line of a mock is JSON that follows its schema; it answers, and ends on a signal")
     func mock() async throws {
         let mock = try await ServedMock("flagship")
         #expect(try JSONSchema(named: "mock").problems(of: mock.head) == [])
@@ -55,7 +55,7 @@ struct MockTests {
     }
 
     @Test(
-        "what a mock prints is a configuration, as it is and put together by hand",
+        "the output of a mock is a valid configuration, unchanged or put together by hand",
         arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func printedConfiguration(vendor: String) async throws {
@@ -87,7 +87,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("a port in use is status 69 and one line that names it")
+    @Test("a port in use has status 69 and one line that names it")
     func portInUse() async throws {
         let mock = try await ServedMock("flagship")
         let port = mock.url.split(separator: ":").last.map(String.init) ?? ""
@@ -98,7 +98,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("a mock takes a neutral world and the vendor's own format, and refuses what is neither")
+    @Test("a mock accepts a neutral world and the vendor's own format, and rejects anything else")
     func worlds() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -124,7 +124,7 @@ struct MockTests {
         }
     }
 
-    @Test("users come out in the order they went in, malformed ones as errors in their place")
+    @Test("users keep their input order, with errors in place of malformed lines")
     func evaluate() async throws {
         let mock = try await ServedMock("flagship")
         let configuration = try mock.configuration()
@@ -154,7 +154,7 @@ struct MockTests {
     }
 
     @Test(
-        "the cases that only read run against a configured address of every vendor, and no other",
+        "only read-only cases run against a configured address, for every vendor",
         arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func live(vendor: String) async throws {
@@ -176,7 +176,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("a live run takes the configured mode for what it is")
+    @Test("a live run uses the configured mode")
     func liveMode() async throws {
         let mock = try await ServedMock("flagship")
         let result = try await Tool.run([
@@ -189,7 +189,7 @@ struct MockTests {
     }
 
     @Test(
-        "a live run against a vendor that isn't there is status 69 and one line, neither kept nor broken promises",
+        "a live run against an unreachable vendor has status 69 and one line, and judges no promise",
         arguments: ["flagship", "sigma", "engage", "evergage", "ofrep"]
     )
     func liveAbsent(vendor: String) async throws {
@@ -204,7 +204,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("a vendor without decisions says so for each user, with status 1")
+    @Test("a vendor without decisions is reported for each user, with status 1")
     func evaluateUnsupported() async throws {
         let mock = try await ServedMock("evergage")
         let result = try await Tool.run(
@@ -217,7 +217,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("a vendor that can't be reached is status 69, with an error for each user")
+    @Test("an unreachable vendor has status 69, with an error for each user")
     func evaluateUnreachable() async throws {
         let mock = try await ServedMock("flagship")
         let configuration = try mock.configuration()
@@ -273,7 +273,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("without a store the command says that events may be lost")
+    @Test("without a store, a warning says that events may be lost")
     func trackWithoutStore() async throws {
         let mock = try await ServedMock("flagship")
         let result = try await Tool.run(
@@ -286,7 +286,7 @@ struct MockTests {
         _ = try await mock.end()
     }
 
-    @Test("what a dead vendor doesn't take is kept, told, copied out, and delivered later")
+    @Test("events for an unreachable vendor are kept, listed, exported, and delivered later")
     func outbox() async throws {
         let mock = try await ServedMock("flagship")
         let configuration = try mock.configuration()
@@ -319,7 +319,7 @@ struct MockTests {
         try? FileManager.default.removeItem(at: mock.folder)
     }
 
-    @Test("interrupted, track keeps everything and ends within five seconds")
+    @Test("track keeps everything on a signal and ends within five seconds")
     func interrupted() async throws {
         let mock = try await ServedMock("flagship")
         let configuration = try mock.configuration()
@@ -333,7 +333,7 @@ struct MockTests {
         let running = try Running([
             "track", "--config", configuration, "--store", store, "--input", path, "--deadline", "60",
         ])
-        // It is asked to end while it tries to deliver: once everything is accepted, and not before.
+        // Terminated while it tries to deliver, after everything was accepted.
         try await Tool.untilAccepted(2_000, store)
         let start = ContinuousClock.now
         running.terminate()

@@ -1,19 +1,19 @@
 import Foundation
 import Waiting
 
-/// A pipe with a name, whose other end stays open until it is let go of.
+/// A named pipe whose writing end stays open until it is released.
 final class OpenPipe {
     let path: String
     private var handle: FileHandle?
 
     init(in folder: URL) throws {
         path = folder.appending(path: "pipe").path
-        // A reader that has ended is no reason for the tests to end.
+        // A reader that has ended must not kill the tests.
         signal(SIGPIPE, SIG_IGN)
         guard mkfifo(path, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     }
 
-    /// Writes lines and keeps the pipe open, once somebody reads.
+    /// Waits for a reader, writes lines and keeps the pipe open.
     func write(_ lines: [String]) async throws {
         let path = path
         handle = await withCheckedContinuation { continuation in
@@ -30,17 +30,17 @@ final class OpenPipe {
         try handle?.write(contentsOf: Data(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// Waits until everything that was written has been read.
+    /// Waits until everything written has been read.
     func untilItIsEmpty() async throws {
         try await eventually("a reader of the pipe") {
             guard let handle else { return true }
             var count: Int32 = 0
-            // How many bytes nobody has read yet.
+            // The number of unread bytes.
             return ioctl(handle.fileDescriptor, UInt(FIONREAD), &count) == 0 && count == 0
         }
     }
 
-    /// Waits until its reader has something in its hands and doesn't read on.
+    /// Waits until the reader has read something and doesn't read on.
     func untilItIsLeftAlone() async throws {
         try await untilItIsEmpty()
         try add(["{}"])
@@ -50,7 +50,7 @@ final class OpenPipe {
             guard let handle else { return }
             var count: Int32 = 0
             guard ioctl(handle.fileDescriptor, UInt(FIONREAD), &count) == 0, count > 0 else {
-                // It was read with what came before.
+                // It was read together with the lines before it.
                 quiet = 0
                 try add(["{}"])
                 continue

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Where --output writes")
+@Suite("The target of --output")
 struct OutputTests {
     private static let listing = ["conform", "--list", "--output"]
 
@@ -10,7 +10,7 @@ struct OutputTests {
         return (attributes[.posixPermissions] as? NSNumber)?.intValue
     }
 
-    @Test("a file that is there is replaced whole and keeps its mode, through a link too", arguments: [false, true])
+    @Test("an existing file is replaced completely and keeps its mode, even behind a link", arguments: [false, true])
     func replaced(isLinked: Bool) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -30,7 +30,7 @@ struct OutputTests {
         #expect(names == (isLinked ? ["link.txt", "report.txt"] : ["report.txt"]))
     }
 
-    @Test("a link to nothing yet makes the file that it leads to")
+    @Test("a dangling link creates its target")
     func dangling() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -42,7 +42,7 @@ struct OutputTests {
         #expect(try String(contentsOf: folder.appending(path: "new.txt"), encoding: .utf8).contains("evaluation/"))
     }
 
-    @Test("a device and a pipe are written into and stay what they are")
+    @Test("devices and pipes are written to and remain what they are")
     func special() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -51,7 +51,7 @@ struct OutputTests {
         #expect(device.output.contains("evaluation/"))
         let pipe = folder.appending(path: "pipe").path
         #expect(mkfifo(pipe, 0o600) == 0)
-        // Both ends, so that opening the other one doesn't wait.
+        // Opened for both ends, so that opening the other one doesn't block.
         let descriptor = open(pipe, O_RDWR)
         defer { close(descriptor) }
         let result = try await Tool.run(["conform", "--list", "--case", "delivery/*", "--output", pipe])
@@ -63,7 +63,7 @@ struct OutputTests {
         #expect(stat(pipe, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO)
     }
 
-    @Test("a file that is replaced stays its owner's", .enabled(if: geteuid() == 0, "only root may give files away"))
+    @Test("a replaced file keeps its owner", .enabled(if: geteuid() == 0, "only root may give files away"))
     func owner() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -81,7 +81,7 @@ struct OutputTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8).contains("evaluation/"))
     }
 
-    @Test("links that lead to each other are refused, and stay")
+    @Test("link loops are rejected and kept")
     func loop() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -96,7 +96,7 @@ struct OutputTests {
     }
 
     @Test(
-        "a folder, a missing folder and no name are refused before the work",
+        "a folder, a missing folder and an empty name are rejected before the work",
         arguments: ["/tmp", "/no/such/file", ""]
     )
     func refused(path: String) async throws {

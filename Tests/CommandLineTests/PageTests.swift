@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("The comparison's page in a real browser", .enabled(if: Browser.isThere, "no headless Chromium is installed"))
+@Suite("The comparison page in a real browser", .enabled(if: Browser.isThere, "no headless Chromium is installed"))
 struct PageTests {
-    @Test("it is drawn, wide and narrow")
+    @Test("renders in wide and narrow windows")
     func screenshots() async throws {
         let browser = try await Browser()
         for (name, width) in [("wide", 1280), ("phone", 500)] {
@@ -15,10 +15,11 @@ struct PageTests {
         }
     }
 
-    @Test("nothing but its tables and charts is wider than a phone")
+    @Test("on a phone, only tables and charts are wider than the screen")
     func fitsAPhone() async throws {
         let browser = try await Browser()
-        // A browser's window can't be as narrow as a phone; a frame in it can. The page itself runs no script, so a copy does.
+        // A browser's window can't be as narrow as a phone's, but a frame can. The page has no script, so a copy gets
+        // one.
         let probe = """
             <script>onload=()=>parent.postMessage(document.documentElement.scrollWidth+" of "+innerWidth,"*")</script></body>
             """
@@ -39,7 +40,7 @@ struct PageTests {
         #expect(try #require(Int(widths.output.1)) <= #require(Int(widths.output.2)))
     }
 
-    @Test("on paper it keeps its columns: a few pages, not one list")
+    @Test("in print, it keeps its columns and takes a few pages")
     func prints() async throws {
         let browser = try await Browser()
         let paper = browser.folder.appending(path: "page.pdf")
@@ -50,7 +51,7 @@ struct PageTests {
     }
 }
 
-/// A headless Chromium with a comparison to look at.
+/// A headless Chromium and a comparison page.
 final class Browser: Sendable {
     private static let executable: URL? = ["chromium", "chromium-browser", "google-chrome"]
         .map { "/usr/bin/\($0)" }.first(where: FileManager.default.isExecutableFile).map { URL(filePath: $0) }
@@ -69,7 +70,7 @@ final class Browser: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// Runs the browser on a page and gives what it writes.
+    /// Opens a page in the browser and returns its output.
     @discardableResult
     func run(_ arguments: [String], on page: URL) async throws -> String {
         let running = try Running(

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Texts from outside that a terminal would obey, or that would turn a line round.
-@Suite("What comes from outside is shown, not obeyed")
+/// Input with terminal control sequences or characters that reverse the text direction.
+@Suite("Control characters in input are shown, not obeyed")
 struct PlantedTextTests {
     private static let planted = "a\u{1B}[31m\u{7}\u{9B}2J\u{202E}b|<script>"
 
-    /// What must not be in an output; JSON has its own way to write control characters.
+    /// Returns the characters that an output must not contain; JSON escapes control characters.
     private func obeyed(_ text: String) -> [String] {
         text.unicodeScalars.filter { scalar in
             switch scalar.value {

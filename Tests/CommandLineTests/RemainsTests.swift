@@ -5,7 +5,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("Why events wait, as xp says it", .serialized)
+@Suite("Why events wait, in the words of xp", .serialized)
 struct RemainsTests {
     private static let line = #"{"user":{"id":"u","consent":true},"event":{"type":"custom","name":"e"}}"#
 
@@ -20,7 +20,7 @@ struct RemainsTests {
     private static let later = ": a longer --deadline, or xp outbox flush later, delivers the rest"
 
     @Test(
-        "a vendor that is busy, broken or slow isn't called away",
+        "a vendor that is busy, broken or slow isn't called unreachable",
         arguments: [
             (#"{"kind": "status", "status": 429}"#, "1", "asks for patience" + later),
             (#"{"kind": "status", "status": 503, "retryAfter": "60"}"#, "1", "asks for patience" + later),
@@ -47,7 +47,7 @@ struct RemainsTests {
         _ = try await mock.end()
     }
 
-    @Test("what waits for the adapter's own limit of requests isn't put on the vendor")
+    @Test("events that wait for the adapter's rate limit aren't blamed on the vendor")
     func ownPace() async throws {
         let mock = try await ServedMock("evergage")
         let store = mock.folder.appending(path: "outbox.db").path

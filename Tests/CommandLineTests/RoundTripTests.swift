@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What waits, out and in again")
+@Suite("Exporting waiting events and importing them again")
 struct RoundTripTests {
     private static func configuration(_ events: String, in folder: URL) throws -> String {
         try Tool.file(
@@ -13,13 +13,13 @@ struct RoundTripTests {
         )
     }
 
-    @Test("xp outbox export | xp track loses nothing: ids, times, users, attributes, consent")
+    @Test("xp outbox export | xp track keeps everything: ids, times, users, attributes, consent")
     func roundTrip() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = try Self.configuration("http://127.0.0.1:9/", in: folder)
         let (first, second) = (folder.appending(path: "a.db").path, folder.appending(path: "b.db").path)
-        // Flagship takes nothing that is older than four hours.
+        // Flagship rejects events older than four hours.
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let start = Date().addingTimeInterval(-60)
         let lines = (0..<40).map { number in
@@ -41,14 +41,16 @@ struct RoundTripTests {
         let schema = try JSONSchema(named: "event")
         for line in out.split(separator: "\n") { #expect(schema.problems(of: try JSONValue(String(line))) == []) }
         #expect(try await track(out, second).status == 69)
-        // The order is each user's own; users go side by side.
+        // Order is kept for each user, not between users.
         let again = try await exported(second)
         #expect(again.split(separator: "\n").sorted() == out.split(separator: "\n").sorted())
         let status = try await Tool.run(["outbox", "status", "--store", second, "--format", "json"])
         #expect(try JSONValue(status.output)["waiting"]?["held"]?.number == 10)
     }
 
-    @Test("when all that waits is held, that is said with what lets it go, and the status is that of nothing delivered")
+    @Test(
+        "if all waiting events are held, the message says how to release them, and the status is that of nothing delivered"
+    )
     func held() async throws {
         let mock = try await ServedMock("flagship")
         let configuration = try mock.configuration()
@@ -71,10 +73,10 @@ struct RoundTripTests {
     }
 }
 
-@Suite("Lines of input")
+@Suite("Input lines")
 struct InputLineTests {
     @Test(
-        "what is wrong with a line is said with its place",
+        "errors in a line are reported with their position",
         arguments: [
             (
                 #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"2026-02-30T10:00:00Z"}"#,
@@ -132,7 +134,7 @@ struct InputLineTests {
     }
 
     @Test(
-        "no name is no store",
+        "an empty name isn't accepted as a store",
         arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]]
     )
     func noStore(arguments: [String]) async throws {
@@ -141,7 +143,7 @@ struct InputLineTests {
         #expect(result.complaint.contains("--store: expected the name of a file"))
     }
 
-    @Test("a pipe is no store, and isn't waited for", arguments: ["status", "export"])
+    @Test("a pipe isn't accepted as a store, and doesn't block", arguments: ["status", "export"])
     func pipeAsStore(command: String) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -152,7 +154,7 @@ struct InputLineTests {
         #expect(result.complaint == "xp: \(pipe): expected a store file, found a device or a pipe")
     }
 
-    @Test("decisions are written as JSONEncoder writes them, byte for byte")
+    @Test("decisions are written exactly as by JSONEncoder")
     func bytes() async throws {
         let mock = try await ServedMock("flagship")
         for mode in ["decisionAPI", "bucketing"] {

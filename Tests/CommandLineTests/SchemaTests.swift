@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Schemas")
 struct SchemaTests {
-    /// A JSON example in a page, with the schema that the page says it follows.
+    /// A JSON example in a page, with the schema that the page names.
     struct Example: Sendable, CustomTestStringConvertible {
         let page: String
         let schema: String
@@ -11,7 +11,7 @@ struct SchemaTests {
         var testDescription: String { "\(page): \(schema)" }
     }
 
-    /// Fenced JSON after `<!-- schema: name -->`; with `lines` after the name each line is an example.
+    /// JSON code blocks after `<!-- schema: name -->`; with `lines` after the name, each line is an example.
     static let examples: [Example] = {
         let docs = Tool.root.appending(path: "docs")
         let names =
@@ -35,7 +35,7 @@ struct SchemaTests {
         #expect(problems == [])
     }
 
-    @Test("the documentation has examples for every input")
+    @Test("the documentation has examples of every input")
     func inputsHaveExamples() {
         let shown = Set(Self.examples.map(\.schema))
         for schema in ["world", "scenario", "fault-script", "user", "event", "evaluation", "ledger", "mock"] {
@@ -43,7 +43,7 @@ struct SchemaTests {
         }
     }
 
-    @Test("each schema is one that is understood here and refuses what is none of its own")
+    @Test("the validator supports each schema, and each schema rejects unknown members")
     func schemasAreStrict() throws {
         let folder = Tool.root.appending(path: "docs/schemas").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -57,7 +57,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "the validator sees what is wrong",
+        "the validator detects violations",
         arguments: [
             ("ledger", #"{"ledger":{"accepted":1,"delivered":1,"pending":0,"purged":0,"dropped":{}}}"#, true),
             ("ledger", #"{"ledger":{"accepted":-1,"delivered":1,"pending":0,"purged":0,"dropped":{}}}"#, false),

@@ -6,9 +6,9 @@ import Waiting
     import FoundationNetworking
 #endif
 
-@Suite("Asked to end, every command that runs for long ends within five seconds", .serialized)
+@Suite("Every long-running command ends within five seconds after a signal", .serialized)
 struct SignalTests {
-    @Test("track, while its input is silent: what was read is delivered")
+    @Test("track, with silent input: events read so far are delivered")
     func track() async throws {
         let mock = try await ServedMock("flagship")
         let store = mock.folder.appending(path: "outbox.db").path
@@ -16,14 +16,14 @@ struct SignalTests {
         let running = try Running([
             "track", "--config", try mock.configuration(), "--store", store, "--input", pipe.path,
         ])
-        // An editor counts the blank lines, too.
+        // Blank lines count, as in an editor.
         try await pipe.write(
             ["", " "]
                 + (0..<30).map {
                     #"{"user":{"id":"u-\#($0 % 3)","consent":true},"event":{"type":"custom","name":"e\#($0)"}}"#
                 }
         )
-        // Accepted is what is in the store.
+        // An event is accepted once it is in the store.
         try await Tool.untilAccepted(30, store)
         running.terminate()
         var result: Tool.Result?
@@ -38,10 +38,10 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("track, while the vendor hangs: everything is kept")
+    @Test("track, with a vendor that hangs: everything is kept")
     func trackBesideSilence() async throws {
         let mock = try await ServedMock("flagship")
-        // A listener that never answers.
+        // A server that never answers.
         let listener = try Silence()
         let configuration = try Tool.file(
             try String(contentsOfFile: mock.configuration(), encoding: .utf8)
@@ -59,7 +59,7 @@ struct SignalTests {
         let took = try await Tool.seconds { result = try await running.result() }
         if isSoak { #expect(took < 5) }
         #expect(result?.status == 0, "\(result?.errors ?? "")")
-        // What it says at the end is what stands in the file.
+        // The final output equals the ledger in the file.
         let ledger = try JSONValue(result?.lines.last ?? "")["ledger"]
         #expect(ledger?["delivered"]?.number == 0)
         let exported = try await Tool.run(["outbox", "export", "--store", store])
@@ -67,7 +67,7 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("evaluate, in the middle of a stream: the answers given are whole")
+    @Test("evaluate, in the middle of a stream: all written answers are complete")
     func evaluate() async throws {
         let mock = try await ServedMock("flagship")
         let pipe = try OpenPipe(in: mock.folder)
@@ -82,7 +82,7 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("outbox flush, while the vendor hangs: everything is kept")
+    @Test("outbox flush, with a vendor that hangs: everything is kept")
     func flush() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()
@@ -107,13 +107,13 @@ struct SignalTests {
         _ = try await mock.end()
     }
 
-    @Test("track, when nobody reads what it writes")
+    @Test("track, when nothing reads its output")
     func trackIntoAFullPipe() async throws {
         let mock = try await ServedMock("flagship")
-        // More errors than a pipe holds.
+        // More errors than a pipe can buffer.
         let input = try Tool.file(String(repeating: "nonsense\n", count: 5_000), "events.jsonl", in: mock.folder)
         let store = mock.folder.appending(path: "outbox.db").path
-        // Open at both ends, and read by nobody.
+        // Opened for both ends but never read.
         let output = mock.folder.appending(path: "output").path
         guard mkfifo(output, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         let end = open(output, O_RDWR | O_CLOEXEC)
@@ -139,7 +139,7 @@ struct SignalTests {
         }
     }
 
-    @Test("mock, while a client waits for an answer that doesn't come")
+    @Test("mock, with a client that waits for an answer")
     func mock() async throws {
         let mock = try await ServedMock("flagship")
         let script = #"[{"times": null, "fault": {"kind": "stall"}}]"#
@@ -163,7 +163,7 @@ struct SignalTests {
         _ = try await client.result()
     }
 
-    @Test("compare, in the middle of its rounds: no half report is left")
+    @Test("compare, between rounds: no partial report is left")
     func compare() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -175,7 +175,7 @@ struct SignalTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test("conform, in the middle of its cases")
+    @Test("conform, between cases")
     func conform() async throws {
         let running = try Running(["conform", "--vendor", "flagship"])
         try await running.untilItHasThreads(6)

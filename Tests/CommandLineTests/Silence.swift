@@ -1,7 +1,7 @@
 import Foundation
 import Waiting
 
-/// A server that takes connections and says nothing.
+/// A server that accepts connections but never answers.
 final class Silence: Sendable {
     let port: Int
     private let listener: Int32
@@ -28,7 +28,7 @@ final class Silence: Sendable {
 
     deinit { close(listener) }
 
-    /// Waits until somebody wants to connect; the connection is left to lie.
+    /// Waits for a connection attempt, without accepting it.
     func waitForCaller() async throws {
         try await eventually("a connection") {
             var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
@@ -38,7 +38,7 @@ final class Silence: Sendable {
 }
 
 extension ServedMock {
-    /// A configuration whose vendor takes connections and says nothing.
+    /// A configuration whose vendor accepts connections but never answers.
     func configuration(of silence: Silence) throws -> String {
         try Tool.file(
             try String(contentsOfFile: configuration(), encoding: .utf8)
@@ -48,7 +48,7 @@ extension ServedMock {
         )
     }
 
-    /// A store with events that a vendor who says nothing didn't take.
+    /// Fills a store with events for a vendor that never answers.
     func filledStore(_ silent: String, count: Int) async throws -> String {
         let store = folder.appending(path: "outbox.db").path
         let lines = (0..<count).map {
@@ -61,17 +61,17 @@ extension ServedMock {
 }
 
 extension Tool {
-    /// Waits until a store has taken so many events: accepted is what is in the store.
+    /// Waits until a store has accepted a number of events.
     static func untilAccepted(_ count: Double, _ store: String) async throws {
         try await eventually("a store with \(count) events") {
             let status = try await run(["outbox", "status", "--store", store, "--format", "json"])
-            // There may be no store yet, or half of one.
+            // The store may not exist yet, or be incomplete.
             let accepted = try? JSONValue(status.output)["ledger"]?["accepted"]?.number
             return (accepted ?? 0) >= count
         }
     }
 
-    /// How many seconds something takes.
+    /// Returns the duration of a closure in seconds.
     static func seconds(_ body: () async throws -> Void) async throws -> Double {
         let start = ContinuousClock.now
         try await body()

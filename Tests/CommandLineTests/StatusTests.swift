@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("xp outbox status says what each destination is owed")
+@Suite("xp outbox status shows what each destination is owed")
 struct StatusTests {
-    /// A store of schema 3 with an event that two are owed, of which one has got it.
+    /// Creates a store of schema 3 with one event for two destinations, delivered to one of them.
     private func store(in folder: URL) async throws -> String {
         let root = Tool.root.appending(path: "Tests/ExperimentationSQLiteTests/Fixtures/schema-3.sql")
         let sql = try String(contentsOf: root, encoding: .utf8)
@@ -25,7 +25,7 @@ struct StatusTests {
         return path
     }
 
-    @Test("as JSON, in the order in which they were first named, and their sum")
+    @Test("as JSON, in the order of registration, with the total")
     func asJSON() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -42,7 +42,7 @@ struct StatusTests {
         #expect(document["ledger"]?["accepted"]?.number == 12 && document["waiting"]?["ready"]?.number == 5)
     }
 
-    @Test("as text, each below the sum")
+    @Test("as text, each below the total")
     func asText() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -2,10 +2,10 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// A vendor's real third-party client, at work with the mock of that vendor.
+/// Real third-party clients of the vendors against the mocks.
 @Suite("third-party clients")
 struct ThirdPartyClientTests {
-    /// Where Python is: in the environment that `make clients` makes, else wherever the shell finds it.
+    /// Python from the environment of `make clients`, otherwise from the shell's path.
     static let python: [String] = {
         let own = Tool.root.appending(path: ".build/python/bin/python3").path
         return FileManager.default.isExecutableFile(atPath: own) ? [own] : ["/usr/bin/env", "python3"]
@@ -16,7 +16,7 @@ struct ThirdPartyClientTests {
     }
 
     @Test(
-        "pysilverpop works with xp mock engage: recipients, tables, faults, events, and nobody without the secret",
+        "pysilverpop works with xp mock engage: recipients, tables, faults, events, and nothing without the secret",
         .enabled("pysilverpop 0.2.6 isn't installed; make clients installs it beside the build") {
             try await run(["-c", "import silverpop.api"]).status == 0
         }
@@ -29,7 +29,7 @@ struct ThirdPartyClientTests {
     }
 
     @Test(
-        "Flagship's own SDK for Python works with xp mock flagship: flags, exposures, hits, signing in",
+        "Flagship's own Python SDK works with xp mock flagship: flags, exposures, hits, signing in",
         .enabled("flagship 3.0.1 isn't installed; make clients installs it beside the build") {
             try await run(["-c", "import flagship.tracking_manager"]).status == 0
         },

@@ -4,13 +4,13 @@ import Waiting
 
 /// The built `xp`, run as a process.
 struct Tool {
-    /// What came of a run.
+    /// The result of a run.
     struct Result: Sendable {
         var status: Int32
         var output: String
         var errors: String
         var lines: [String] { output.split(separator: "\n").map(String.init) }
-        /// The first line of what was complained about.
+        /// The first line of standard error.
         var complaint: String { errors.split(separator: "\n").first.map(String.init) ?? "" }
     }
 
@@ -18,7 +18,7 @@ struct Tool {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The executable, which is built beside the tests.
+    /// The executable, built next to the tests.
     static let executable: URL = {
         let places = [
             URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent(),
@@ -40,14 +40,14 @@ struct Tool {
         return try await running.result(within: limit)
     }
 
-    /// A folder for one test's files.
+    /// Creates a folder for one test's files.
     static func folder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appending(path: "xp-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return folder
     }
 
-    /// Writes a file into a folder and gives its path.
+    /// Writes a file into a folder and returns its path.
     static func file(_ text: String, _ name: String, in folder: URL) throws -> String {
         let url = folder.appending(path: name)
         try Data(text.utf8).write(to: url)
@@ -55,7 +55,7 @@ struct Tool {
     }
 }
 
-/// A run that goes on.
+/// A running tool.
 final class Running: Sendable {
     private let process: ChildProcess
 
@@ -78,7 +78,7 @@ final class Running: Sendable {
         throw Missing(what: "a first line; standard error: \(process.errors.text)")
     }
 
-    /// Waits until it is at work, as the number of its threads tells.
+    /// Waits until it has a number of threads, as a sign that it is working.
     func untilItHasThreads(_ count: Int) async throws {
         try await eventually("a process with \(count) threads") {
             let threads = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/task")
@@ -98,7 +98,7 @@ final class Running: Sendable {
         }
     }
 
-    /// The most memory that it ever had, in megabytes, once it has ended.
+    /// Returns its peak memory in megabytes after its end.
     func peakMemory() async throws -> Double {
         var most = 0.0
         while let text = try? String(contentsOfFile: "/proc/\(process.id)/status", encoding: .utf8),
@@ -110,10 +110,10 @@ final class Running: Sendable {
         return most / 1_024
     }
 
-    /// Ends it without asking.
+    /// Kills it with SIGKILL.
     func kill() { process.signal(SIGKILL) }
 
-    /// Asks it politely to end.
+    /// Terminates it with SIGTERM.
     func terminate() { process.signal(SIGTERM) }
 
     /// Waits for its end.

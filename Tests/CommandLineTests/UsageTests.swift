@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Usage and bad input")
 struct UsageTests {
-    @Test("help names every command, with examples and exit statuses")
+    @Test("help lists every command, with examples and exit statuses")
     func help() async throws {
         let result = try await Tool.run(["--help"])
         #expect(result.status == 0)
@@ -15,7 +15,7 @@ struct UsageTests {
     }
 
     @Test(
-        "each command explains itself with examples",
+        "each command's help has examples",
         arguments: ["vendors", "compare", "conform", "mock", "evaluate", "track", "outbox", "outbox status"]
     )
     func commandHelp(command: String) async throws {
@@ -39,7 +39,7 @@ struct UsageTests {
     }
 
     @Test(
-        "bad usage is status 64 and says what was expected",
+        "bad usage has status 64 and says what was expected",
         arguments: [
             (["compare", "--vendor", "nobody"], "there is no vendor \"nobody\"; expected one of "),
             (["conform", "--vendor", "nobody"], "there is no vendor \"nobody\""),
@@ -71,7 +71,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a scenario that can't be used is status 66 and one line with file, place and what was expected",
+        "an invalid scenario has status 66 and one line with file, position and what was expected",
         arguments: [
             ("x.json", "", "is empty; expected a JSON object"),
             ("x.yaml", "", "is empty; expected a YAML mapping"),
@@ -128,7 +128,7 @@ struct UsageTests {
         Character(UnicodeScalar((letter.asciiValue ?? 98) - 1))
     }
 
-    @Test("a report that can't be written is told before the work for it", arguments: ["", "/no/such/r.md", "/tmp"])
+    @Test("an unwritable report file is reported before the work", arguments: ["", "/no/such/r.md", "/tmp"])
     func unwritable(path: String) async throws {
         for command in [["compare", "--rounds", "1000"], ["conform"]] {
             let result = try await Tool.run(command + ["--output", path], limit: 10)
@@ -139,7 +139,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a document may begin with a mark of the byte order, and lines may end as on Windows",
+        "a document may begin with a byte order mark, and lines may end in CRLF",
         arguments: ["yaml", "json"]
     )
     func marks(ending: String) async throws {
@@ -155,7 +155,7 @@ struct UsageTests {
         #expect(result.lines == [#"{"ledger":{"accepted":0,"delivered":0,"dropped":{},"pending":0,"purged":0}}"#])
     }
 
-    @Test("a scenario or a configuration that isn't there is status 66", arguments: ["compare", "evaluate", "track"])
+    @Test("a missing scenario or configuration has status 66", arguments: ["compare", "evaluate", "track"])
     func missingFile(command: String) async throws {
         let option = command == "compare" ? "--scenario" : "--config"
         let result = try await Tool.run([command, option, "/no/such/file.json"])
@@ -167,7 +167,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a configuration that can't be used is status 66 and one line with file, key and what was expected",
+        "an invalid configuration has status 66 and one line with file, key and what was expected",
         arguments: [
             ("", "is empty"), ("{", "expected"), ("[]", "expected an object with \"vendor\""),
             ("{}", "\"vendor\": missing"), ("{\"vendor\": 3}", "\"vendor\": missing or not a text"),
@@ -203,7 +203,7 @@ struct UsageTests {
         #expect(result.output == "")
     }
 
-    @Test("a standard file that is closed is told, and no other file gets its place", arguments: ["<&-", ">&-"])
+    @Test("a closed standard stream is reported, and no other file gets its descriptor", arguments: ["<&-", ">&-"])
     func closedFiles(redirection: String) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -228,12 +228,12 @@ struct UsageTests {
                     ? "xp: standard input: can't be read any further: Bad file descriptor"
                     : "xp: standard output can't be written")
         )
-        // Whole, and nothing else in any of its files.
+        // The store is intact, and no output was written into its files.
         let exported = try await Tool.run(["outbox", "export", "--store", store])
         #expect(exported.status == 0)
         #expect(exported.lines.count == (isInput ? 0 : 1))
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix("-lock") {
-            // Its own figures, and no word of what was printed.
+            // The file holds only its own data.
             let content = try Data(contentsOf: folder.appending(path: file))
             #expect(content.isEmpty || content.starts(with: Data("XPAC".utf8)))
             #expect(content.range(of: Data("ledger".utf8)) == nil)
@@ -241,7 +241,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a file of events that is named as the store is refused and stays as it is",
+        "an event file given as the store is rejected and left unchanged",
         arguments: ["events.jsonl", "x.db"]
     )
     func eventsAsStore(name: String) async throws {
@@ -261,7 +261,7 @@ struct UsageTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["c.json", name])
     }
 
-    @Test("a damaged store is told in one line, with where it went, and what can be read is there")
+    @Test("a damaged store is reported in one line with the path of its copy, and readable events are kept")
     func damagedStore() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -283,13 +283,13 @@ struct UsageTests {
                 "xp: flagship doesn't take the events: it can't be reached",
             ]
         )
-        // All of it in one file.
+        // Moves everything into one file.
         let database = try DatabaseQueue(path: store)
         try await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try database.close()
         var bytes = try Data(contentsOf: URL(filePath: store))
         try #require(bytes.count > 100_000)
-        // Five pages, in the middle of the events.
+        // Five pages in the middle of the events.
         let middle = try #require(bytes.range(of: Data("\"e250\"".utf8))).lowerBound / 4_096 * 4_096
         bytes.replaceSubrange(middle..<(middle + 20_000), with: Data(repeating: 0x41, count: 20_000))
         try bytes.write(to: URL(filePath: store))
@@ -305,7 +305,7 @@ struct UsageTests {
         #expect(again.output == told.output)
     }
 
-    @Test("a line that can't be read is told with its own number and column")
+    @Test("an unreadable line is reported with its own number and column")
     func placeOfALine() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -326,7 +326,7 @@ struct UsageTests {
         #expect(result.errors.hasSuffix("xp: 2 of 2 lines were not accepted; the output says why\n"))
     }
 
-    @Test("a store that isn't there, or isn't one, is status 66", arguments: ["status", "export"])
+    @Test("a missing or invalid store has status 66", arguments: ["status", "export"])
     func badStore(command: String) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import ComparisonKit
 
-@Suite("Do two vendors agree?")
+@Suite("Agreement of two vendors")
 struct AgreementTests {
-    /// Rules that put users by the digit that their id ends with.
+    /// Rules that assign users by the last digit of their id.
     private struct ByDigit: Ruleset {
         let catalogue: FlagCatalogue
         let honours: Bool
@@ -57,7 +57,7 @@ struct AgreementTests {
         return runner.agreement(of: count)
     }
 
-    @Test("the confusion matrix counts who goes from where to where, outside included")
+    @Test("the confusion matrix counts every change of variation, including users outside the experiment")
     func matrix() async throws {
         // Before: 0–3 a, 4–7 b, 8 and 9 outside. After: 0–5 a, 6–8 b, 9 outside.
         let before = Self.side("one", ["a", "b"], weights: [50, 50]) { $0 < 4 ? 0 : $0 < 8 ? 1 : nil }
@@ -74,7 +74,7 @@ struct AgreementTests {
         #expect(experiment.reason.contains("takes no assignments over"))
     }
 
-    @Test("a vendor that honours assignments keeps everybody, and its ratio is then the old vendor's")
+    @Test("a vendor that honors earlier assignments keeps all users, and so the old vendor's ratio")
     func imported() async throws {
         let before = Self.side("one", ["a", "b"], weights: [50, 50]) { $0 < 5 ? 0 : 1 }
         let after = Self.side("other", ["a", "b"], weights: [80, 20], honours: true) { $0 < 8 ? 0 : 1 }
@@ -87,7 +87,7 @@ struct AgreementTests {
         #expect(experiment.ratioImported?.isSuspect == true)
     }
 
-    @Test("an experiment that only one vendor has ends or begins with the switch")
+    @Test("an experiment of only one vendor ends or begins with the switch")
     func alone() async throws {
         let before = Self.side("one", ["a", "b"], weights: [50, 50]) { _ in 0 }
         var none = Self.side("other", ["a"], weights: [1]) { _ in nil }
@@ -100,7 +100,7 @@ struct AgreementTests {
         #expect(begins.advice == .starts && begins.joined == 1_000)
     }
 
-    @Test("lanes and blocks change nothing: the sums are the same")
+    @Test("the sums don't depend on the number of lanes or the size of blocks")
     func lanes() async {
         let before = Self.side("one", ["a", "b"], weights: [50, 50]) { $0 < 4 ? 0 : 1 }
         let after = Self.side("other", ["a", "b"], weights: [60, 30]) { $0 < 6 ? 0 : nil }
@@ -115,7 +115,7 @@ struct AgreementTests {
         #expect(whole.users == 997)
     }
 
-    @Test("variations are paired by name, by what users see, then by control and order, and it says by which")
+    @Test("variations are paired by name, by values, then by control and order, and the report says by which")
     func pairing() {
         typealias Arm = TestedExperiment.Arm
         func test(_ variations: [Arm]) -> [TestedExperiment] { [TestedExperiment(id: "t", variations: variations)] }
@@ -142,7 +142,7 @@ struct AgreementTests {
         )
     }
 
-    @Test("made-up users are the same in every run, and no two are one")
+    @Test("generated users are distinct and the same in every run")
     func population() {
         let population = Population(like: [.ada, .ben])
         #expect(population[0] == population[0])
@@ -151,7 +151,7 @@ struct AgreementTests {
         #expect(population[7].id.count == 16)
     }
 
-    @Test("two vendors that hash otherwise disagree about half of the users, and each keeps to its weights")
+    @Test("two vendors with different hashes disagree about half of the users, and each keeps its weights")
     func vendors() async throws {
         let world = World.switchDay
         let sigma = try await SigmaSubject().open(world)
@@ -180,19 +180,19 @@ struct AgreementTests {
         for experiment in agreement.experiments {
             #expect(experiment.ratioBefore?.isSuspect == false, "\(experiment.id)")
             #expect(experiment.ratioAfter?.isSuspect == false, "\(experiment.id)")
-            // Nobody is lost: each user is in exactly one cell.
+            // Each user is in exactly one cell.
             #expect(experiment.matrix.flatMap { $0 }.reduce(0, +) == 20_000)
         }
         let byID = Dictionary(uniqueKeysWithValues: agreement.experiments.map { ($0.id, $0) })
         let checkout = try #require(byID["checkout"])
         #expect((0.48...0.52).contains(checkout.share))
         #expect(checkout.changedImported == 0 && checkout.advice == .importFirst)
-        // A control that sets no flag is drawn again: by the vendor's iOS rules it isn't remembered.
+        // The vendor's iOS rules don't keep a control without flags, so it is drawn again.
         let prices = try #require(byID["prices"])
         #expect(prices.advice == .finishFirst && prices.shareImported > 0.1 && prices.shareImported < prices.share)
     }
 
-    @Test("what arrives of exposures is counted by user, with repetitions and losses apart")
+    @Test("received exposures are counted by user, with repetitions and losses separate")
     func exposures() async throws {
         let trial = ExposureTrial(of: InMemorySubject(), in: .split, users: 40)
         for profile in FaultProfile.allCases {

@@ -29,7 +29,7 @@ struct ArrivalsTests {
         #expect(arrivals.received == ["custom": 200])
     }
 
-    @Test("events that nothing tells apart can't be told from each other once something went wrong")
+    @Test("identical events can't be counted separately once something went wrong")
     func untold() {
         let twins = [Self.click(1), Self.click(2)]
         let disturbed = Arrivals(delivered: twins, received: twins, fields: [.name], isDisturbed: true)
@@ -38,7 +38,7 @@ struct ArrivalsTests {
         #expect(calm.repeated == 0 && calm.lost == 0)
     }
 
-    @Test("a wire that tells an age in place of the date loses nothing by it")
+    @Test("a wire with ages instead of dates loses no precision")
     func aged() {
         let sent = [Self.click(1, value: 1), Self.click(2, value: 2)]
         let told = sent.map { event in
@@ -52,7 +52,9 @@ struct ArrivalsTests {
         #expect(arrivals.lost == 0)
     }
 
-    @Test("an event that the vendor is told otherwise is neither lost nor repeated; its second arrival is")
+    @Test(
+        "an event that the vendor receives in another form is neither lost nor repeated; its second arrival is a repetition"
+    )
     func toldOtherwise() {
         let sent = [Self.click(1, value: 3), Self.click(2, value: 4)]
         let told = [Self.click(1, value: 30), Self.click(2, value: 40)]
@@ -64,7 +66,7 @@ struct ArrivalsTests {
         #expect(one.repeated == 0 && one.lost == 1)
     }
 
-    @Test("what no application tracked, an identity, is counted and no event")
+    @Test("events that no application tracked, such as identities, aren't counted as tracked")
     func signs() {
         let signs = [Received(type: "identity", userID: "ada"), Received(type: "identity", userID: "ada")]
         let arrivals = Arrivals(delivered: [], received: signs, fields: Self.all, isDisturbed: true)
@@ -72,7 +74,7 @@ struct ArrivalsTests {
         #expect(arrivals.received == ["identity": 2])
     }
 
-    @Test("what of an event arrives is told field by field")
+    @Test("the fields of an event that arrive are listed one by one")
     func fidelity() {
         let sent = Received(
             type: "purchase",

@@ -5,15 +5,15 @@ import Testing
 
 @testable import ComparisonKit
 
-@Suite("Calls that come to nothing with another vendor")
+@Suite("Calls that have no effect with another vendor")
 struct CallsTests {
-    @Test("there is an example of every type that an application tracks")
+    @Test("there is an example of every type of event that an application tracks")
     func examples() {
         let others = ["exposure", "consentChanged", "native"]
         #expect(TrackingEvent.examples.map(\.type) == TrackingEvent.types.filter { !others.contains($0) })
     }
 
-    @Test("a type counts as refused if the adapter has no word for it, not if it dislikes the example")
+    @Test("a type counts as refused only if the adapter doesn't support it, not if it rejects the example")
     func refusals() async throws {
         var scenario = Scenario.login
         scenario.steps = Array(scenario.steps.prefix(1))
@@ -31,7 +31,7 @@ struct CallsTests {
         )
     }
 
-    @Test("calls are named by the reason that they share; what the old vendor had no word for isn't lost")
+    @Test("calls are grouped by their common reason; what the old vendor didn't support isn't lost")
     func lost() throws {
         let before = VendorStory(
             name: "a",

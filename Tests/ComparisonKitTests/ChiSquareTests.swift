@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Chi-square")
 struct ChiSquareTests {
-    /// Computed with SciPy's `chi2.sf`, and the usual table's 5 % and 0.1 % points among them.
+    /// Computed with SciPy's `chi2.sf`; includes the usual table's 5 % and 0.1 % points.
     struct Known: Sendable {
         var statistic: Double
         var degrees: Int
@@ -13,7 +13,7 @@ struct ChiSquareTests {
     }
 
     @Test(
-        "the p-value is the one of the tables",
+        "p-values equal those of the tables",
         arguments: [
             Known(statistic: 3.841458820694124, degrees: 1, p: 0.05),
             Known(statistic: 10.827566170662733, degrees: 1, p: 0.001),
@@ -32,7 +32,7 @@ struct ChiSquareTests {
         #expect(abs(p / value.p - 1) < 1e-9, "\(p)")
     }
 
-    @Test("the edges are certain, and what has no meaning has no p-value")
+    @Test("extreme values are certain, and undefined ones have no p-value")
     func edges() {
         #expect(ChiSquare.pValue(0, degrees: 1) == 1)
         #expect(ChiSquare.pValue(-1, degrees: 1) == 1)
@@ -42,14 +42,14 @@ struct ChiSquareTests {
         #expect(ChiSquare.pValue(1e9, degrees: 3) == 0)
     }
 
-    @Test("the logarithm of gamma is that of the factorials and of √π", arguments: [1, 2, 5, 11, 21, 171])
+    @Test("the logarithm of gamma matches factorials and √π", arguments: [1, 2, 5, 11, 21, 171])
     func gamma(value: Int) {
         let factorial = (1..<max(value, 2)).reduce(0.0) { $0 + log(Double($1)) }
         #expect(abs(ChiSquare.logGamma(Double(value)) - factorial) < 1e-11 * max(1, factorial))
         #expect(abs(ChiSquare.logGamma(0.5) - 0.5 * log(Double.pi)) < 1e-13)
     }
 
-    @Test("a ratio that fits isn't suspect, one that is off is, and weights may have any sum")
+    @Test("a fitting ratio isn't suspect, a skewed one is, and weights may have any sum")
     func ratios() throws {
         let good = try #require(RatioTest(observed: [5_030, 4_970], weights: [50, 50]))
         #expect(abs(good.statistic - 0.36) < 1e-12)
@@ -60,7 +60,7 @@ struct ChiSquareTests {
         #expect(bad.expected == [5_000, 5_000])
     }
 
-    @Test("somebody where nobody may be is proof; what can't be tested isn't")
+    @Test("a user where none may be proves a mismatch, and what can't be tested has no p-value")
     func corners() throws {
         #expect(RatioTest(observed: [100, 1], weights: [100, 0])?.p == 0)
         #expect(RatioTest(observed: [100, 0], weights: [100, 0]) == nil)

@@ -4,7 +4,7 @@ import ConformanceSubjects
 import Experimentation
 import Testing
 
-@Suite("What a month costs, and how traffic grows")
+@Suite("Monthly cost and growth of traffic")
 struct CostTests {
     private func story(
         _ subject: any ConformanceSubject,
@@ -16,7 +16,7 @@ struct CostTests {
         return try #require(await runner.run(scenario, with: [subject]).vendors.first)
     }
 
-    @Test("a month is each user's first session and the mean of those after it")
+    @Test("a month consists of each user's first session and averages of the later ones")
     func month() {
         let usage = Usage(monthlyUsers: 1_000, sessions: 4, reads: 1, events: 3)
         let first = MonthlyCost.SessionCost(requests: 5, bytesSent: 500, bytesReceived: 900, events: 4)
@@ -34,7 +34,7 @@ struct CostTests {
         #expect(silent.billedEvents == nil && silent.laterSession == nil)
     }
 
-    @Test("a month that is beyond all numbers ends at the largest, and doesn't trap")
+    @Test("a month beyond the range of numbers is limited, and doesn't trap")
     func huge() {
         let usage = Usage(monthlyUsers: .max, sessions: .max)
         let session = MonthlyCost.SessionCost(requests: 1e9, bytesSent: 1e12)
@@ -43,19 +43,19 @@ struct CostTests {
         #expect(Wording.bytes(cost.bytesSent) == "9223372 TB")
     }
 
-    @Test("a vendor that is asked is asked in each session, and takes each event and each exposure once a session")
+    @Test("a vendor that is asked gets a request in each session, and each event and exposure once a session")
     func flagship() async throws {
         let usage = Usage(monthlyUsers: 10, sessions: 3, reads: 12, events: 5)
         let cost = try #require(try await story(FlagshipSubject()) { $0.usage = usage }.monthly)
         let later = try #require(cost.laterSession)
-        // Six flags, each of its own campaign and read twice, and five events.
+        // Six flags of six campaigns, each read twice, and five events.
         #expect(cost.firstSession.events == 11)
         #expect(later.events == 11)
         #expect(cost.billedEvents == 10 * 3 * 11)
         #expect(cost.requests == 10 * Int(cost.firstSession.requests + 2 * later.requests))
     }
 
-    @Test("a vendor without events has no billed events, and is asked in each session")
+    @Test("a vendor without events has no billed events, and gets a request in each session")
     func sigma() async throws {
         let usage = Usage(monthlyUsers: 7, sessions: 30, reads: 5, events: 10)
         let cost = try #require(try await story(SigmaSubject()) { $0.usage = usage }.monthly)
@@ -63,7 +63,7 @@ struct CostTests {
         #expect(cost.requests == 7 * 30)
     }
 
-    @Test("what a device keeps and the vendor confirms isn't fetched again")
+    @Test("what the device keeps and the vendor confirms isn't fetched again")
     func bucketing() async throws {
         let usage = Usage(monthlyUsers: 1, sessions: 3, reads: 0, events: 0)
         let subject = try #require(Vendor.played("flagship-bucketing"))
@@ -73,7 +73,7 @@ struct CostTests {
         #expect(later.bytesReceived < cost.firstSession.bytesReceived / 4)
     }
 
-    @Test("a vendor that takes one event a request takes as many requests")
+    @Test("a vendor with one event per request gets as many requests")
     func evergage() async throws {
         let usage = Usage(monthlyUsers: 2, sessions: 2, reads: 5, events: 7)
         let cost = try #require(try await story(EvergageSubject()) { $0.usage = usage }.monthly)
@@ -81,7 +81,7 @@ struct CostTests {
         #expect(cost.billedEvents == 2 * 2 * 7)
     }
 
-    @Test("traffic grows with flags and events as the vendor's wire has it")
+    @Test("traffic grows with flags and events as on the vendor's wire")
     func growth() async throws {
         let flagship = try #require(try await story(FlagshipSubject()) { $0.measuresGrowth = true }.growth)
         #expect(flagship.flags.map(\.count) == [10, 100, 1_000])
@@ -95,7 +95,7 @@ struct CostTests {
         #expect(sigma.events == [] && sigma.flags.map(\.traffic.requests) == [1, 1, 1])
     }
 
-    @Test("what wasn't asked for isn't measured")
+    @Test("without the option, growth isn't measured")
     func unasked() async throws {
         let story = try await story(InMemorySubject()) { _ in }
         #expect(story.growth == nil && story.monthly == nil)
@@ -113,7 +113,7 @@ struct TimingTests {
         #expect(Latency(of: measured) == Latency(p50: 51, p99: 100))
     }
 
-    @Test("the round trip that is played is in the times of what goes over the wire, and connecting takes one more")
+    @Test("the simulated round trip is part of the times over the wire, and connecting takes one more")
     func roundTrip() async throws {
         var runner = ComparisonRunner(rounds: 11)
         runner.roundTrip = .milliseconds(20)
@@ -124,13 +124,13 @@ struct TimingTests {
         #expect(refresh.traffic.requests == 1 && refresh.traffic.roundTrips == 2)
         #expect(try #require(refresh.latency).p50 >= 40)
         #expect(refresh.latency?.p99 == nil)
-        // Whoever has no wire can't be held beside those who have one.
+        // Without a wire there is nothing to compare.
         let inMemory = try #require(comparison.vendors.last)
         #expect(inMemory.outcome(of: 2)?.latency == nil)
         #expect(inMemory.outcome(of: 3)?.latency != nil)
     }
 
-    @Test("a run without times says nothing of how they were measured")
+    @Test("a run without times doesn't explain how they were measured")
     func without() async {
         let comparison = await ComparisonRunner(rounds: 2).run(.visit, with: [InMemorySubject()])
         #expect(comparison.timing == nil)
@@ -139,7 +139,7 @@ struct TimingTests {
 }
 
 extension Scenario {
-    /// A visit without anything going wrong.
+    /// A visit without faults.
     fileprivate static let visit = Scenario(
         name: "visit",
         title: "A visit",

@@ -2,7 +2,7 @@ import ComparisonKit
 import Foundation
 import Testing
 
-@Suite("The page")
+@Suite("The HTML page")
 struct HTMLTests {
     static let page = ComparisonReport(
         MadeUp.comparison,
@@ -10,7 +10,7 @@ struct HTMLTests {
     )
     .text(as: .html)
 
-    @Test("it takes nothing from elsewhere and runs nothing")
+    @Test("loads nothing and runs no script")
     func isSelfContained() {
         for word in ["<script", "<link", "<img", "<iframe", "url(", "@import", "http://", "https://", " on"] {
             if word == " on" {
@@ -22,7 +22,7 @@ struct HTMLTests {
         #expect(Self.page.contains("default-src 'none'"))
     }
 
-    @Test("what comes from outside is text, never markup")
+    @Test("external text never becomes markup")
     func escapes() {
         #expect(Self.page.contains("A shop &amp; its &lt;checkout&gt;"))
         #expect(Self.page.contains("Which &lt;colour&gt; has the checkout?"))
@@ -31,7 +31,7 @@ struct HTMLTests {
         #expect(!Self.page.contains("<colour>"))
     }
 
-    @Test("every element that is opened is closed, in order, and every id is there once")
+    @Test("all elements are closed in order, and ids are unique")
     func isWellFormed() throws {
         let outline = try Outline(Self.page)
         #expect(outline.problems == [])
@@ -39,7 +39,7 @@ struct HTMLTests {
         #expect(Set(outline.targets).isSubset(of: Set(outline.ids)))
     }
 
-    @Test("it can be read by ear and by keyboard")
+    @Test("is accessible to screen readers and keyboards")
     func isAccessible() throws {
         #expect(Self.page.contains("<html lang=\"en\">"))
         #expect(Self.page.contains("<a class=\"skip\" href=\"#steps\">"))
@@ -56,7 +56,7 @@ struct HTMLTests {
         #expect(Self.page.contains("name=\"viewport\""))
     }
 
-    @Test("every text stands out from its ground, in light and in dark", arguments: ["light", "dark"])
+    @Test("all text has enough contrast, in light and dark", arguments: ["light", "dark"])
     func contrast(scheme: String) throws {
         let sheets = Self.page.matches(of: /:root\{([^}]*)\}/).map { String($0.output.1) }
         var colors: [String: String] = [:]
@@ -76,7 +76,7 @@ struct HTMLTests {
         }
     }
 
-    /// The relative luminance of a colour, as the guidelines for accessible content have it.
+    /// Returns a color's relative luminance, as defined by WCAG.
     private static func luminance(_ color: String) throws -> Double {
         var digits = Array(color.dropFirst())
         if digits.count == 3 { digits = digits.flatMap { [$0, $0] } }
@@ -87,14 +87,14 @@ struct HTMLTests {
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
     }
 
-    @Test("paper is white whatever the screen is, and as wide as a table")
+    @Test("prints on white, as wide as its tables")
     func paper() {
         #expect(Self.page.contains("@media screen and (prefers-color-scheme:dark)"))
         #expect(Self.page.contains("@media screen and (max-width:760px)"))
         #expect(!Self.page.contains("@media (prefers-color-scheme") && !Self.page.contains("@media (max-width"))
     }
 
-    @Test("differences are marked in words, not by colour alone")
+    @Test("differences are marked in words, not only by color")
     func marksDifferences() {
         let rows = Self.page.matches(of: /<tr class="(differs|same)" id="step-(\d+)">/)
         #expect(
@@ -103,7 +103,7 @@ struct HTMLTests {
         #expect(Self.page.matches(of: /<span class="mark">differs<\/span>/).count == 2)
     }
 
-    @Test("steps that at most one vendor has are folded, and all of them are there")
+    @Test("steps that at most one vendor supports are collapsed, but complete")
     func folds() throws {
         let fold = try #require(
             Self.page.firstMatch(of: /<details class="folded"><summary>(.*)<\/summary>([\s\S]*?)<\/details>/)
@@ -112,12 +112,12 @@ struct HTMLTests {
         #expect(fold.output.2.matches(of: /id="step-(\d+)"/).map { String($0.output.1) } == ["2", "3"])
     }
 
-    @Test("growth is drawn as lines, one for each vendor that has such a thing")
+    @Test("growth is drawn as one line for each vendor with the feature")
     func lines() {
         #expect(Self.page.matches(of: /<polyline points="[0-9., ]+"\/>/).count == 2)
     }
 
-    @Test("the exchanges can be unfolded, and the failed ones are marked")
+    @Test("exchanges can be expanded, and failed ones are marked")
     func showsTranscripts() {
         #expect(Self.page.matches(of: /<details class="exchange">/).count == 3)
         #expect(Self.page.contains("fault: status"))

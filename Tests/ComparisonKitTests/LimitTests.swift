@@ -6,14 +6,14 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("The documented limits of a scenario can be reached", .timeLimit(.minutes(10)))
+@Suite("A scenario can reach its documented limits", .timeLimit(.minutes(10)))
 struct LimitTests {
     private func scenario(_ steps: [String]) throws -> Scenario {
         let text = #"{"name": "long", "world": "shop", "steps": [\#(steps.joined(separator: ","))]}"#
         return try Scenario(SourceDocument(json: Array(text.utf8), name: "long.json"))
     }
 
-    @Test("as many events as a scenario may have are tracked and delivered, one vendor taking one a request")
+    @Test("the maximum number of events is tracked and delivered, even one per request")
     func mostEvents() async throws {
         let most = isSoak ? 20_000 : 1_000
         let steps = [
@@ -28,14 +28,14 @@ struct LimitTests {
         }
     }
 
-    @Test("each step looks at what is new since the one before, however long the story is", arguments: [50, 200])
+    @Test("each step reads only new exchanges, however long the story is", arguments: [50, 200])
     func refreshes(count: Int) async throws {
         let steps = [#"{"arrive": "ada"}"#] + Array(repeating: #"{"refresh": true}"#, count: count)
         let subject = CountingSubject()
         let comparison = await ComparisonRunner().run(try scenario(steps), with: [subject])
         let story = try #require(comparison.vendors.first)
         #expect(story.failure == nil && story.outcomes.count == count + 1)
-        // Each exchange once by its step, and once more for the transcript.
+        // Each exchange is handed out once for its step and once for the transcript.
         #expect(story.exchanges.count >= count)
         #expect(subject.handedOut <= 2 * story.exchanges.count)
     }

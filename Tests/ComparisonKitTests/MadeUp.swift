@@ -2,7 +2,7 @@ import ComparisonKit
 import ConformanceKit
 import Experimentation
 
-/// A comparison made up by hand, with something of everything a report has to show.
+/// A comparison made up by hand that uses every feature of the reports.
 enum MadeUp {
     static let steps: [Comparison.StepName] = [
         .init(number: 1, title: "Ada opens the shop", action: "arrive"),

@@ -8,7 +8,7 @@ import Testing
 struct ReportTests {
     static let report = ComparisonReport(MadeUp.comparison, swap: MadeUp.comparison.swap(from: "north", to: "south"))
 
-    @Test("text fits a hundred columns and tells value, reason, traffic, time and what is unsupported")
+    @Test("text fits a hundred columns and shows value, reason, traffic, time and missing support")
     func text() {
         let text = Self.report.text(as: .text)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -26,7 +26,7 @@ struct ReportTests {
         #expect(!text.contains("\u{1B}["))
     }
 
-    /// What the made-up story answers.
+    /// The answers in the made-up story.
     private static let answers: [Question: [String]] = [
         .offline: [
             "2 of 3 readings answered (STALE); 2 events kept, 1 delivered later", "1 event kept, 1 delivered later",
@@ -41,7 +41,7 @@ struct ReportTests {
         ],
     ]
 
-    @Test("what the story shows beside its steps is answered in words, and only what it came to")
+    @Test("findings of the story are given in words")
     func answers() {
         let comparison = MadeUp.comparison
         #expect(comparison.questions == [.offline, .linking, .withdrawal])
@@ -51,11 +51,11 @@ struct ReportTests {
     }
 
     @Test(
-        "the answers stand in every format, and differing ones in the swap",
+        "answers appear in every format, and differing ones in the swap",
         arguments: ComparisonReport.Format.allCases
     )
     func answersEverywhere(format: ComparisonReport.Format) {
-        // Line breaks and tables aside, a sentence is a sentence.
+        // Formats differ in line breaks and tables only.
         let text = Self.report.text(as: format).replacing("&#39;", with: "'")
             .replacing(/\s+/, with: " ")
         guard format != .json else {
@@ -68,7 +68,7 @@ struct ReportTests {
         }
     }
 
-    @Test("every figure of the comparison stands in every format", arguments: ["text", "markdown", "html"])
+    @Test("every figure of the comparison appears in every format", arguments: ["text", "markdown", "html"])
     func figuresEverywhere(format: String) throws {
         let text = Self.report.text(as: try #require(ComparisonReport.Format(rawValue: format))).lowercased()
             .replacing(/\s+/, with: " ")
@@ -83,12 +83,12 @@ struct ReportTests {
         }
     }
 
-    @Test("text is coloured only when it is asked for")
+    @Test("text is colored only on request")
     func colors() {
         #expect(Self.report.text(as: .text, isColored: true).contains("\u{1B}["))
     }
 
-    @Test("Markdown is made of tables whose rows have as many cells as their head")
+    @Test("every row of a Markdown table has as many cells as its header")
     func markdown() {
         let text = Self.report.text(as: .markdown)
         var columns: Int?
@@ -127,7 +127,7 @@ struct ReportTests {
         #expect(document.swap == MadeUp.comparison.swap(from: "north", to: "south"))
     }
 
-    @Test("without timings no latency is left and all else is")
+    @Test("without timings only latencies are missing")
     func withoutTimings() {
         let bare = MadeUp.comparison.withoutTimings
         #expect(bare.vendors.allSatisfy { $0.outcomes.allSatisfy { $0.latency == nil } })
@@ -135,7 +135,7 @@ struct ReportTests {
         #expect(!ComparisonReport(bare).text(as: .markdown).contains(" ms"))
     }
 
-    @Test("a swap names the steps that go differently, what has no counterpart, what is new, and deviations")
+    @Test("a swap lists steps that differ, what is lost, what is new, and deviations")
     func swap() throws {
         let swap = try #require(MadeUp.comparison.swap(from: "north", to: "south"))
         #expect(swap.steps.map(\.step) == [2, 3, 4, 5])
@@ -153,7 +153,7 @@ struct ReportTests {
     }
 
     @Test(
-        "figures are written for people",
+        "figures are formatted for people",
         arguments: [
             (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1449, "1.4 kB"), (1_250_000, "1.3 MB"),
             (2_449_000_000, "2.4 GB"), (7_000_000_000_000, "7.0 TB"),
@@ -164,7 +164,7 @@ struct ReportTests {
     }
 
     @Test(
-        "times are written for people",
+        "times are formatted for people",
         arguments: [
             (0.0, "0"), (0.014, "0.01"), (2.1, "2.10"), (9.999, "10.00"), (12.34, "12.3"), (1234.5, "1235"),
             (.nan, "–"), (.infinity, "–"),
@@ -175,7 +175,7 @@ struct ReportTests {
     }
 
     @Test(
-        "a step is unsupported where at most one vendor has such a thing, and otherwise as those who have it",
+        "a step is unsupported only if at most one vendor supports it",
         arguments: [
             (["a", "a", "a"], RowKind.same), (["a", "a", nil], .same), (["a", "b", nil], .different),
             (["a", nil, nil], .unsupported), ([nil, nil, nil], .unsupported), (["a"], .same), ([nil], .unsupported),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Playing a scenario")
 struct RunnerTests {
-    @Test("every shipped scenario is played to its end without a vendor", arguments: Scenario.shipped)
+    @Test("every shipped scenario plays to its end without a vendor", arguments: Scenario.shipped)
     func playsShipped(scenario: Scenario) async throws {
         let comparison = await ComparisonRunner().run(scenario, with: [InMemorySubject()])
         let story = try #require(comparison.vendors.first)
@@ -17,7 +17,7 @@ struct RunnerTests {
         #expect(story.lost == 0)
     }
 
-    @Test("the checkout is told step by step")
+    @Test("the checkout is recorded step by step")
     func tellsTheCheckout() async throws {
         let comparison = await ComparisonRunner(rounds: 2).run(.checkout, with: [InMemorySubject()])
         let story = try #require(comparison.vendors.first)
@@ -44,7 +44,7 @@ struct RunnerTests {
         #expect(comparison.rounds == 2)
     }
 
-    @Test("wherever a variation of Sigma's is compared, it is told that its buckets are unproven; nowhere else")
+    @Test("a note about Sigma's unproven buckets appears wherever its variations are compared, and only there")
     func unprovenBuckets() async throws {
         let comparison = await ComparisonRunner().run(.checkout, with: [SigmaSubject(), InMemorySubject()])
         let caveat = "parity of the buckets with production is unproven"
@@ -66,7 +66,7 @@ struct RunnerTests {
         #expect(other.vendors.first?.killSwitchSeconds == nil)
     }
 
-    @Test("withdrawn consent, absence and signing in leave their findings")
+    @Test("withdrawn consent, absence and signing in leave findings")
     func findings() async throws {
         func findings(_ scenario: Scenario) async throws -> Findings {
             try #require(await ComparisonRunner().run(scenario, with: [InMemorySubject()]).vendors.first).findings
@@ -100,7 +100,7 @@ struct RunnerTests {
         #expect(try await findings(.killSwitch) == Findings())
     }
 
-    @Test("a vendor that can't be reached while somebody signs in says so, and keeps nothing it can't prove")
+    @Test("a vendor that is unreachable during sign-in is reported as such, without unproven findings")
     func failedLinking() async throws {
         var scenario = Scenario.login
         let place = try #require(scenario.steps.firstIndex { $0.action.key == "logIn" })
@@ -110,7 +110,7 @@ struct RunnerTests {
         #expect(story.findings.linking?.isVendorTold == false)
     }
 
-    @Test("two runs without timings are the same")
+    @Test("two runs without timings are identical")
     func isDeterministic() async {
         let runner = ComparisonRunner(pace: .together)
         let one = await runner.run(.checkout, with: [InMemorySubject()])
@@ -118,9 +118,9 @@ struct RunnerTests {
         #expect(one.withoutTimings == other.withoutTimings)
     }
 
-    @Test("a vendor that hangs, breaks or can't be opened ends its own story alone, and says where")
+    @Test("a vendor that hangs, fails or can't be opened ends only its own story, which says where")
     func survivesBadSubjects() async throws {
-        // Long enough for the steps of the vendor that works, however busy the machine is.
+        // Long enough for the working vendor, however busy the machine is.
         let runner = ComparisonRunner(pace: .together, stepLimit: .seconds(20))
         let subjects: [any ConformanceSubject] = [
             Wayward(name: "hangs", way: .hang), InMemorySubject(), Wayward(name: "breaks", way: .fail),

@@ -47,19 +47,19 @@ struct ScenarioTests {
         #expect(scenario.world == .shop)
     }
 
-    @Test("the shipped scenarios say the same after they were written and read", arguments: Scenario.shipped)
+    @Test("the shipped scenarios survive a round trip", arguments: Scenario.shipped)
     func roundTrip(scenario: Scenario) throws {
         let bytes = try JSONEncoder().encode(scenario)
         #expect(try JSONDecoder().decode(Scenario.self, from: bytes) == scenario)
     }
 
-    @Test("the shipped scenarios are five, their names differ, and the first one is the checkout")
+    @Test("there are five shipped scenarios with distinct names, the checkout first")
     func shipped() {
         #expect(Scenario.shipped.map(\.name) == ["checkout", "login", "offline-start", "kill-switch", "black-friday"])
     }
 
     @Test(
-        "a step that can't be meant is refused in one line with line, key and what was expected",
+        "an invalid step is rejected in one line with line, key and what was expected",
         arguments: [
             ("{\"arive\": \"ada\"}", "s.json:3: steps[0]: expected exactly one of arrive, refresh,"),
             ("{\"arrive\": \"ada\", \"refresh\": true}", "steps[0]: expected exactly one of"),
@@ -142,7 +142,7 @@ struct ScenarioTests {
     }
 
     @Test(
-        "a scenario that can't be played is refused",
+        "a scenario that can't be played is rejected",
         arguments: [
             ("{}", "name: expected a text, found nothing"),
             ("[]", "expected an object, found a list"),
@@ -173,14 +173,14 @@ struct ScenarioTests {
         #expect(refusal(of: Self.scenario(steps)) == "s.json:2: steps: expected at most 500 steps, found 10000")
     }
 
-    @Test("more events than a scenario may have are too many")
+    @Test("more events than the limit are rejected")
     func refusesTooManyEvents() {
         let step = "{\"track\": {\"type\": \"installed\"}, \"times\": 15000}"
         let text = refusal(of: Self.scenario("{\"arrive\": \"ada\"}, \(step), \(step)"))
         #expect(text.contains("steps[2].track: expected at most 20000 events in all"))
     }
 
-    @Test("the shape of every type of event is known, and only of those")
+    @Test("the fields of every type of event are known, and of no other")
     func shapes() {
         #expect(EventShape.all.map(\.type) == TrackingEvent.types)
     }

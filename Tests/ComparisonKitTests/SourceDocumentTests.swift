@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Documents with lines")
 struct SourceDocumentTests {
-    @Test("a document is read as it stands, and every place has its line")
+    @Test("a document is read unchanged, with a line for every position")
     func readsWithLines() throws {
         let text = """
             {
@@ -29,7 +29,7 @@ struct SourceDocumentTests {
     }
 
     @Test(
-        "what isn't one complete JSON value is refused in a line that names the place",
+        "anything but one complete JSON value is rejected in a line with the position",
         arguments: [
             ("", "x.json: is empty; expected a JSON object"),
             (" \n ", "x.json: is empty; expected a JSON object"),
@@ -52,7 +52,7 @@ struct SourceDocumentTests {
         #expect(error?.description == message)
     }
 
-    @Test("sixty-four levels are read, a hundred and a hundred thousand are refused", arguments: [64, 100, 100_000])
+    @Test("sixty-four levels are read; a hundred and a hundred thousand are rejected", arguments: [64, 100, 100_000])
     func depth(levels: Int) throws {
         let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
         if levels <= SourceDocument.deepest {
@@ -64,7 +64,7 @@ struct SourceDocumentTests {
         }
     }
 
-    @Test("an error about a missing key names the line of the object that lacks it")
+    @Test("an error about a missing key names the line of the object")
     func locatesMissingKeys() throws {
         let document = try SourceDocument(json: "{\n\"steps\": [\n{},\n{}]}".utf8, name: "x.json")
         let error = DocumentError(document: "x.json", path: "steps[1].read", problem: "p")

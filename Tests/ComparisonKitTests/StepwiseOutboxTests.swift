@@ -4,9 +4,9 @@ import Testing
 
 @testable import ComparisonKit
 
-@Suite("An outbox that is filled step by step keeps the contract")
+@Suite("An outbox that is filled step by step follows the contract")
 struct StepwiseOutboxTests {
-    @Test("every rule that a store in memory keeps, between steps")
+    @Test("it follows every rule of the store in memory, between steps")
     func contract() async {
         let report = await OutboxStoreContract.run(
             over: StoreBench { size in

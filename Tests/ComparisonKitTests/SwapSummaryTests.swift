@@ -15,7 +15,7 @@ struct SwapSummaryTests {
 
     private static var swap: Swap? { MadeUp.comparison.swap(from: "north", to: "south", running: running) }
 
-    @Test("it says what breaks, what changes, what stays and what is new, running experiments first")
+    @Test("lists what breaks, changes, stays and is new, with running experiments first")
     func groups() throws {
         let summary = try #require(Self.swap?.summary)
         #expect(summary.breaks.lines.first?.what == "Experiment \"Prices\": half of its users would change")
@@ -30,7 +30,7 @@ struct SwapSummaryTests {
         #expect(summary.gains.lines.map(\.what).contains("campaigns"))
     }
 
-    @Test("what of one's own world the new vendor has no place for breaks, before the calls that come to nothing")
+    @Test("parts of your own world that the new vendor doesn't support break, and come before calls without effect")
     func gaps() async throws {
         let world = World.shop.changing { world in
             let rule = World.Flag.Rule(when: [World.Condition("joined", .before, "2026-03-01")], value: true)
@@ -55,7 +55,7 @@ struct SwapSummaryTests {
         #expect(!back.contains { $0.what.hasPrefix("flags/") || $0.what.hasPrefix("experiments/") })
     }
 
-    @Test("a group has at most five lines, says how many more there are, and what to do about each that breaks")
+    @Test("a group has at most five lines, says how many more there are, and what to do about each break")
     func atMostFive() throws {
         let many = (1...9).map { RunningExperiment(name: "\($0)", advice: .finishFirst, reason: "it ends") }
         let swap = try #require(MadeUp.comparison.swap(from: "north", to: "south", running: many))
@@ -66,7 +66,7 @@ struct SwapSummaryTests {
         }
     }
 
-    @Test("it is the first thing in every format", arguments: ["text", "markdown", "html"])
+    @Test("it comes first in every format", arguments: ["text", "markdown", "html"])
     func first(format: String) throws {
         let format = try #require(ComparisonReport.Format(rawValue: format))
         let text = ComparisonReport(MadeUp.comparison, swap: Self.swap).text(as: format)
@@ -77,7 +77,7 @@ struct SwapSummaryTests {
         #expect(places.allSatisfy { $0 < steps })
     }
 
-    @Test("what waits on the day of the switch is named, with what happens to it and what to do")
+    @Test("events waiting on the day of the switch are named, with what happens to them and what to do")
     func waiting() throws {
         let waiting = try #require(Self.swap?.waiting)
         #expect(
@@ -89,7 +89,7 @@ struct SwapSummaryTests {
         #expect(waiting[2].fate == "south takes none over: users are drawn again")
     }
 
-    @Test("a step is told apart by what the user sees, among those that have such a thing")
+    @Test("a step is told apart by what users see, among vendors that support it")
     func kinds() {
         #expect(
             (1...5).map { MadeUp.comparison.kind(of: $0) } == [

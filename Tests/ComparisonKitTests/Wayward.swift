@@ -4,7 +4,7 @@ import ConformanceSubjects
 import Experimentation
 import Synchronization
 
-/// A subject that goes wrong when somebody turns its kill switch, or at once.
+/// A subject that fails when its kill switch is turned, or at once.
 struct Wayward: ConformanceSubject {
     enum Way: Sendable { case hang, fail, refuse }
     let name: String
@@ -31,7 +31,7 @@ private struct WaywardStage: SubjectStage {
     func clearFaults() async throws { try await stage.clearFaults() }
     func setKillSwitch(_ isOn: Bool) async throws {
         guard way == .hang else { throw SubjectError.broken("the console burns") }
-        // Deaf to cancellation, as a subject that hangs is.
+        // Ignores cancellation, as a hanging subject may.
         await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     }
     func setReachable(_ isReachable: Bool) async throws { try await stage.setReachable(isReachable) }
@@ -40,7 +40,7 @@ private struct WaywardStage: SubjectStage {
     func close() async { await stage.close() }
 }
 
-/// Keeps what progress was told.
+/// Records progress messages.
 final class Recorder: Sendable {
     private let state = Mutex<[ComparisonRunner.Progress]>([])
     func note(_ progress: ComparisonRunner.Progress) { state.withLock { $0.append(progress) } }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The catalogue of cases")
 struct CatalogueTests {
-    @Test("names are unique, in slash form, and say what is shown")
+    @Test("names are unique slash paths, and every case says what it shows")
     func names() {
         let all = ConformanceCase.all + ConformanceCase.wholeSDK
         #expect(Set(all.map(\.name)).count == all.count)
@@ -22,7 +22,7 @@ struct CatalogueTests {
         #expect(Promise.texts[promise] != nil)
     }
 
-    @Test("docs/conformance-cases.md says with which version each case came, and of no case that isn't there")
+    @Test("docs/conformance-cases.md lists the version of every case, and no missing case")
     func changelog() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../docs/conformance-cases.md"
@@ -37,7 +37,7 @@ struct CatalogueTests {
     @Test("there are at least 150 neutral cases")
     func count() { #expect(ConformanceCase.all.count >= 150) }
 
-    @Test("every capability is probed by a case that asks for it, so that none is declared or passed over unseen")
+    @Test("every capability has a case that requires it, so that none is declared unnoticed")
     func probes() {
         let probed = Set(ConformanceCase.all.compactMap(\.probes))
         #expect(Capability.all.filter { !probed.contains($0) } == [])
@@ -46,7 +46,7 @@ struct CatalogueTests {
     }
 
     @Test(
-        "patterns",
+        "patterns select cases",
         arguments: [
             ("exposures/recorded-once", true), ("exposures/*", true), ("*once", true), ("*/recorded-*", true),
             ("*", true),

@@ -3,14 +3,14 @@ import Testing
 
 @testable import ConformanceKit
 
-@Suite("The stores of a process that may die keep the contract as long as it lives")
+@Suite("The stores of a process that may die follow the contract while it lives")
 struct CutStoreTests {
     private func cut(_ size: StoreSize) -> CutStore {
         let outbox = InMemoryOutboxStore(maximumCount: size.maximumCount, maximumEventBytes: size.maximumEventBytes)
         return CutStore(ClientStore(outbox: outbox, state: InMemoryStateStore()))
     }
 
-    @Test("every rule of both stores that stores in memory keep")
+    @Test("they follow every rule of both in-memory stores")
     func contract() async {
         let outbox = await OutboxStoreContract.run(over: StoreBench { cut($0) })
         #expect(outbox.failures == [])
@@ -19,7 +19,7 @@ struct CutStoreTests {
         #expect(state.failures == [])
     }
 
-    @Test("a process that has died keeps none")
+    @Test("the store of a dead process follows none")
     func dead() async {
         let bench = StoreBench<any OutboxStore> { size in
             let store = cut(size)

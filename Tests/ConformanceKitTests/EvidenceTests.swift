@@ -4,11 +4,11 @@ import Experimentation
 import Foundation
 import Testing
 
-@Suite("How it is known what a vendor can do")
+@Suite("Evidence for capabilities")
 struct EvidenceTests {
     private static let vendors = AllSubjects.all.filter { $0.name != "in-memory" }
 
-    @Test("every vendor's subject says of each capability that it declares how it is known, and of no other")
+    @Test("every vendor's subject gives the evidence of each declared capability, and of no other")
     func capabilities() {
         for subject in Self.vendors {
             let said = Set(subject.evidence.capabilities.keys)
@@ -21,13 +21,13 @@ struct EvidenceTests {
         }
     }
 
-    @Test("every vendor's stand-in says what is inferred")
+    @Test("every vendor's mock lists what is inferred")
     func rules() {
         for subject in Self.vendors { #expect(!subject.evidence.inferences.isEmpty, "\(subject.name)") }
     }
 
     @Test(
-        "every sample says where it comes from, and none is listed that isn't there",
+        "every sample has a source, and every listed sample exists",
         arguments: Vendor.all.map(\.name)
     )
     func fixtures(vendor: String) throws {
@@ -41,7 +41,7 @@ struct EvidenceTests {
         #expect(evidence.fixtures.filter { $0.source.isEmpty } == [])
     }
 
-    @Test("a pass that rests on inference looks otherwise in every report")
+    @Test("a pass that rests on inference is marked in every report")
     func inferred() {
         let name = "experiments/both-halves-are-used"
         let result = CaseResult(

@@ -8,7 +8,7 @@ import Testing
     import FoundationXML
 #endif
 
-/// A vendor's subject whose deviations nobody wrote down, so that real cases really fail over a real wire.
+/// A vendor's subject without its recorded deviations, so that real cases fail over a real wire.
 private struct Unrecorded: ConformanceSubject {
     private let inner = FlagshipSubject()
     var name: String { "unrecorded" }
@@ -19,7 +19,7 @@ private struct Unrecorded: ConformanceSubject {
     func open(_ world: World) async throws -> any SubjectStage { try await inner.open(world) }
 }
 
-@Suite("A failure tells its story in every format")
+@Suite("A failure shows its story in every format")
 struct FailingStoryTests {
     private static let name = "outages/not-delivered-by-garbage"
 
@@ -30,7 +30,7 @@ struct FailingStoryTests {
         return await ConformanceRunner().run(cases, against: [Unrecorded()])
     }
 
-    @Test("the steps, the request and the answer as they went, and what was expected; no secret")
+    @Test("the steps, the request, the answer and the expectation, without secrets")
     func story() async throws {
         let report = try await report()
         let result = try #require(report.subjects.first?.results.first { $0.name == Self.name })
@@ -46,7 +46,7 @@ struct FailingStoryTests {
             ("junit", report.junit()), ("markdown", report.markdown()), ("html", report.html()),
         ]
         for (format, text) in formats {
-            // What escapes and wraps differs; the words don't.
+            // Undoes escaping and line breaks; the words must match.
             let plain = text.replacing("&quot;", with: "\"").replacing("&#39;", with: "'").replacing("\\\"", with: "\"")
                 .replacing("&gt;", with: ">").replacing("&lt;", with: "<").replacing("&amp;", with: "&")
             #expect(plain.contains(Self.name), "\(format)")
@@ -62,7 +62,7 @@ struct FailingStoryTests {
         }
     }
 
-    @Test("JUnit's XML can be read, and its counts are those of its elements")
+    @Test("JUnit's XML is well formed, and its counts match its elements")
     func junit() async throws {
         let report = try await report()
         let counter = Counter()

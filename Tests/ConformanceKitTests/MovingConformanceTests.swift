@@ -5,9 +5,9 @@ import ExperimentationMigration
 import Testing
 import Waiting
 
-@Suite("A move keeps the promises of whoever answers")
+@Suite("A move keeps the promises of the vendor that leads")
 struct MovingConformanceTests {
-    /// A few moves at one stage each; with `SOAK=1` every move at every stage.
+    /// A few moves at one stage each; with `SOAK=1`, every move at every stage.
     static let subjects = isSoak ? MigratingSubject.all : MigratingSubject.few
 
     @Test(arguments: subjects.map(\.name), ConformanceCase.all)
@@ -17,7 +17,7 @@ struct MovingConformanceTests {
         #expect(complaint == nil)
     }
 
-    @Test("a move promises what its leader does, and events by whoever takes them")
+    @Test("a move promises what its leader does, and for events what the vendors that get them do")
     func capabilities() throws {
         let all = Dictionary(uniqueKeysWithValues: MigratingSubject.all.map { ($0.name, $0.capabilities) })
         let flagship = try #require(Vendor.played("flagship-bucketing")).capabilities
@@ -31,7 +31,7 @@ struct MovingConformanceTests {
         #expect(all["sigma>flagship-bucketing@dualWrite"] == sigma.union(told))
     }
 
-    @Test("the few moves have every stage's kind: the old leader, users of both, the new leader")
+    @Test("the few moves cover every kind of stage: the old leader, users of both, the new leader")
     func few() {
         #expect(
             MigratingSubject.few.map(\.name) == [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What a client lends to its provider")
 struct ProviderContextTests {
-    /// Notes the context that it is started in.
+    /// Records the context that it is started in.
     private final class CuriousProvider: ExperimentationProvider {
         let name = "curious"
         let scope: String
@@ -25,7 +25,7 @@ struct ProviderContextTests {
         }
     }
 
-    @Test("its part of the store keeps the contract of a store")
+    @Test("its part of the store follows the store contract")
     func contract() async {
         let report = await StateStoreContract.run(
             over: StoreBench { _ in
@@ -36,7 +36,7 @@ struct ProviderContextTests {
         #expect(report.run == StateStoreContract.cases(features: []).map(\.id))
     }
 
-    @Test("two accounts in one store see and remove nothing of each other's, nor of the client's")
+    @Test("two accounts in one store neither see nor remove each other's state, or the client's")
     func apart() async throws {
         let store = InMemoryStateStore()
         let one = ProviderContext(of: CuriousProvider("one"), in: store, ClientEnvironment()).state
@@ -52,7 +52,7 @@ struct ProviderContextTests {
         #expect(try await store.keys(beginningWith: "").count == 2)
     }
 
-    @Test("the client's own time, ids and chance, and the extras that it gave")
+    @Test("it has the client's clock, ids and chance, and the extras it was given")
     func environment() async throws {
         let time = ManualTime()
         let provider = CuriousProvider("one")

@@ -5,10 +5,10 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("A case keeps nothing once it has ended")
+@Suite("A case retains nothing after its end")
 struct ReleaseTests {
     @Test(
-        "every provider that a case made is released",
+        "every provider that a case created is released",
         arguments: ["identity/*", "outages/*", "caching/*", "evaluation/*"]
     )
     func released(glob: String) async throws {
@@ -26,7 +26,7 @@ struct ReleaseTests {
     }
 }
 
-/// The in-memory subject, with weak references to the providers that it handed out.
+/// The in-memory subject with weak references to its providers.
 private final class RememberingSubject: ConformanceSubject {
     struct Remains: Sendable { weak let provider: HeldProvider? }
 
@@ -63,7 +63,7 @@ private final class RememberingSubject: ConformanceSubject {
     }
 }
 
-/// A provider whose roles hold it, as those of a provider with connections do.
+/// A provider retained by its roles, as one with connections is.
 private final class HeldProvider: ExperimentationProvider {
     private let inner: any ExperimentationProvider
     var name: String { inner.name }

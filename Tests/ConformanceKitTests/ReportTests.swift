@@ -46,7 +46,7 @@ struct ReportTests {
         ]
     )
 
-    @Test("the text has a line a case, a reason for whatever isn't passed, and the story of a failure")
+    @Test("the text has a line for each case, a reason for all that didn't pass, and the story of a failure")
     func text() {
         let lines = report.text().split(separator: "\n").map(String.init)
         #expect(lines.first == "one: 1 passed, 1 failed, 1 broken, 1 undeclared, 1 deviates, 1 unsupported")
@@ -57,7 +57,7 @@ struct ReportTests {
         #expect(lines.last == "A promise is broken.")
     }
 
-    @Test("the document has stable keys, and no timings unless they are asked for")
+    @Test("the document has stable keys, and no timings unless requested")
     func document() throws {
         let document = report.document(timings: false)
         #expect(document.objectValue?["schema"] == "conformance-report/2")
@@ -75,7 +75,7 @@ struct ReportTests {
         #expect(try JSONDecoder().decode(FlagValue.self, from: Data(report.json(timings: false))) == document)
     }
 
-    @Test("JUnit counts failures and skips, and escapes")
+    @Test("JUnit counts failures and skips, and escapes text")
     func junit() {
         let xml = report.junit()
         #expect(xml.contains("tests=\"6\" failures=\"3\" errors=\"0\" skipped=\"2\""))
@@ -84,7 +84,7 @@ struct ReportTests {
         #expect(xml.contains("<skipped message=\"unsupported: no such thing\"/>"))
     }
 
-    @Test("Markdown has a column a subject, and bars within cells don't break it")
+    @Test("Markdown has a column for each subject, and bars in cells don't break it")
     func markdown() {
         let text = report.markdown()
         #expect(text.contains("| Case | one |"))
@@ -92,7 +92,7 @@ struct ReportTests {
         #expect(text.contains("- one, `a/deviates`: deviates: known (https://example.com/1)"))
     }
 
-    @Test("what a subject says can neither forge a line of a report nor steer a terminal")
+    @Test("text from a subject can neither forge a report's line nor control a terminal")
     func controls() {
         let said = "no\n  passed      a/forged\u{1B}[31m\u{0}\u{202E}|"
         let report = ConformanceReport(
@@ -117,7 +117,7 @@ struct ReportTests {
         }
     }
 
-    @Test("the page stands alone and escapes what comes from outside")
+    @Test("the HTML page is self-contained and escapes external text")
     func html() {
         let page = report.html()
         #expect(page.hasPrefix("<!DOCTYPE html>"))

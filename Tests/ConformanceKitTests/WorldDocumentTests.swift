@@ -5,19 +5,19 @@ import Testing
 
 @Suite("Worlds as documents")
 struct WorldDocumentTests {
-    @Test("every named world is read back as it was written", arguments: World.named)
+    @Test("every named world survives a round trip", arguments: World.named)
     func roundTrip(_ world: World) throws {
         #expect(try World(json: try world.json()) == world)
         #expect(try JSONDecoder().decode(World.self, from: JSONEncoder().encode(world)) == world)
     }
 
-    @Test("the world of every case is read back as it was written", arguments: ConformanceCase.all)
+    @Test("the world of every case survives a round trip", arguments: ConformanceCase.all)
     func roundTripOfCases(_ conformanceCase: ConformanceCase) throws {
         #expect(try World(json: try conformanceCase.world.json()) == conformanceCase.world)
     }
 
     @Test(
-        "what is wrong is named by document, place and expectation",
+        "errors name the document, the position and what was expected",
         arguments: [
             ("", "w.json: is empty; expected a JSON object"),
             ("{", "w.json: is not complete, valid JSON"),
@@ -71,7 +71,7 @@ struct WorldDocumentTests {
         #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "no error")")
     }
 
-    @Test("a document nested a hundred levels deep is refused before it is decoded")
+    @Test("a document nested a hundred levels deep is rejected before it is decoded")
     func deep() {
         let json = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
         let error = #expect(throws: DocumentError.self) { try World(json: Array(json.utf8)) }
@@ -79,7 +79,7 @@ struct WorldDocumentTests {
     }
 
     @Test(
-        "faults are read back as they were written",
+        "faults survive a round trip",
         arguments: [
             WorldFault(.status(503, retryAfter: 2), on: .events, after: 1, times: 3), WorldFault(.stall, times: nil),
             WorldFault(.delay(milliseconds: 20), on: .decisions), WorldFault(.redirect, on: .exposures),

@@ -6,11 +6,11 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("Events are completed")
+@Suite("Events are augmented by plug-ins")
 struct AugmentationTests {
     let time = ManualTime()
 
-    /// Ready after a while; writes its name.
+    /// Becomes ready after a while, then adds its name.
     struct Slow: AugmentationPlugin {
         let name: String
         let isSynchronous: Bool
@@ -32,12 +32,12 @@ struct AugmentationTests {
     final class Hanging: AugmentationPlugin {
         let isSynchronous = true
         private let state = Mutex(false)
-        /// Whether it has begun what it never ends.
+        /// Whether the endless work has begun.
         var isReached: Bool { state.withLock { $0 } }
         func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }
         func process(_ event: AugmentedEvent) async throws -> AugmentedEvent {
             state.withLock { $0 = true }
-            // Never comes back, whatever happens to its task.
+            // Never returns, even if its task is cancelled.
             await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
             return event
         }
@@ -48,13 +48,13 @@ struct AugmentationTests {
         func process(_ event: AugmentedEvent) throws -> AugmentedEvent { throw CancellationError() }
     }
 
-    /// Completes an event, and lets time pass while the run waits for a plug-in to become ready.
+    /// Completes an event, advancing time while the run waits for a plug-in to become ready.
     ///
     /// - Parameters:
     ///   - plugins: The plug-ins.
-    ///   - hanging: One of them that never comes back: nobody but the time-out sleeps then.
-    /// - Returns: What became of the event.
-    /// - Throws: When it never ends.
+    ///   - hanging: One of them that never returns; only the time-out sleeps then.
+    /// - Returns: The event's outcome.
+    /// - Throws: An error if it doesn't end.
     private func complete(
         _ plugins: [any AugmentationPlugin],
         hanging: Hanging? = nil
@@ -70,14 +70,14 @@ struct AugmentationTests {
         let begun = time.instant
         while done.withLock({ $0 == nil }), begun.duration(to: time.instant) < .seconds(20) {
             for _ in 0..<20 { await Task.yield() }
-            // The time-out sleeps from the beginning; the run is the second sleeper.
+            // The time-out sleeps from the start; the run is the second sleeper.
             if time.sleepers > 1 || hanging?.isReached == true { time.advance(by: .milliseconds(100)) }
         }
         await watcher.value
         return try #require(done.withLock { $0 })
     }
 
-    @Test("E65 a synchronous plug-in holds up the one after it")
+    @Test("E65 a synchronous plug-in delays the one after it")
     func synchronous() async throws {
         let order = Order()
         let outcome = try await complete([
@@ -88,7 +88,7 @@ struct AugmentationTests {
         #expect(!outcome.isExpired && outcome.event["A"] == "yes" && outcome.event["B"] == "yes")
     }
 
-    @Test("an asynchronous plug-in doesn't")
+    @Test("an asynchronous plug-in delays none")
     func asynchronous() async throws {
         let order = Order()
         let outcome = try await complete([
@@ -99,7 +99,7 @@ struct AugmentationTests {
         #expect(!outcome.isExpired)
     }
 
-    @Test("E66 what is never ready ends with the time-out, and what the others added stays")
+    @Test("E66 a plug-in that is never ready ends with the time-out, and the others' additions stay")
     func neverReady() async throws {
         let begun = time.instant
         let outcome = try await complete([
@@ -111,7 +111,7 @@ struct AugmentationTests {
         #expect(waited >= .seconds(15) && waited < .seconds(17))
     }
 
-    @Test("a plug-in that never comes back ends with the time-out as well")
+    @Test("a plug-in that never returns ends with the time-out as well")
     func hanging() async throws {
         let hanging = Hanging()
         let slow = Slow(name: "B", isSynchronous: true, after: .zero)
@@ -119,7 +119,7 @@ struct AugmentationTests {
         #expect(outcome.isExpired && outcome.event["B"] == "yes")
     }
 
-    @Test("a plug-in that throws leaves the event as it was")
+    @Test("a plug-in that throws leaves the event unchanged")
     func failing() async throws {
         let outcome = try await complete([Failing(), Slow(name: "B", isSynchronous: true, after: .zero)])
         #expect(outcome.event.attributes == ["a": "1", "B": "yes"] && !outcome.isExpired)
@@ -150,7 +150,7 @@ struct AugmentationTests {
         #expect(behaviors.map { $0["Event Name"] } == ["new", nil])
     }
 
-    @Test("what plug-ins made of the events of one who denies consent is forgotten, and of others kept")
+    @Test("a denial of consent removes plug-ins' results for that user's events only")
     func denied() async throws {
         struct Adding: AugmentationPlugin {
             let isSynchronous = true
@@ -177,7 +177,7 @@ struct AugmentationTests {
         #expect(ids.map { engage.completed[$0]?["Added"] } == [nil, "yes"])
     }
 
-    @Test("what a plug-in saw of the recipient doesn't outlast an attempt")
+    @Test("an event's recipient is determined at each attempt, not kept from a failed one")
     func recipientFoundLater() async throws {
         struct Nothing: AugmentationPlugin {
             let isSynchronous = true
@@ -198,7 +198,7 @@ struct AugmentationTests {
     }
 
     @Test(
-        "E67 an event that went without a plug-in is posted and counted once; E68 after a restart it is completed anew"
+        "E67 an event without a plug-in's result is posted and counted once; E68 after a restart it is completed anew"
     )
     func expired() async throws {
         let bench = EngageWorkbench()
@@ -225,7 +225,7 @@ struct AugmentationTests {
         #expect(try await client.ledger().pending == 1)
 
         let quick = Slow(name: "A", isSynchronous: true, after: .zero)
-        // The first run ends before the second begins: it must not deliver beside it.
+        // The first run must have ended, so that it doesn't deliver at the same time.
         await client.setConnectivity(.offline)
         await client.shutdown(within: .zero)
         bench.forgetPlans()
@@ -250,7 +250,7 @@ struct AugmentationTests {
         #expect(time.instant == begun)
     }
 
-    @Test("E70 a place that the application has named stays; the rest is added as of the event's moment")
+    @Test("E70 a place set by the application stays; the rest is added as of the event's time")
     func places() async throws {
         let feed = LocationFeed()
         let then = time.now
@@ -283,7 +283,7 @@ struct AugmentationTests {
         #expect(other?.event["Location Name"] == "Dom")
     }
 
-    @Test("a place is good for its time, and is not waited for longer than that")
+    @Test("a place is valid for its time, and isn't waited for longer than that")
     func placeLife() {
         let feed = LocationFeed()
         feed.update(LocationFeed.Placemark(name: "Dom", date: time.now))
@@ -304,7 +304,7 @@ struct AugmentationTests {
     )
     func coordinates(degrees: Double, text: String) { #expect(CoordinatesPlugin.text(degrees) == text) }
 
-    @Test("the last known place goes to its two columns, which are added once")
+    @Test("the last known place is written to its two columns, which are added once")
     func lastKnown() async throws {
         let bench = EngageWorkbench()
         let engage = bench.engage()
@@ -321,7 +321,7 @@ struct AugmentationTests {
     }
 
     @Test(
-        "the last known place goes to the configured columns in the configured form, and what wasn't added is added later"
+        "the last known place is written to the configured columns in the configured form; missing columns are added later"
     )
     func lastKnownConfigured() async throws {
         let bench = EngageWorkbench()

@@ -16,7 +16,7 @@ struct AuthorizationTests {
         try await engage.xmlapi.send(.selectRecipient(id: id, list: "23949"))
     }
 
-    @Test("E01 the first use asks for one token with the four fields of the form")
+    @Test("E01 the first use requests one token with the form's four fields")
     func oneRequest() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -38,7 +38,7 @@ struct AuthorizationTests {
         #expect(try await bench.behaviors().count == 1)
     }
 
-    @Test("E02 the token's address is the same with and without a slash at the host's end", arguments: ["", "/"])
+    @Test("E02 the token's URL is the same with and without a slash after the host", arguments: ["", "/"])
     func address(end: String) async throws {
         let endpoint = try Endpoint("https://api2.example.test" + end)
         let engage = bench.engage { $0.endpoint = endpoint }
@@ -46,7 +46,7 @@ struct AuthorizationTests {
         #expect(bench.exchanges.map(\.request.path) == ["/oauth/token", "/XMLAPI"])
     }
 
-    @Test("E03 a token that is over is replaced before a batch is posted")
+    @Test("E03 an expired token is replaced before a batch is posted")
     func expired() async throws {
         await bench.settings(#"{"tokenLifetime":2}"#)
         let engage = bench.engage()
@@ -58,7 +58,7 @@ struct AuthorizationTests {
         #expect(bench.operations == ["token", "AddRecipient", "token", "events"])
     }
 
-    @Test("a token is renewed at three quarters of its life, not before")
+    @Test("a token is renewed after three quarters of its lifetime, not before")
     func renewal() async throws {
         await bench.settings(#"{"tokenLifetime":1000,"reissueWindow":0}"#)
         let engage = bench.engage()
@@ -71,7 +71,7 @@ struct AuthorizationTests {
         #expect(bench.exchanges("token").count == 2)
     }
 
-    @Test("a token that is due but not over is used on when there is no new one")
+    @Test("a token that is due but valid is used while there is no new one")
     func renewalFails() async throws {
         await bench.settings(#"{"tokenLifetime":1000}"#)
         let engage = bench.engage()
@@ -82,7 +82,7 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "a token that is over as soon as it is given is used, and asked for once a second at most",
+        "a token that expires at once is used, and requested once a second at most",
         arguments: [0, 0.01]
     )
     func noLife(seconds: Double) async throws {
@@ -119,7 +119,7 @@ struct AuthorizationTests {
         #expect(bench.operations == ["token", "SelectRecipientData", "token", "SelectRecipientData"])
     }
 
-    @Test("E05 two refusals in a row are an authentication error, without a third attempt")
+    @Test("E05 two rejections in a row are an authentication error, without a third attempt")
     func refusedTwice() async throws {
         let engage = bench.engage()
         bench.plan(.status(401), on: "SelectRecipientData", times: 2)
@@ -136,7 +136,7 @@ struct AuthorizationTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...10 {
                     group.addTask { _ = try await select(engage, String(number)) }
-                    // The next is made when this one stands in line: the order is what is tested.
+                    // The next call is made once this one is queued, because the order is under test.
                     if number < 10 {
                         try await eventually("call \(number) in line") { engage.waitingCalls >= number - 1 }
                     }
@@ -162,7 +162,7 @@ struct AuthorizationTests {
         #expect(asked() == ["11", "11"])
     }
 
-    @Test("calls that wait share one request for a token")
+    @Test("waiting calls share one request for a token")
     func singleFlight() async throws {
         let engage = bench.engage()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -173,7 +173,7 @@ struct AuthorizationTests {
         #expect(bench.exchanges("SelectRecipientData").count == 50)
     }
 
-    @Test("E08 while the token endpoint fails, attempts back off and events stay")
+    @Test("E08 while the token endpoint fails, attempts back off and events are kept")
     func tokenOutage() async throws {
         let engage = bench.engage { $0.networking.patience = .zero }
         let client = try await bench.client(engage)
@@ -181,7 +181,7 @@ struct AuthorizationTests {
         try await client.session(for: User(id: "u")).track(.custom("seen"))
         try await client.flush(retrying: false)
         for (attempt, wait) in [1, 2, 4, 8].enumerated() {
-            // Nothing is asked again before the wait is over, by whatever wants a token.
+            // No caller requests a token before the wait is over.
             for rest in [Duration.seconds(wait), .milliseconds(1)] {
                 await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
                 try await client.flush(retrying: false)
@@ -198,7 +198,7 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "E09 an error in a 200 from the token endpoint is a failure",
+        "E09 an error in a 200 answer from the token endpoint is a failure",
         arguments: [
             #"{"error":"invalid_grant"}"#, #"{"error":null}"#, "{}", "[]", "", "<html>", #"{"access_token":""}"#,
             #"{"access_token":"a\r\nb","expires_in":1}"#, #"{"access_token":"a","expires_in":-1}"#,
@@ -212,7 +212,7 @@ struct AuthorizationTests {
         #expect(bench.exchanges("SelectRecipientData").isEmpty)
     }
 
-    @Test("E10 the same token once more within the reissue window goes on working")
+    @Test("E10 the same token, issued again within the reissue window, remains usable")
     func reissued() async throws {
         await bench.settings(#"{"reissueWindow":12000}"#)
         let engage = bench.engage()
@@ -228,7 +228,7 @@ struct AuthorizationTests {
         #expect(tokens.allSatisfy { $0.contains("at-0001") })
     }
 
-    @Test("refused credentials are an error at once, and stop deliveries without losing anything")
+    @Test("rejected credentials are an error at once, and stop deliveries without loss")
     func wrongCredentials() async throws {
         let engage = bench.engage { $0.credentials.clientSecret = "wrong" }
         let error = await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
@@ -241,7 +241,7 @@ struct AuthorizationTests {
         #expect(client.status == .error)
     }
 
-    @Test("a refresh token that replaces the configured one is used from then on, and by the next start")
+    @Test("a rotated refresh token is used from then on, and by the next run")
     func rotation() async throws {
         await bench.settings(#"{"rotatesRefreshTokens":true,"tokenLifetime":100,"reissueWindow":0}"#)
         var engage = bench.engage()
@@ -258,7 +258,7 @@ struct AuthorizationTests {
         #expect(sent == ["refresh", "refresh-1", "refresh-2"])
     }
 
-    @Test("a limit on tokens with a time to wait is respected")
+    @Test("a rate limit on tokens with a wait is respected")
     func retryAfter() async throws {
         let engage = bench.engage { $0.networking.patience = .seconds(600) }
         bench.plan(.status(429, retryAfter: "40"), on: "token")

@@ -44,7 +44,7 @@ struct BehaviorTests {
         (.behavior(4711, attributes: ["a": 1]), "4711", ["Campaign Name": "", "a": "1"]),
     ]
 
-    @Test("E51 every kind has its code; E52 the ten core attributes are there once", arguments: kinds)
+    @Test("E51 every kind has its code; E52 each of the ten core attributes is present once", arguments: kinds)
     func kind(event: TrackingEvent, code: String, extras: [String: String]) async throws {
         let behavior = try await delivered(event)
         #expect(behavior.code == code)
@@ -60,7 +60,7 @@ struct BehaviorTests {
         )
     }
 
-    @Test("E53 what the caller says goes before what is added")
+    @Test("E53 attributes from the caller take precedence over added ones")
     func precedence() async throws {
         let behavior = try await delivered(
             .custom(
@@ -73,7 +73,7 @@ struct BehaviorTests {
     }
 
     @Test(
-        "E54 a list of tags is joined, and a text stays",
+        "E54 a list of tags is joined, and a string stays",
         arguments: [
             (FlagValue.array(["a", "b"]), "a,b"), (.string("a, b"), "a, b"), (.array([]), ""), (.int(7), "7"),
         ]
@@ -82,7 +82,7 @@ struct BehaviorTests {
         #expect(try await delivered(.custom("x", attributes: Attributes(["Tags": value])))["Tags"] == text)
     }
 
-    @Test("E55 a nested object is left out, and everything else becomes a text")
+    @Test("E55 nested objects are left out, and everything else becomes a string")
     func values() async throws {
         let behavior = try await delivered(
             .custom(
@@ -96,7 +96,7 @@ struct BehaviorTests {
         #expect(behavior["s"] == "q\"\\\n\u{1}" && behavior["Value"] == "2.5")
     }
 
-    @Test("E56 the timestamp is the moment of creation, in UTC with milliseconds")
+    @Test("E56 the timestamp is the time of creation, in UTC with milliseconds")
     func timestamp() async throws {
         let (client, session) = try await session()
         let date = Date(timeIntervalSince1970: 1_422_986_645.678)
@@ -111,7 +111,7 @@ struct BehaviorTests {
     }
 
     @Test(
-        "timestamps of other years",
+        "timestamps of other years are formatted alike",
         arguments: [
             (0.0, "1970-01-01T00:00:00.000Z"), (-0.001, "1969-12-31T23:59:59.999Z"),
             (951_782_400, "2000-02-29T00:00:00.000Z"), (253_402_300_799, "9999-12-31T23:59:59.000Z"),
@@ -123,7 +123,7 @@ struct BehaviorTests {
         #expect(EngageTimestamp.behavior(Date(timeIntervalSince1970: seconds)) == text)
     }
 
-    @Test("E57 two events wait until their interval is over, and the third takes them along in one request at once")
+    @Test("E57 two events wait for their interval, and a third one sends all at once in one request")
     func batch() async throws {
         let (client, session) = try await session()
         try await session.track(.custom("1"))
@@ -137,7 +137,7 @@ struct BehaviorTests {
                 bench.time.untilNextWake == .seconds(seconds)
             }
         }
-        // Whoever delivers has seen the second event when it waits for no more than the rest of the interval.
+        // The delivery task has seen the second event once it waits only for the rest of the interval.
         try await alarm("the first alarm", in: 30)
         bench.time.advance(by: .seconds(29))
         try await alarm("the rest of the interval", in: 1)
@@ -146,7 +146,7 @@ struct BehaviorTests {
         try await session.track(.custom("3"))
         try await eventually("an exchange") { bench.exchanges("events").count == 1 }
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "2", "3"])
-        // The run that delivered them looks once more whether there is more, and would take the next event along.
+        // The delivery run checks once more for events, and would take the next one along.
         try await client.flush(retrying: false)
         try await session.track(.custom("4"))
         try await alarm("the next alarm", in: 30)
@@ -156,19 +156,19 @@ struct BehaviorTests {
         #expect(try await bench.behaviors().count == 4)
     }
 
-    @Test("E58 a flush by hand sends one event in one request")
+    @Test("E58 a manual flush sends one event in one request")
     func flush() async throws {
         _ = try await delivered(.custom("1"))
         #expect(bench.exchanges("events").count == 1)
     }
 
-    @Test("E59 three refusals of an event's own give it up, not earlier; a 500 costs nothing")
+    @Test("E59 three rejections of an event drop it, not earlier; a 500 doesn't count")
     func attempts() async throws {
         let (client, session) = try await session()
         bench.plan(.status(500), on: "events", times: 2)
         bench.plan(.status(400), on: "events", times: 3)
         try await session.track(.custom("1"))
-        // A flush may find a delivery under way that the passing of time has begun, and have one of its own behind it.
+        // A flush may join a delivery that the advanced clock has started, and need one of its own after it.
         for _ in 0..<5 where try await client.ledger().pending > 0 {
             try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(3600))
@@ -178,7 +178,7 @@ struct BehaviorTests {
         #expect(ledger.dropped.values.reduce(0, +) == 1 && ledger.isBalanced)
     }
 
-    @Test("E60 what was tracked without a network is posted with one, and none is given up")
+    @Test("E60 events tracked offline are posted once online, and none is dropped")
     func offline() async throws {
         let (client, session) = try await session()
         await client.setConnectivity(.offline)
@@ -189,20 +189,20 @@ struct BehaviorTests {
         bench.forgetPlans()
         bench.time.advance(by: .seconds(600))
         await client.setConnectivity(.online)
-        // Nobody flushes: the network's return is what sends them.
+        // Without a flush: the return of the network triggers delivery.
         let end = ContinuousClock.now.advanced(by: .seconds(20))
         try await eventually("five deliveries") { try await client.ledger().delivered >= 5 }
         #expect(try await client.ledger() == Ledger(accepted: 5, delivered: 5))
     }
 
-    @Test("E61 an event that was on its way when the process ended is posted by the next")
+    @Test("E61 an event in delivery when the process ended is posted by the next one")
     func killed() async throws {
         let (client, session) = try await session()
         bench.hold("events")
         try await session.track(.custom("1"))
         let flush = Task { try await client.flush(retrying: false) }
         try await bench.isHolding()
-        // It is leased to a process that never comes back to settle it.
+        // Leased to a process that never settles it.
         #expect(try await client.outboxStatus().leased == 1)
         let next = try await bench.client(bench.engage())
         #expect(try await next.outboxStatus().leased == 1)
@@ -211,7 +211,7 @@ struct BehaviorTests {
         try await next.flush()
         #expect(try await next.ledger() == Ledger(accepted: 1, delivered: 1))
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1"])
-        // The first process is let go only now, so that its stand-in doesn't leak.
+        // The first process's request is released only now, so that its task ends.
         bench.letGo()
         _ = try await flush.value
         try await eventually("the first process's request") { try await bench.behaviors().count == 2 }
@@ -220,7 +220,7 @@ struct BehaviorTests {
         #expect(try await next.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("E62 after 31 days an event is purged and counted, after 29 it is posted", arguments: [31, 29])
+    @Test("E62 after 31 days an event is dropped and counted, after 29 it is posted", arguments: [31, 29])
     func retention(days: Int) async throws {
         let (client, session) = try await session()
         bench.plan(.lostBefore, on: "*")
@@ -236,7 +236,7 @@ struct BehaviorTests {
         #expect(ledger.isBalanced)
     }
 
-    @Test("E63 events tracked before there is a token are posted when there is one")
+    @Test("E63 events tracked before there is a token are posted once there is one")
     func beforeLogin() async throws {
         let (client, session) = try await session()
         bench.plan(.status(503), on: "token")
@@ -248,7 +248,7 @@ struct BehaviorTests {
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "2"])
     }
 
-    @Test("E64 one bad event in a batch of three doesn't keep the others", arguments: 0..<3)
+    @Test("E64 one bad event in a batch of three doesn't affect the others", arguments: 0..<3)
     func poison(place: Int) async throws {
         await bench.settings(#"{"refusedNames":["bad"]}"#)
         let (client, session) = try await session()
@@ -261,7 +261,7 @@ struct BehaviorTests {
             try await client.flush(retrying: false)
             bench.time.advance(by: .seconds(3600))
         }
-        // The first request had all three, and was refused as a whole.
+        // The first request contained all three and was rejected as a whole.
         let first = try #require(bench.exchanges("events").first)
         #expect(first.response?.status == 400)
         #expect(names.allSatisfy { first.request.text.contains("\"\($0)\"") })
@@ -270,7 +270,7 @@ struct BehaviorTests {
     }
 
     @Test(
-        "what is no delivery",
+        "these answers don't count as delivery",
         arguments: [
             (200, "<html>log in</html>", "text/html"), (302, "", "text/html"),
             (200, #"{"error":"busy"}"#, "application/json"),
@@ -289,7 +289,7 @@ struct BehaviorTests {
         #expect(try await client.ledger().delivered == 1)
     }
 
-    @Test("what is a delivery", arguments: [(200, ""), (201, "{}"), (202, #"{"error":null}"#), (204, "")])
+    @Test("these answers count as delivery", arguments: [(200, ""), (201, "{}"), (202, #"{"error":null}"#), (204, "")])
     func delivery(status: Int, body: String) async throws {
         let (client, session) = try await session()
         bench.plan(.status(status, body: body, type: "application/json"), on: "events")
@@ -298,7 +298,7 @@ struct BehaviorTests {
         #expect(try await client.ledger().delivered == 1)
     }
 
-    @Test("the vendor has nothing to complain about in strict mode")
+    @Test("the vendor finds no flaw in strict mode")
     func strict() async throws {
         await bench.settings(#"{"strictBehaviors":true}"#)
         for (event, _, _) in Self.kinds { _ = try await delivered(event) }
@@ -317,7 +317,7 @@ struct BehaviorTests {
         #expect(behavior["Recipient Id"] == setup.recipientID && behavior.contactID == setup.recipientID)
     }
 
-    @Test("names of attributes can be chosen")
+    @Test("names of attributes can be configured")
     func names() async throws {
         let (client, session) = try await session {
             $0.attributes.eventName = "N"
@@ -331,7 +331,7 @@ struct BehaviorTests {
     }
 
     @Test(
-        "what Engage has no word for is refused",
+        "events that Engage doesn't support are rejected",
         arguments: [
             TrackingEvent.screenView("s"), .purchase(Order()), .share(CatalogItem(id: "1")), .viewItem(nil),
             TrackingEvent(.native(NativeEvent(type: "other"))), .behavior(-1), .behavior(100_000),
@@ -344,7 +344,7 @@ struct BehaviorTests {
         #expect(try await client.ledger() == Ledger())
     }
 
-    @Test("withdrawn consent opts the recipient out, if that is wanted", arguments: [true, false])
+    @Test("withdrawn consent opts the recipient out, if configured", arguments: [true, false])
     func optOut(isWanted: Bool) async throws {
         let engage = bench.engage { $0.recipients.optsOutOnDenial = isWanted }
         let client = try await bench.client(engage)
@@ -355,7 +355,7 @@ struct BehaviorTests {
         #expect(try await bench.recipients().map(\.optedOut) == [isWanted])
     }
 
-    @Test("the reference's states are counted")
+    @Test("events are counted by the reference's states")
     func states() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

@@ -5,9 +5,9 @@ import Waiting
 
 @testable import EngageAdapter
 
-@Suite("The line of calls", .timeLimit(.minutes(2)))
+@Suite("The queue of calls", .timeLimit(.minutes(2)))
 struct CallLineTests {
-    /// Has a call stand in line behind those that already do.
+    /// Queues a call behind the waiting ones.
     private func call(_ line: EngageCallLine) async throws -> Task<Void, any Error> {
         let before = line.waiting
         let call = Task { try await line.enter() }
@@ -15,7 +15,7 @@ struct CallLineTests {
         return call
     }
 
-    @Test("lets one through at a time until it is open, then the backlog one at a time, then as many as the limit says")
+    @Test("calls pass one at a time until it opens, then the backlog one at a time, then up to the limit")
     func backlog() async throws {
         let line = EngageCallLine(limit: 3)
         try await line.enter()
@@ -30,7 +30,7 @@ struct CallLineTests {
             try await call.value
             #expect(line.waiting == 5 - number)
         }
-        // The last of the backlog doesn't go alone.
+        // With the last one of the backlog, calls up to the limit pass.
         line.leave()
         try await early[2].value
         try await late[0].value
@@ -41,7 +41,7 @@ struct CallLineTests {
         #expect(line.waiting == 0)
     }
 
-    @Test("lets as many through as the limit says when nobody waited for it to open")
+    @Test("calls pass up to the limit if none waited for it to open")
     func opens() async throws {
         let line = EngageCallLine(limit: 2)
         try await line.enter()
@@ -53,7 +53,7 @@ struct CallLineTests {
         try await third.value
     }
 
-    @Test("a call of the backlog that is cancelled holds nobody up, and says so")
+    @Test("a cancelled call of the backlog blocks no other, and throws")
     func cancelled() async throws {
         let line = EngageCallLine(limit: 2)
         try await line.enter()
@@ -66,7 +66,7 @@ struct CallLineTests {
         try await late.value
     }
 
-    @Test("refuses whoever comes when it is full")
+    @Test("a full queue rejects further calls")
     func full() async throws {
         let line = EngageCallLine(limit: 1, longest: 2)
         try await line.enter()

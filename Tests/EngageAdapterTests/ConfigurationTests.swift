@@ -50,7 +50,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "the traps are told from what a person means",
+        "notations that the grammar doesn't fully cover are marked as imprecise",
         arguments: [
             ("1 day 15m", true), ("5 minutes", true), ("2014/12/25 11:12:13", true), ("1 month", false),
             ("500ms", false),
@@ -78,7 +78,7 @@ struct ConfigurationTests {
 
     private func group(_ name: String, _ inner: String) -> [UInt8] { list("<key>\(name)</key><dict>\(inner)</dict>") }
 
-    @Test("E81 a file with one key changes that key alone")
+    @Test("E81 a file with one key changes only that key")
     func deepMerge() throws {
         var configuration = EngageWorkbench.configuration()
         let unknown = try configuration.merge(
@@ -93,7 +93,10 @@ struct ConfigurationTests {
         #expect(configuration.location == standard.location && configuration.listID == "23949")
     }
 
-    @Test("E82 a number may be a text", arguments: ["<string>10</string>", "<integer>10</integer>", "<real>10</real>"])
+    @Test(
+        "E82 a number may be a string",
+        arguments: ["<string>10</string>", "<integer>10</integer>", "<real>10</real>"]
+    )
     func number(value: String) throws {
         var configuration = EngageWorkbench.configuration()
         configuration.location.distanceFilter = 1
@@ -104,7 +107,7 @@ struct ConfigurationTests {
         #expect(configuration.location.distanceFilter == 10)
     }
 
-    @Test("E83 a length is read by its grammar")
+    @Test("E83 a duration is read by its grammar")
     func length() throws {
         var configuration = EngageWorkbench.configuration()
         try configuration.merge(
@@ -114,7 +117,7 @@ struct ConfigurationTests {
         #expect(configuration.sessionTimeout == .seconds(1800))
     }
 
-    @Test("every key of the reference is known and has its effect")
+    @Test("every key of the reference is known and takes effect")
     func everyKey() throws {
         func text(_ key: String, _ value: String) -> String { "<key>\(key)</key><string>\(value)</string>" }
         func group(_ name: String, _ inner: String...) -> String { "<key>\(name)</key><dict>\(inner.joined())</dict>" }
@@ -216,7 +219,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a list that can't be used is refused with file and key, and changes nothing",
+        "an invalid list is rejected with file and key, and changes nothing",
         arguments: [
             ("", ""), ("General", "<key>ubfEventCacheSize</key><string>many</string>"),
             ("General", "<key>ubfEventCacheSize</key><integer>0</integer>"),
@@ -239,7 +242,7 @@ struct ConfigurationTests {
         #expect(configuration.batchSize == 3 && configuration.recipients.audit == nil)
     }
 
-    /// A file in the binary format; a part refers to others by their places.
+    /// Builds a binary property list; its parts refer to one another by index.
     private func binary(_ parts: [[UInt8]]) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var places: [UInt8] = []
@@ -252,7 +255,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a list that is endless or bottomless is refused, or read as far as it is asked for, in no time",
+        "a cyclic or very deep list is rejected or read only where needed, quickly",
         arguments: ["circle", "doubling", "wide", "deep", "deep in UTF-16", "deep text"]
     )
     func bottomless(kind: String) async {
@@ -262,11 +265,11 @@ struct ConfigurationTests {
         let key: [UInt8] = [0x51, 0x47]
         let bytes: [UInt8] =
             switch kind {
-            // A list that holds itself; forty lists that each hold the next one twice.
+            // A list that contains itself; forty lists that each contain the next one twice.
             case "circle": binary([[0xD1, 1, 2], key, [0xA1, 2]])
             case "doubling":
                 binary([[0xD1, 1, 2], key] + (0..<40).map { [0xA2, $0 + 3, $0 + 3] } + [[0x51, 0x61]])
-            // Two hundred groups, all the same, of two hundred settings, all the same, of two hundred texts.
+            // Two hundred identical groups of two hundred identical settings of two hundred strings.
             case "wide":
                 binary(
                     [[0xDF, 0x10, 200] + (3..<203) + Array(repeating: 1, count: 200)]
@@ -288,7 +291,7 @@ struct ConfigurationTests {
                 var configuration = EngageWorkbench.configuration()
                 let start = ContinuousClock.now
                 let unread = try? configuration.merge(propertyList: bytes, file: "p")
-                // Groups that aren't any, and settings nobody knows, are told.
+                // Malformed groups and unknown settings are reported.
                 let isRead = ["circle", "doubling"].contains(kind)
                 continuation.resume(returning: (unread == (isRead ? ["G"] : nil), ContinuousClock.now - start))
             }
@@ -299,7 +302,7 @@ struct ConfigurationTests {
         #expect(isOver.1 < .seconds(5))
     }
 
-    @Test("a configuration file is read, and what is wrong in it is named")
+    @Test("a configuration file is read, and its errors are named")
     func settings() throws {
         func read(_ json: String) throws -> EngageConfiguration {
             var reader = try SettingsReader(json: Array(json.utf8), file: "c.json", environment: ["S": "secret"])
@@ -345,7 +348,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a host that can't be one is refused when the configuration is made",
+        "an invalid host is rejected when the configuration is created",
         arguments: ["", "ftp://x", "http://example.test/"]
     )
     func host(host: String) {
@@ -356,14 +359,14 @@ struct ConfigurationTests {
         #expect(error?.code == .configuration)
     }
 
-    @Test("a setting that can't work keeps the provider from starting")
+    @Test("an invalid setting keeps the provider from starting")
     func start() async {
         let provider = EngageProvider(configuration: EngageWorkbench.configuration { $0.batchSize = 0 })
         let error = await #expect(throws: ExperimentationError.self) { try await provider.start(in: ProviderContext()) }
         #expect(error?.code == .configuration)
     }
 
-    @Test("secrets are not in what is printed")
+    @Test("printing shows no secrets")
     func secrets() {
         let text =
             String(describing: EngageWorkbench.configuration()) + String(reflecting: EngageWorkbench.configuration())

@@ -5,17 +5,17 @@ import Testing
 
 @testable import EngageAdapter
 
-/// Names and figures of the configuration that have an effect beyond being read.
-@Suite("What is configured is what happens")
+/// Configured names and figures, tested by their effect.
+@Suite("Configured names and figures take effect")
 struct ConfiguredNameTests {
     let bench = EngageWorkbench()
 
-    /// A campaign for a minute from 2015-02-03 21:46:40 on, in the three ways to say so.
+    /// A campaign that lasts one minute from 2015-02-03 21:46:40, in its three notations.
     static let minutes: [[String: FlagValue]] = [
         ["V": "1m"], ["X": "2015/02/03 21:47:40"], ["E": "1423000060"],
     ]
 
-    @Test("incoming parameters are found under the configured names alone", arguments: minutes)
+    @Test("incoming parameters are found only under the configured names", arguments: minutes)
     func parameters(end: [String: FlagValue]) async throws {
         let engage = bench.engage {
             $0.parameters.currentCampaign = "P"
@@ -121,7 +121,7 @@ struct ConfiguredNameTests {
         )
     }
 
-    @Test("batches, attempts and the days of retention are those of the configuration")
+    @Test("batches, attempts and days of retention are as configured")
     func figures() throws {
         let engage = bench.engage {
             $0.batchSize = 7
@@ -145,7 +145,7 @@ struct ConfiguredNameTests {
         #expect(try await bench.behaviors().filter { $0.code == "14" }.count == ends)
     }
 
-    @Test("a campaign without an end lasts as long as is configured")
+    @Test("a campaign without an end lasts as long as configured")
     func campaignLifetime() async throws {
         let engage = bench.engage { $0.campaignLifetime = .seconds(120) }
         let client = try await bench.client(engage)

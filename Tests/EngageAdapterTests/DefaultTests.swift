@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Defaults of the reference")
 struct DefaultTests {
-    /// Every setting that isn't named has the value of the reference: of its README's table of configuration where that and
-    /// the SDK's own file differ, but for the session, which is five minutes in both samples.
-    @Test("every setting that isn't named has the reference's value")
+    /// Every default is the reference's: the one of the README's configuration table where it differs from the SDK's
+    /// own file, except for the session time-out, which is five minutes in both samples.
+    @Test("every default is the reference's")
     func settings() {
         let c = EngageWorkbench.configuration()
         let (l, r, n, p, a) = (c.location, c.recipients, c.networking, c.parameters, c.attributes)
@@ -40,7 +40,7 @@ struct DefaultTests {
             "auditRecordPrimaryKeyGeneratorClassName": "\(audit.makeKey == nil)",
             "oldRecipientIdColumnName": audit.oldRecipientColumn, "newRecipientIdColumnName": audit.newRecipientColumn,
             "createDateColumnName": audit.dateColumn,
-            // What the reference hasn't.
+            // Settings that the reference doesn't have.
             "opt-out on denial": "\(r.optsOutOnDenial)", "contactId": "\(c.sendsContactID)",
             "batch interval": "\(c.batchInterval)", "calls at once": "\(n.concurrency)",
         ]

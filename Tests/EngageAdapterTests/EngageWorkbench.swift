@@ -10,9 +10,9 @@ import Waiting
 
 @testable import EngageAdapter
 
-/// The mock vendor behind an adapter without a socket, time that a test moves, and ids that count up.
+/// The adapter with the mock vendor in the same process, manual time, and ids that count up.
 final class EngageWorkbench: Sendable {
-    /// What befalls requests instead of, or after, asking the vendor.
+    /// A fault of a request, instead of the vendor or after it.
     enum Mishap: Sendable {
         case status(Int, retryAfter: String? = nil, body: String = "", type: String = "text/html")
         case lostBefore
@@ -26,13 +26,13 @@ final class EngageWorkbench: Sendable {
         var mishap: Mishap
     }
 
-    /// One exchange as it happened.
+    /// A recorded exchange.
     struct Exchange: Sendable {
         var operation: String
         var request: MockRequest
         var response: MockResponse?
 
-        /// The envelope in the form.
+        /// The XML envelope in the form.
         var envelope: String { FormEncoding.decode(request.text).first { $0.name == "xml" }?.value ?? "" }
     }
 
@@ -40,7 +40,7 @@ final class EngageWorkbench: Sendable {
         var exchanges: [Exchange] = []
         var planned: [Planned] = []
         var ids = 0
-        /// The operation whose exchanges stand still, and those that do.
+        /// The operation whose exchanges are held, and the held exchanges.
         var heldOperation: String?
         var held: [CheckedContinuation<Void, Never>] = []
     }
@@ -87,10 +87,10 @@ final class EngageWorkbench: Sendable {
         return configuration
     }
 
-    /// What lends the adapter time, ids and a store; the store stays when the process starts again.
+    /// The context of the adapter; the store survives a restart of the process.
     var context: ProviderContext { ProviderContext(environment: environment, state: store.state) }
 
-    /// Engage as a start of the process makes it; the store stays.
+    /// Creates Engage as after a start of the process; the store is kept.
     func engage(_ change: (inout EngageConfiguration) -> Void = { _ in }) -> Engage {
         Engage(Self.configuration(change), transport: Wire(bench: self), in: context)
     }
@@ -99,7 +99,7 @@ final class EngageWorkbench: Sendable {
         try await ExperimentationClient(provider: Made(engage: engage), store: store, environment: environment)
     }
 
-    /// A provider whose vendor's part a test has in hand.
+    /// A provider whose vendor is under the test's control.
     private struct Made: ExperimentationProvider {
         let engage: Engage
         var name: String { EngageProvider(configuration: engage.configuration).name }
@@ -113,7 +113,7 @@ final class EngageWorkbench: Sendable {
         }
     }
 
-    // MARK: What goes wrong
+    // MARK: Faults
 
     func plan(_ mishap: Mishap, on operation: String, after: Int = 0, times: Int = 1) {
         state.withLock { $0.planned.append(Planned(operation: operation, after: after, times: times, mishap: mishap)) }
@@ -121,13 +121,13 @@ final class EngageWorkbench: Sendable {
 
     func forgetPlans() { state.withLock { $0.planned = [] } }
 
-    /// Lets exchanges of an operation stand still on their way.
+    /// Holds exchanges of an operation.
     func hold(_ operation: String) { state.withLock { $0.heldOperation = operation } }
 
-    /// Waits until an exchange stands still.
+    /// Waits until an exchange is held.
     func isHolding() async throws { try await eventually("a held request") { state.withLock { !$0.held.isEmpty } } }
 
-    /// Lets exchanges of an operation pass from now on; those that stand still go on doing so.
+    /// Lets further exchanges of an operation pass; held ones remain held.
     func release(_ operation: String) {
         state.withLock { if $0.heldOperation == operation { $0.heldOperation = nil } }
     }
@@ -152,7 +152,7 @@ final class EngageWorkbench: Sendable {
         }
     }
 
-    /// A fault in the vendor's own words.
+    /// Plans a fault with the vendor's own code.
     func fault(_ code: Int, on operation: String, applied: Bool = false, times: Int = 1) async {
         let json = #"[{"operation":"\#(operation)","code":\#(code),"applied":\#(applied),"times":\#(times)}]"#
         await control("POST", "/faults", json)
@@ -166,7 +166,7 @@ final class EngageWorkbench: Sendable {
         return Data(await mock.control(request)?.body ?? [])
     }
 
-    // MARK: What happened
+    // MARK: Records
 
     var exchanges: [Exchange] { state.withLock { $0.exchanges } }
     var operations: [String] { exchanges.map(\.operation) }
@@ -217,7 +217,7 @@ final class EngageWorkbench: Sendable {
         return result
     }
 
-    /// Adds a recipient past the adapter's own state and journal.
+    /// Adds a recipient without the adapter's own state and journal.
     private static func sharedAdd(_ bench: EngageWorkbench, _ call: XMLAPI) async throws -> String {
         let before = bench.exchanges
         let side = Engage(
@@ -231,7 +231,7 @@ final class EngageWorkbench: Sendable {
     }
 }
 
-/// Takes requests to the mock, and mishaps to requests.
+/// Sends requests to the mock, with planned faults.
 struct Wire: HTTPTransport {
     let bench: EngageWorkbench
 

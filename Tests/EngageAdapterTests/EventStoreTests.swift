@@ -18,7 +18,7 @@ struct EventStoreTests {
         return (client, client.session(for: User(id: "u")), engage.eventStore(of: client))
     }
 
-    @Test("an event is found by its id while it waits, when it is delivered, and by the next start")
+    @Test("an event is found by its id while it waits, after delivery, and by the next run")
     func lookUp() async throws {
         let (client, session, events) = try await start()
         let id = try await session.trackWithID(.goalCompleted("G"))
@@ -34,7 +34,7 @@ struct EventStoreTests {
         }
     }
 
-    @Test("an event that is refused for the third time has failed, with its reason, and not before")
+    @Test("an event that is rejected for the third time has failed, with its reason, and not before")
     func failed() async throws {
         let (client, session, events) = try await start()
         bench.plan(.status(400), on: "events", times: 3)
@@ -44,7 +44,7 @@ struct EventStoreTests {
             let found = try #require(try await events.event(id: id))
             #expect(found.state == (attempt < 3 ? .notPosted : .failedPost), "after attempt \(attempt)")
             #expect(found.reason?.isEmpty == false)
-            // From here on the next attempt may be made by the timer as well.
+            // From here on, a timer may make the next attempt, too.
             bench.time.advance(by: .seconds(600))
         }
         #expect(try await events.events(in: [.failedPost]).map(\.id) == [id])
@@ -73,7 +73,7 @@ struct EventStoreTests {
         #expect(try await events.unpostedCount() == 2)
     }
 
-    @Test("an event shows that plug-ins are at work, that it is being posted, and that it went without one")
+    @Test("an event shows that plug-ins are at work, that it is being posted, and that it was posted without one")
     func statesUnderWay() async throws {
         let gate = Gate()
         let (client, session, events) = try await start {
@@ -89,7 +89,7 @@ struct EventStoreTests {
         _ = try await flush.value
         #expect(try await events.event(id: id)?.state == .expired)
         #expect(try await events.unpostedCount() == 1)
-        // Held before time passes: a delivery that begins by itself then must not be through before it is looked at.
+        // Held before time passes, so that a timer's delivery can't complete before it is checked.
         bench.hold("events")
         bench.time.advance(by: .seconds(600))
         let posting = Task { try await client.flush(retrying: false) }
@@ -102,7 +102,7 @@ struct EventStoreTests {
         #expect(try await bench.behaviors().count == 1)
     }
 
-    @Test("E68 an event whose plug-ins were at work when the process ended is completed and posted by the next")
+    @Test("E68 an event with plug-ins at work when the process ended is completed and posted by the next one")
     func endedInHold() async throws {
         let gate = Gate()
         let (client, session, events) = try await start { $0.augmentation.plugins = [gate] }
@@ -132,7 +132,7 @@ struct EventStoreTests {
         }
     }
 
-    @Test("deleting everything leaves nothing to post and nothing to find, and the accounts balance")
+    @Test("deleting everything leaves nothing to post and nothing to find, and the ledgers balance")
     func removeAll() async throws {
         let (client, session, events) = try await start()
         let delivered = try await session.trackWithID(.custom("1"))
@@ -146,14 +146,14 @@ struct EventStoreTests {
         #expect(try await client.ledger() == Ledger(accepted: 4, delivered: 1, purged: 3))
         let (_, _, again) = try await start()
         #expect(try await again.events().isEmpty)
-        // Nobody has withdrawn anything: what comes next is taken.
+        // Consent wasn't withdrawn, so further events are accepted.
         await client.setConnectivity(.online)
         try await session.track(.custom("5"))
         try await client.flush()
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["1", "5"])
     }
 
-    @Test("what was settled longer ago than the days of retention can be forgotten")
+    @Test("events settled before the days of retention can be forgotten")
     func removeExpired() async throws {
         let (client, session, events) = try await start()
         try await session.track(.custom("old"))
@@ -169,7 +169,7 @@ struct EventStoreTests {
         #expect(try await again.events().map(\.type) == [.goalCompleted])
     }
 
-    @Test("the latest thousand are remembered, in order and over restarts", arguments: [1, 7, 64, 100, 1_500])
+    @Test("the latest thousand are remembered, in order and across restarts", arguments: [1, 7, 64, 100, 1_500])
     func journal(batch: Int) async throws {
         let store = InMemoryStateStore()
         let journal = EngageJournal(store: store, prefix: "j/")
@@ -191,7 +191,7 @@ struct EventStoreTests {
         #expect(try await store.keys(beginningWith: "j/").count <= EngageJournal.segmentCount)
         let again = EngageJournal(store: store, prefix: "j/")
         #expect(try await again.entries() == kept)
-        // A segment that can't be read takes along what was before it.
+        // An unreadable segment takes the ones before it with it.
         let last = all.count / EngageJournal.segmentLength
         let segment = (last - 2) % EngageJournal.segmentCount
         try await store.setValue(Array("nonsense".utf8), for: "j/" + String(segment))
@@ -200,7 +200,7 @@ struct EventStoreTests {
         #expect(damaged.count < kept.count && !damaged.isEmpty)
     }
 
-    /// A plug-in that is never ready, and says when it was first asked.
+    /// A plug-in that is never ready, and signals when it was first asked.
     private final class Gate: AugmentationPlugin {
         let isSynchronous = true
         private let asking = AsyncStream<Void>.makeStream()

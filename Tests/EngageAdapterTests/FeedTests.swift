@@ -5,12 +5,12 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("What an application feeds")
+@Suite("Feeds from the application")
 struct FeedTests {
     private let bench = EngageWorkbench()
 
     @Test(
-        "how exactly positions are wanted is a hint: none is left out",
+        "the requested accuracy is only a hint: no position is left out",
         arguments: EngageConfiguration.Location.Precision.allCases
     )
     func precision(_ precision: EngageConfiguration.Location.Precision) {
@@ -22,7 +22,7 @@ struct FeedTests {
         #expect(feed.position(at: bench.time.now) == position)
     }
 
-    @Test("the plug-ins go by the settings of the configuration that has them")
+    @Test("plug-ins use the settings of their own configuration")
     func settings() {
         let feed = LocationFeed()
         var location = EngageConfiguration.Location()
@@ -38,7 +38,7 @@ struct FeedTests {
         #expect(places == [true, false])
     }
 
-    @Test("what happened before a place was known doesn't get one that was found long after")
+    @Test("an event before a place was known doesn't get one that was found much later")
     func lateFix() async {
         let feed = LocationFeed()
         let event = AugmentedEvent(type: .namedEvent, date: bench.time.now, userID: "u")
@@ -52,7 +52,7 @@ struct FeedTests {
         #expect(readiness == [.never, .never, .never])
         #expect(feed.position(at: event.date) == nil && feed.placemark(at: event.date) == nil)
         #expect(feed.position(at: late) != nil && feed.placemark(at: late) != nil)
-        // One that was waited for counts.
+        // A position that was awaited counts.
         let other = LocationFeed()
         other.update(LocationFeed.Position(latitude: 48, longitude: 16, date: soon))
         other.update(LocationFeed.Placemark(name: "Dom", city: "Wien", date: soon))
@@ -65,13 +65,13 @@ struct FeedTests {
         settings.distanceFilter = meters
         let feed = LocationFeed(settings)
         let taken = [48.0, 48.00006].map { latitude in
-            // A hundred-thousandth of a degree is a little more than a metre.
+            // A hundred-thousandth of a degree is a little over a meter.
             feed.update(.init(latitude: latitude, longitude: 16, accuracy: 1, date: bench.time.now))
         }
         #expect(taken.filter(\.self).count == count)
     }
 
-    @Test("coordinates and places are waited for as long as is configured for each, and not where the feed has them")
+    @Test("coordinates and places are waited for as long as configured for each, and not if the feed has them")
     func patience() async {
         var settings = EngageConfiguration.Location()
         settings.acquisitionTimeout = .seconds(3)
@@ -93,7 +93,7 @@ struct FeedTests {
         #expect(await readiness(after: 0) == [.ready, .ready, .ready])
     }
 
-    @Test("a link's route is logged where the file says so, without the link itself", arguments: [true, false])
+    @Test("a link's route is logged if the file says so, without the link itself", arguments: [true, false])
     func linksAreLogged(logs: Bool) async throws {
         let log = RecordingLog()
         let client = try await ExperimentationClient(

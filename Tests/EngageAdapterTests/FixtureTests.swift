@@ -59,7 +59,7 @@ struct FixtureTests {
         ("request-add-list-column", .addColumn("Last Location Address", list: "23949", type: .text)),
     ]
 
-    @Test("a document is written as the sample has it, and there is no sample of another", arguments: requests)
+    @Test("every document equals its sample, and every sample has its document", arguments: requests)
     func documents(name: String, call: XMLAPI) throws {
         #expect(try call.envelope() == text("\(name).xml"))
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
@@ -67,7 +67,7 @@ struct FixtureTests {
         #expect(Set(files) == Set(Self.requests.map { "\($0.0).xml" }))
     }
 
-    @Test("a recipient, a fault and rows that weren't taken are read from the samples")
+    @Test("a recipient, a fault and rejected rows are read from the samples")
     func answers() throws {
         let recipient = try XMLAPIResult(reading: bytes("answer-recipient.xml"))
         #expect(recipient.isSuccess && recipient.recipientID == "100001" && recipient.email == "ann@example.test")
@@ -102,12 +102,12 @@ struct FixtureTests {
         #expect(error?.code == .unauthorized && error?.message.contains("isn't valid") == false)
     }
 
-    @Test("a behaviour is submitted as the sample has it, and the mock has nothing to say against it in strict mode")
+    @Test("a behaviour equals the sample, and the mock finds no flaw in strict mode")
     func behaviors() async throws {
         let bench = EngageWorkbench(now: Date(timeIntervalSince1970: 1_422_986_645.678))
         await bench.settings(#"{"strictBehaviors":true}"#)
         let engage = bench.engage()
-        // The second of the list, which is the sample's: a contact that nobody is would be a flaw.
+        // The sample's contact must be an existing recipient, so the second one of the list matches it.
         for id in ["M-0", "M-1"] { _ = try await bench.addRecipient(["Mobile User Id": id]) }
         try await engage.profile.storeMobileUserID("M-1")
         try await engage.profile.storeRecipientID("100001")
@@ -126,7 +126,7 @@ struct FixtureTests {
         #expect(String(decoding: await bench.control("GET", "/behaviors"), as: UTF8.self).contains(#""flaws":[]"#))
     }
 
-    @Test("the sample of routes leads links where the reference's examples go")
+    @Test("the sample of routes matches links as the reference's examples do")
     func routes() throws {
         let routes = try DeepLinkRoutes(json: bytes("deep-link-routes.json"), file: "deep-link-routes.json")
         #expect(routes.logs)

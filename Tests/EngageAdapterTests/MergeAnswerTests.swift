@@ -3,7 +3,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("A merge whose answers can't be read")
+@Suite("A merge with unreadable answers")
 struct MergeAnswerTests {
     static let nonsense: [(type: String, body: String, code: ErrorCode)] = [
         ("text/html", "<html>log in</html>", .transport),
@@ -20,7 +20,7 @@ struct MergeAnswerTests {
         ("UpdateRecipient", 1, "releaseCurrent"),
     ]
 
-    @Test("leaves the ids as they were, names its step, and is completed later", arguments: steps, nonsense)
+    @Test("keeps the ids, names its step, and is completed later", arguments: steps, nonsense)
     func unreadable(
         step: (operation: String, after: Int, name: String),
         answer: (type: String, body: String, code: ErrorCode)

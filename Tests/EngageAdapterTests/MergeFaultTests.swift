@@ -6,7 +6,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("A merge that the vendor refuses")
+@Suite("A merge that the vendor rejects")
 struct MergeFaultTests {
     let bench = EngageWorkbench()
 
@@ -30,7 +30,7 @@ struct MergeFaultTests {
         return error?.cause as? MergeInterruption
     }
 
-    @Test("at its first write leaves nothing to take up: the next check goes its own way", arguments: [326, 50, 161])
+    @Test("if its first write fails, nothing is resumed: the next check starts over", arguments: [326, 50, 161])
     func firstWrite(code: Int) async throws {
         let engage = try await ready()
         let setup = try await engage.mobileIdentity.setupRecipient()
@@ -43,7 +43,7 @@ struct MergeFaultTests {
     }
 
     @Test(
-        "for good, halfway, is tried once more and then given up: the next check goes its own way",
+        "a permanent fault halfway is retried once, then abandoned: the next check starts over",
         arguments: [true, false]
     )
     func halfway(afterRestart: Bool) async throws {
@@ -60,13 +60,13 @@ struct MergeFaultTests {
         let result = try await engage.mobileIdentity.checkIdentity(["twitter_id": "9"])
         #expect(result == .init(recipientID: setup.recipientID, mobileUserID: setup.mobileUserID))
         #expect(engage.profile.record.merge == nil)
-        // The fault is gone, and the same check as at first completes what was begun.
+        // Without the fault, repeating the check completes the merge.
         let healed = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(healed.recipientID == existing && healed.mobileUserID == setup.mobileUserID)
         #expect(try await bench.recipient(setup.recipientID)["Merged Recipient Id"] == existing)
     }
 
-    @Test("for a while, halfway, is taken up before the next check")
+    @Test("a temporary fault halfway is resumed before the next check")
     func serverError() async throws {
         let engage = try await ready()
         let setup = try await engage.mobileIdentity.setupRecipient()
@@ -80,7 +80,7 @@ struct MergeFaultTests {
     }
 
     @Test(
-        "in its row alone is done, and the row is written in the end, whatever is merged meanwhile",
+        "a fault of only its audit row leaves it done, and the row is written later, whatever is merged meanwhile",
         arguments: [true, false]
     )
     func auditRows(afterRestart: Bool) async throws {
@@ -106,7 +106,7 @@ struct MergeFaultTests {
         #expect(bench.operations.isEmpty)
     }
 
-    @Test("what waits of the id before a merge still names the recipient that it was of")
+    @Test("events from before a merge still name their former recipient")
     func waitingEvents() async throws {
         let engage = try await ready()
         let setup = try await engage.mobileIdentity.setupRecipient()
@@ -123,7 +123,7 @@ struct MergeFaultTests {
         #expect(behavior["Recipient Id"] == setup.recipientID)
     }
 
-    @Test("a session is the merged user's after the call that names it, and stays who it was after a failure")
+    @Test("a session belongs to the merged user after the call that names it, and to the former user after a failure")
     func session() async throws {
         let engage = try await ready()
         let setup = try await engage.mobileIdentity.setupRecipient()

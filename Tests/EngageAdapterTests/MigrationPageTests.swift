@@ -7,7 +7,7 @@ import Foundation
 import GRDB
 import Testing
 
-/// The samples of the page for those who move over: they compile here.
+/// Compiles the samples of the migration page.
 @Suite("Engage: the samples of the migration page")
 struct MigrationPageTests {
     private func launch() async throws -> BehaviorTracker {
@@ -66,7 +66,8 @@ struct MigrationPageTests {
         // page: end
     }
 
-    /// A file as Core Data makes it of the SDK's model, with its log beside it as a process leaves it that was ended.
+    /// Writes a file as Core Data does for the SDK's model, with the write-ahead log that a killed process leaves
+    /// behind.
     private func eventStore(in folder: URL, of rows: [(status: Int, json: String, date: Double)]) throws {
         let live = folder.appending(path: "live.sqlite")
         let queue = try DatabaseQueue(path: live.path)
@@ -97,7 +98,7 @@ struct MigrationPageTests {
         for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: live.path + ending) }
     }
 
-    @Test("the upgrade posts what the former SDK's file still owes, once, and leaves nothing of it behind")
+    @Test("the upgrade posts what the former SDK's file still owes, once, and removes the file")
     func upgradeRuns() async throws {
         let bench = EngageWorkbench()
         let folder = FileManager.default.temporaryDirectory.appending(path: "engage-\(UUID().uuidString)")
@@ -131,13 +132,13 @@ struct MigrationPageTests {
         #expect(try await bench.behaviors().allSatisfy { $0["Recipient Id"] == defaults.string(forKey: "recipientId") })
     }
 
-    @Test("are the page's, line by line")
+    @Test("equal the page's, line by line")
     func areThese() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/migrating-from-engage.md"), encoding: .utf8)
         let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        /// Layout aside: the formatter breaks lines that the page doesn't.
+        /// Ignores layout: the formatter breaks lines that the page doesn't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let samples = own.matches(of: /\/\/ page: begin\n((?s).*?)\/\/ page: end/).map { String($0.output.1) }
         #expect(samples.count == 4)

@@ -7,7 +7,7 @@ import Waiting
 
 @testable import EngageAdapter
 
-@Suite("Recipients are made and merged")
+@Suite("Recipients are created and merged")
 struct MobileIdentityTests {
     let bench = EngageWorkbench()
 
@@ -49,7 +49,7 @@ struct MobileIdentityTests {
         #expect(bench.operations.isEmpty)
     }
 
-    @Test("E33 a mobile user id of the application's is the one that is added")
+    @Test("E33 the application's own mobile user id is used")
     func manual() async throws {
         let engage = try await ready { $0.recipients.autoAnonymous = false }
         try await engage.profile.storeMobileUserID("mine")
@@ -69,7 +69,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
     }
 
-    @Test("a recipient whose mobile user id couldn't be written is not taken for done")
+    @Test("a recipient whose mobile user id couldn't be written isn't complete")
     func recipientOnlyFails() async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])
         let engage = try await ready()
@@ -81,7 +81,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
     }
 
-    @Test("E35 where no id may be made and there is none, nothing is sent")
+    @Test("E35 if no id may be generated and there is none, nothing is sent")
     func forbidden() async throws {
         let engage = try await ready { $0.recipients.autoAnonymous = false }
         let error = await #expect(throws: ExperimentationError.self) {
@@ -119,7 +119,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": "ID-1"]])
     }
 
-    @Test("E38 after an answer that was lost there is no second recipient")
+    @Test("E38 after a lost answer there is no second recipient")
     func lostAnswer() async throws {
         let engage = try await ready()
         bench.plan(.lostAfter, on: "AddRecipient")
@@ -129,7 +129,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().count == 1)
     }
 
-    @Test("a success without a recipient's id is a failure, and nothing is stored of it")
+    @Test("a success without a recipient's id is a failure, and nothing is stored")
     func emptyID() async throws {
         let engage = try await ready()
         let body =
@@ -142,7 +142,7 @@ struct MobileIdentityTests {
         #expect(engage.profile.recipientID.isEmpty)
     }
 
-    @Test("a generator of one's own makes the id, and an empty result falls back", arguments: ["own-1", ""])
+    @Test("a custom generator creates the id, and an empty result falls back", arguments: ["own-1", ""])
     func generator(id: String) async throws {
         let engage = try await ready { $0.recipients.makeID = { id } }
         let result = try await engage.mobileIdentity.setupRecipient()
@@ -151,7 +151,7 @@ struct MobileIdentityTests {
 
     // MARK: Checking
 
-    /// A current recipient C with mobile id M, and nobody else.
+    /// A current recipient C with mobile id M, and no other recipient.
     private func current(_ engage: Engage) async throws -> (recipient: String, mobile: String) {
         let setup = try await engage.mobileIdentity.setupRecipient()
         bench.forgetExchanges()
@@ -188,7 +188,7 @@ struct MobileIdentityTests {
         #expect(try await bench.auditRows().isEmpty)
     }
 
-    @Test("E41 a match with a mobile user id is gone over to, and is not touched")
+    @Test("E41 a match with a mobile user id becomes current, unchanged")
     func claimed() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -203,7 +203,7 @@ struct MobileIdentityTests {
         #expect(engage.profile.recipientID == e && engage.profile.mobileUserID == "EM")
     }
 
-    @Test("E42 a match with oneself writes nothing")
+    @Test("E42 a match with the current recipient writes nothing")
     func itself() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -214,7 +214,7 @@ struct MobileIdentityTests {
         #expect(bench.operations == ["SelectRecipientData"])
     }
 
-    @Test("a match with oneself without a mobile user id gets it back")
+    @Test("a match with the current recipient without a mobile user id restores it")
     func itselfUnclaimed() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -225,7 +225,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(c)["Mobile User Id"] == m)
     }
 
-    @Test("E43 history in the audit table alone is one row and no column")
+    @Test("E43 history in the audit table only is one row and no column")
     func auditOnly() async throws {
         let engage = try await ready {
             audited(&$0)
@@ -241,12 +241,12 @@ struct MobileIdentityTests {
         #expect(rows.first?["Create Date"] == Self.moment)
     }
 
-    @Test("E44 history in both bears the same moment")
+    @Test("E44 history in both places has the same date")
     func both() async throws {
         let engage = try await ready(audited)
         let (c, _) = try await current(engage)
         _ = try await bench.addRecipient(["facebook_id": "100"])
-        // The moment is the search's, however long the steps after it take.
+        // The date is that of the search, however long the following steps take.
         bench.plan(.lostBefore, on: "UpdateRecipient")
         await #expect(throws: ExperimentationError.self) {
             try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
@@ -267,7 +267,7 @@ struct MobileIdentityTests {
         #expect(bench.operations.isEmpty)
     }
 
-    @Test("E46 another fault of the search than 128 is a failure, and nothing is written")
+    @Test("E46 a search fault other than 128 is a failure, and nothing is written")
     func searchFault() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -293,7 +293,7 @@ struct MobileIdentityTests {
         #expect(engage.profile.recipientID == c)
     }
 
-    @Test("E47 a fault in the second step is a failure; the ids stay, and so does the intent")
+    @Test("E47 a fault in the second step is a failure; ids and intent are kept")
     func faultInSecondStep() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -312,7 +312,7 @@ struct MobileIdentityTests {
 
     /// The writes of scenario 2 with an audit table: two updates and a row.
     @Test(
-        "E48 a merge that ends with the process at any step is completed by the next start, once",
+        "E48 a merge interrupted at any step by the end of the process is completed by the next start, once",
         arguments: [
             ("SelectRecipientData", true), ("SelectRecipientData", false), ("UpdateRecipient", true),
             ("UpdateRecipient", false), ("UpdateRecipient2", true), ("UpdateRecipient2", false),
@@ -329,13 +329,13 @@ struct MobileIdentityTests {
             on: isSecond ? String(operation.dropLast()) : operation,
             after: isSecond ? 1 : 0
         )
-        // The process ends where the answer is lost.
+        // The process ends when the answer is lost.
         _ = try? await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         bench.time.advance(by: .seconds(1000))
         let next = try await ready(audited)
         _ = try await next.mobileIdentity.resumePendingMerge()
         if operation == "SelectRecipientData" {
-            // Nothing had been written, so nothing goes on by itself.
+            // Nothing was written, so nothing is resumed.
             #expect(try await bench.recipient(e) == ["facebook_id": "100"])
             _ = try await next.mobileIdentity.checkIdentity(["facebook_id": "100"])
         }
@@ -350,7 +350,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().count == 2)
     }
 
-    @Test("the start itself takes up a merge")
+    @Test("the start itself resumes a merge")
     func resumedByStart() async throws {
         let engage = try await ready()
         _ = try await current(engage)
@@ -362,7 +362,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(e)["Mobile User Id"] == "ID-1")
     }
 
-    @Test("a row that the audit table doesn't take leaves the merge done and the row pending")
+    @Test("a row that the audit table rejects leaves the merge done and the row pending")
     func auditPending() async throws {
         let engage = try await ready(audited)
         let (c, m) = try await current(engage)
@@ -387,7 +387,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(c)["twitter_id"] == "9")
     }
 
-    @Test("E50 two checks at once run one after the other")
+    @Test("E50 two concurrent checks run one after the other")
     func serial() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -415,7 +415,7 @@ struct MobileIdentityTests {
 
     // MARK: The neutral way
 
-    @Test("linking an anonymous user to a known one goes over to the known recipient")
+    @Test("linking an anonymous user to a known one makes the known recipient current")
     func link() async throws {
         let known = try await bench.addRecipient(["Mobile User Id": "ada"])
         let engage = try await ready(audited)
@@ -432,7 +432,7 @@ struct MobileIdentityTests {
         #expect(behavior["Primary User Id"] == "ada" && behavior["Recipient Id"] == known)
     }
 
-    @Test("linking to somebody whom nobody knows gives the recipient the new id")
+    @Test("linking to an unknown user gives the recipient the new id")
     func linkToNew() async throws {
         let client = try await bench.client(bench.engage())
         let session = client.session(for: User(id: "anon"))
@@ -441,7 +441,7 @@ struct MobileIdentityTests {
         #expect(session.user.id == "ada")
     }
 
-    @Test("linking by criteria tells which id survives")
+    @Test("linking by criteria returns the resulting id")
     func linkByCriteria() async throws {
         _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
         let client = try await bench.client(bench.engage())
@@ -451,7 +451,7 @@ struct MobileIdentityTests {
     }
 
     @Test(
-        "a linking that breaks off at any exchange is completed by the next run, once",
+        "linking interrupted at any exchange is completed by the next run, once",
         arguments: 0..<5,
         [true, false]
     )
@@ -516,7 +516,7 @@ struct MobileIdentityTests {
         #expect(bench.exchanges("UpdateRecipient").count == 1)
     }
 
-    @Test("the client of another vendor has no Engage")
+    @Test("a client of another vendor has no Engage")
     func otherVendor() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider())
         let error = #expect(throws: ExperimentationError.self) { try Engage(of: client) }
@@ -524,7 +524,7 @@ struct MobileIdentityTests {
         await client.shutdown()
     }
 
-    @Test("an id that is stored before anything was read leaves what an earlier run kept")
+    @Test("an id that is stored before anything was read keeps an earlier run's state")
     func storedFirst() async throws {
         let engage = bench.engage()
         let setup = try await engage.mobileIdentity.setupRecipient()
@@ -545,7 +545,7 @@ struct MobileIdentityTests {
         #expect(third.profile.record == expected)
     }
 
-    @Test("clearing the profile forgets ids, campaigns and a merge under way, also for the next start")
+    @Test("clearing the profile forgets ids, campaigns and an unfinished merge, also for the next start")
     func clearProfile() async throws {
         let engage = bench.engage()
         try await engage.mobileIdentity.setupRecipient()

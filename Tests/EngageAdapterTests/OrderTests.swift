@@ -5,11 +5,11 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("A user's order over Engage's two interfaces")
+@Suite("A user's order across Engage's two interfaces")
 struct OrderTests {
     let bench = EngageWorkbench()
 
-    /// Events by whose they are: `out` withdraws consent, anything else is a behaviour of that name.
+    /// Creates events by user: `out` withdraws consent, any other name is a behavior.
     private func batch(_ events: [(user: String, name: String)]) -> [Envelope] {
         events.enumerated().map { place, one in
             Envelope(
@@ -21,7 +21,7 @@ struct OrderTests {
         }
     }
 
-    /// A sink, and the id of a user who is a recipient.
+    /// Returns a sink, and the id of a user who is a recipient.
     private func sink() async throws -> (any EventSink, String) {
         let engage = bench.engage { $0.recipients.optsOutOnDenial = true }
         let user = try await engage.mobileIdentity.setupRecipient().mobileUserID
@@ -33,7 +33,7 @@ struct OrderTests {
         get async throws { try await bench.behaviors().map { $0["Event Name"] ?? "?" } }
     }
 
-    @Test("an opt-out goes between what its user did before and after")
+    @Test("an opt-out is sent between its user's earlier and later events")
     func between() async throws {
         let (sink, ada) = try await sink()
         let batch = batch([(ada, "1"), ("ben", "2"), (ada, "out"), (ada, "3"), ("ben", "4")])
@@ -44,7 +44,7 @@ struct OrderTests {
         #expect(try await bench.recipients().map(\.optedOut) == [true])
     }
 
-    @Test("behaviours alone are one request, and an opt-out goes first where no order says otherwise")
+    @Test("behaviours alone are one request, and an opt-out goes first if order allows")
     func usual() async throws {
         let (sink, ada) = try await sink()
         _ = await sink.deliver(batch([("ben", "1"), ("ben", "2"), ("cleo", "3")]))
@@ -55,7 +55,7 @@ struct OrderTests {
         #expect(try await names == ["1", "2", "3", "4", "5"])
     }
 
-    @Test("what its user did after an opt-out that failed waits unsent, and others' behaviours go out")
+    @Test("events after a failed opt-out of their user wait unsent, and other users' behaviours are sent")
     func failedOptOut() async throws {
         let (sink, ada) = try await sink()
         await bench.fault(500, on: "OptOutRecipient")
@@ -71,7 +71,7 @@ struct OrderTests {
         )
     }
 
-    @Test("an opt-out waits unsent when what its user did before couldn't be posted")
+    @Test("an opt-out waits unsent if its user's earlier events couldn't be posted")
     func failedBehavior() async throws {
         let (sink, ada) = try await sink()
         bench.plan(.status(503), on: "events")

@@ -7,9 +7,9 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("What is kept of an installation")
+@Suite("The stored state of an installation")
 struct ProfileTests {
-    @Test("changes at once from many tasks are all kept, whoever waits for whom", .timeLimit(.minutes(1)))
+    @Test("concurrent changes from many tasks are all stored", .timeLimit(.minutes(1)))
     func manyChanges() async throws {
         for round in 0..<200 {
             let store = InMemoryStateStore()
@@ -29,7 +29,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("a change that can't be kept says so, and the next one keeps both")
+    @Test("a change that can't be stored throws, and the next one stores both")
     func failure() async throws {
         let store = FlakyStateStore()
         let profile = EngageProfile(store: store, key: "p")
@@ -56,13 +56,13 @@ private final class FlakyStateStore: StateStoreDecorator {
     }
 }
 
-@Suite("What is kept outlives whatever is called before it was read")
+@Suite("Stored state survives calls made before it was read")
 struct EarlyChangeTests {
     enum Call: CaseIterable {
         case mobileUserID, recipientID, anonymousID, anonymousUser, setup, token, campaign, launch
     }
 
-    @Test("an early call leaves what it isn't about", arguments: Call.allCases)
+    @Test("an early call leaves unrelated state unchanged", arguments: Call.allCases)
     func early(call: Call) async throws {
         let bench = EngageWorkbench()
         await bench.settings(#"{"rotatesRefreshTokens":true,"tokenLifetime":100,"reissueWindow":0}"#)
@@ -94,7 +94,7 @@ struct EarlyChangeTests {
         #expect(try #require(after.refreshToken) >= "refresh-1")
         if call != .mobileUserID { #expect(after.mobileUserID == kept.mobileUserID) }
         if call != .recipientID { #expect(after.recipientID == kept.recipientID) }
-        // Nobody has asked for the first token again.
+        // The first token wasn't requested again.
         let tokens = bench.exchanges("token").map {
             FormEncoding.decode($0.request.text).first { $0.name == "refresh_token" }?.value
         }
@@ -111,7 +111,7 @@ struct EarlyChangeTests {
     }
 }
 
-@Suite("What is kept of a user who denies consent")
+@Suite("Stored state of a user who denies consent")
 struct DenialTests {
     let bench = EngageWorkbench()
 
@@ -130,7 +130,7 @@ struct DenialTests {
         return (engage, setup.mobileUserID)
     }
 
-    @Test("of the installation's own user nothing but that it was installed is kept, over a restart too")
+    @Test("of the installation's own user, only the fact of installation is kept, across restarts too")
     func own() async throws {
         let (engage, id) = try await filled()
         let client = try await bench.client(engage)
@@ -145,7 +145,7 @@ struct DenialTests {
         #expect(next.profile.record == expected)
     }
 
-    @Test("of another user the recipient is forgotten, and of the rest nothing")
+    @Test("of another user, only the recipient is forgotten")
     func other() async throws {
         let (engage, _) = try await filled()
         var expected = engage.profile.record
@@ -155,7 +155,7 @@ struct DenialTests {
         #expect(engage.profile.record == expected)
     }
 
-    @Test("where a denial is an opt-out, the recipient is kept until the vendor has it", arguments: [true, false])
+    @Test("if a denial is an opt-out, the recipient is kept until the vendor has it", arguments: [true, false])
     func optOut(afterRestart: Bool) async throws {
         let (engage, id) = try await filled { $0.recipients.optsOutOnDenial = true }
         let recipient = engage.profile.recipientID

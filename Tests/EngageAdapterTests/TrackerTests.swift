@@ -22,7 +22,7 @@ struct TrackerTests {
         return try await bench.behaviors().map(\.code)
     }
 
-    @Test("E71 four minutes away end nothing, six end the session; the time away doesn't count")
+    @Test("E71 four minutes in the background end nothing, six end the session; background time doesn't count")
     func session() async throws {
         let (client, tracker, _) = try await start()
         try await tracker.launch()
@@ -43,7 +43,7 @@ struct TrackerTests {
         #expect(end.timestamp == EngageTimestamp.behavior(left))
     }
 
-    @Test("a session whose end nobody came back to tell ends with the next launch")
+    @Test("a session that wasn't ended is ended by the next launch")
     func pendingEnd() async throws {
         let (first, tracker, _) = try await start()
         try await tracker.launch()
@@ -57,7 +57,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "E72 a fresh install without a network tells itself and a session, in this order and with both ids, once there is one",
+        "E72 a fresh install offline is tracked with a session, in this order and with both ids, once there is a network",
         arguments: [true, false]
     )
     func installation(recipientIsAddedByHand: Bool) async throws {
@@ -77,7 +77,7 @@ struct TrackerTests {
         bench.forgetExchanges()
         await client.setConnectivity(.online)
         #expect(try await codes(client) == ["12", "13"])
-        // After an answer that was lost the recipient is looked for before it is added.
+        // After a lost answer, the adapter searches for the recipient before it adds one.
         let search = recipientIsAddedByHand ? ["SelectRecipientData"] : []
         #expect(bench.operations == ["token"] + search + ["AddRecipient", "events"])
         for behavior in try await bench.behaviors() {
@@ -89,7 +89,7 @@ struct TrackerTests {
         #expect(try await bench.recipients().count == 1)
     }
 
-    @Test("a recipient that the vendor refuses doesn't keep behaviours from being posted")
+    @Test("a recipient that the vendor rejects doesn't keep behaviours from being posted")
     func refusedRecipient() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -100,7 +100,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] } == [[id, ""]])
     }
 
-    @Test("where no id may be made, none is prepared")
+    @Test("if no id may be generated, no recipient is prepared")
     func unprepared() async throws {
         let engage = bench.engage { $0.recipients.autoAnonymous = false }
         await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.prepareRecipient() }
@@ -108,7 +108,7 @@ struct TrackerTests {
         #expect(try await engage.mobileIdentity.prepareRecipient() == "own")
     }
 
-    @Test("one call on the way to the background ends the stretch and posts what waits")
+    @Test("one call on the way to the background ends the session's stretch and posts waiting events")
     func background() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -119,7 +119,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { $0["Event Name"] } == ["A"])
     }
 
-    @Test("E73 a campaign deep in a push goes with it and with what follows, not with what was before")
+    @Test("E73 a campaign nested in a push applies to its event and later ones, not to earlier ones")
     func push() async throws {
         let (client, tracker, session) = try await start()
         try await session.track(.custom("before"))
@@ -131,7 +131,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().map { $0["Campaign Name"] } == ["", "Spring", "Spring"])
     }
 
-    @Test("what the system hands over with a notification is taken as it is, from the main actor too")
+    @Test("the system's notification payload is accepted unchanged, from the main actor too")
     @MainActor
     func userInfo() async throws {
         let (client, tracker, _) = try await start()
@@ -150,7 +150,7 @@ struct TrackerTests {
         #expect(behaviors.map { $0["extra"] } == [nil, "1"])
     }
 
-    @Test("a notification of the device's own is told with its words, the caller's attributes and its campaign")
+    @Test("a local notification is tracked with its text, the caller's attributes and its campaign")
     func localNotification() async throws {
         let (client, tracker, _) = try await start()
         try await tracker.handleLocalNotificationReceived(
@@ -164,7 +164,7 @@ struct TrackerTests {
         #expect(tracker.currentCampaign == "Spring")
     }
 
-    @Test("the client's own events of a notification bring campaigns as well")
+    @Test("the client's own notification events set campaigns as well")
     func neutralPush() async throws {
         let (client, _, session) = try await start()
         try await session.track(
@@ -180,7 +180,7 @@ struct TrackerTests {
         return tracker.currentCampaign
     }
 
-    @Test("E74 a campaign for a quarter of an hour is over after sixteen minutes, and still the last")
+    @Test("E74 a campaign for a quarter of an hour has ended after sixteen minutes, and is still the last")
     func validFor() async throws {
         let (client, tracker, session) = try await start()
         try await tracker.handlePushReceived(["CurrentCampaign": "Spring", "CampaignValidFor": "15m"])
@@ -194,7 +194,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors()[2]["Last Campaign"] == "Spring")
     }
 
-    @Test("E75 of both ways to end, the moment decides")
+    @Test("E75 of both kinds of end, the date wins")
     func expiresAt() async throws {
         let (_, tracker, _) = try await start()
         try await tracker.handlePushReceived([
@@ -213,7 +213,7 @@ struct TrackerTests {
         #expect(campaign(tracker, after: 1) == "")
     }
 
-    @Test("E76 after a restart the same end counts, and a session doesn't move it")
+    @Test("E76 after a restart the same end applies, and a session doesn't change it")
     func restart() async throws {
         let (_, tracker, _) = try await start()
         try await tracker.handlePushReceived(["CurrentCampaign": "Spring", "CampaignValidFor": "1h"])
@@ -225,7 +225,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "E77 a campaign that ended in 1970 never counts",
+        "E77 a campaign that ended in 1970 never applies",
         arguments: [
             ("App://campaign/Spring?CampaignEndTimeStamp=30931200", ""),
             ("App://campaign/Spring?CampaignEndTimeStamp=1423100000", "Spring"),
@@ -241,7 +241,7 @@ struct TrackerTests {
         #expect(behavior.code == "13" && behavior["Campaign Name"] == name && behavior["CurrentCampaign"] == "Spring")
     }
 
-    @Test("a campaign stored by hand with an end that is no number has ended")
+    @Test("a campaign stored by hand with an invalid end has ended")
     func byHand() async throws {
         let (_, tracker, _) = try await start()
         try await tracker.storeCampaign("A", endTimestamp: "x")
@@ -277,7 +277,7 @@ struct TrackerTests {
         #expect(try routes().match(DeepLink(link)).route == route)
     }
 
-    @Test("E79 the query goes before the path, and nothing leaks into the next link")
+    @Test("E79 the query takes precedence over the path, and nothing leaks into the next link")
     func query() async throws {
         let (_, tracker, _) = try await start()
         let first = try await tracker.handleExternalURLOpened(
@@ -290,7 +290,7 @@ struct TrackerTests {
         #expect(try await tracker.handleExternalURLOpened("App://test/5?a=1") == ["a": "1"])
     }
 
-    @Test("the application's handlers run with what the route took")
+    @Test("the application's handlers run with the values that the route captured")
     func handlers() async throws {
         let (_, tracker, _) = try await start()
         await confirmation { confirmed in
@@ -309,7 +309,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "patterns count as a backtracking engine does",
+        "patterns match as in a backtracking engine",
         arguments: [
             ("[0-9]", "a5b6", 2), ("a*", "aab", 3), ("a|ab", "ab", 1), ("^\\d{3}$", "123", 1), ("^\\d{3}$", "1234", 0),
             ("(foo|bar)+", "foobar foo", 2), ("\\bword\\b", "a word, sword", 1), ("[^a-c]+?", "xyz", 3), (".", "\n", 0),
@@ -323,7 +323,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "a pattern that isn't read is refused with its place",
+        "an unsupported pattern is rejected with its position",
         arguments: [
             "(a", "a)", "[a", "*a", "a{3,1}", "(?=a)", "\\1", "[z-a]", "a{1000}{1000}", "a++", "\\", "a{x}",
             String(repeating: "(", count: 60), String(repeating: "a", count: 501),
@@ -339,7 +339,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "a route file that can't be read is refused with its place",
+        "an unreadable route file is rejected with the position",
         arguments: [
             ("", "the file"), ("[]", "the file"), (#"{"routes":[]}"#, "routes"),
             (#"{"routes":{"a":1}}"#, "routes[\"a\"]"),
@@ -354,7 +354,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "E80 what a push showed",
+        "E80 the content of a push is tracked",
         arguments: [
             (["aps": ["alert": "Hi"]], "Hi"), (["aps": ["alert": ["body": "Body", "title": "T"]]], "Body"),
             (["aps": [:]], ""), ([:], ""), (["aps": ["alert": 5]], ""),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("What the vendor's own SDK left is taken over")
+@Suite("Records of the vendor's own SDK are taken over")
 struct UpgradeTests {
     let bench = EngageWorkbench()
 
@@ -18,7 +18,7 @@ struct UpgradeTests {
         isInstalled: true
     )
 
-    /// Defaults of the SDK's names, for one test.
+    /// Provides user defaults with the SDK's keys for one test.
     private func withDefaults(_ values: [String: Any], _ body: (UserDefaults) throws -> Void) throws {
         let suite = "engage-\(UUID().uuidString)"
         let defaults = try #require(UserDefaults(suiteName: suite))
@@ -27,7 +27,7 @@ struct UpgradeTests {
         try body(defaults)
     }
 
-    @Test("its entries are read by their names; without them there is nothing")
+    @Test("its records are read from the user defaults; without them there are none")
     func entries() throws {
         try withDefaults([
             "engagePrimaryUserId": "M", "recipientId": "100000", "engageAnonymousId": "9", "deviceId": "OLD-DEVICE",
@@ -37,7 +37,7 @@ struct UpgradeTests {
         try withDefaults(["engageClientInstalled": "NO"]) { #expect(EngageSDKRecords(in: $0) == EngageSDKRecords()) }
     }
 
-    @Test("nobody becomes another recipient, is installed again or loses the campaign")
+    @Test("no user becomes another recipient, is counted as a new install or loses the campaign")
     func noOther() async throws {
         let engage = bench.engage { $0.device.id = nil }
         let client = try await bench.client(engage)
@@ -58,7 +58,7 @@ struct UpgradeTests {
         #expect(tracker.currentCampaign == "" && tracker.lastCampaign == "Spring")
     }
 
-    @Test("it happens once: what was forgotten doesn't come back, and what is known stays", arguments: [true, false])
+    @Test("only once: forgotten state doesn't return, and known state stays", arguments: [true, false])
     func once(byDenial: Bool) async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -76,7 +76,7 @@ struct UpgradeTests {
         #expect(next.profile.mobileUserID == "")
     }
 
-    @Test("ids that the application has stored stay, both of them")
+    @Test("ids stored by the application stay, both of them")
     func stored() async throws {
         let engage = bench.engage()
         try await engage.profile.storeMobileUserID("own")
@@ -95,7 +95,7 @@ struct UpgradeTests {
     private static let json =
         #"{"eventTypeCode":"17","attributes":[{"name":"Event Name","value":"old"},{"name":"Recipient Id","value":""},{"name":"n","value":3}]}"#
 
-    @Test("events that it owes are read, whatever name it gave their time", arguments: [1, 2, 3, 4, 5, 6, 7])
+    @Test("events that it owes are read, whatever key holds their time", arguments: [1, 2, 3, 4, 5, 6, 7])
     func rows(status: Int) throws {
         let event = EngageSDKEvent(Self.row(status, Self.json))
         #expect((event != nil) == [1, 4, 5, 6].contains(status))
@@ -110,7 +110,7 @@ struct UpgradeTests {
         for bad in ["", "[]", "{}", #"{"eventTypeCode":"x"}"#] { #expect(EngageSDKEvent(Self.row(1, bad)) == nil) }
     }
 
-    @Test("they are posted with their times and kinds, and with the recipient that is known now")
+    @Test("they are posted with their times and kinds, and with the current recipient")
     func posted() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

@@ -1,7 +1,7 @@
 import EngageAdapter
 import Testing
 
-/// The constants of the reference, each as it is written there, beside ours: a slip in one of them would be found nowhere else.
+/// The constants of the reference next to ours, because no other test would notice a typo in one of them.
 @Suite("The names of the XML interface")
 struct XMLAPINameTests {
     static let operations: [(XMLAPIOperation, String)] = [
@@ -193,7 +193,7 @@ struct XMLAPINameTests {
     @Test("every code has its number and its name")
     func codeNames() {
         #expect(Self.codes.map { $0.0.rawValue } == Self.codes.map { $0.1 })
-        // The reference gives 314 twice; the first name is the one that is shown.
+        // The reference lists 314 twice; the first name is displayed.
         let names = Dictionary(Self.codes.map { ($0.1, $0.2) }) { first, _ in first }
         #expect(XMLAPIErrorCode.names == names && Self.codes.count == 115)
         #expect(XMLAPIErrorCode(rawValue: 128).description == "RECIPIENT_NOT_LIST_MEMBER (128)")

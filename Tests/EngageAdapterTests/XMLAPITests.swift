@@ -75,7 +75,7 @@ struct XMLAPITests {
         #expect(try call.envelope() == "<Envelope><Body>\(body)</Body></Envelope>")
     }
 
-    @Test("adding a name again replaces its value and leaves its place")
+    @Test("adding a name again replaces its value and keeps its position")
     func merging() throws {
         var call = XMLAPI("SelectRecipientData", ["LIST_ID": "1", "EMAIL": "a"])
         call.add(parameters: ["EMAIL": "b", "VISITOR_KEY": "v"])
@@ -97,7 +97,7 @@ struct XMLAPITests {
         #expect(try call.envelope().contains("</COLUMN><ROWS></ROWS><SYNC_FIELDS>"))
     }
 
-    @Test("what can't be an element's name is refused", arguments: ["", "a b", "1a", "a>b", "a\nb", "ä"])
+    @Test("an invalid element name is rejected", arguments: ["", "a b", "1a", "a>b", "a\nb", "ä"])
     func names(name: String) {
         let error = #expect(throws: ExperimentationError.self) {
             _ = try XMLAPI(.getLists, XMLAPIFields([name: "x"])).envelope()
@@ -112,7 +112,7 @@ struct XMLAPITests {
         "<![CDATA[x]]>", "&amp;", "üñ 😀 \u{0301}", " blanks ", "%26=+&;", "<!DOCTYPE x>", "",
     ]
 
-    @Test("E11 a value comes back as it was", arguments: values)
+    @Test("E11 a value survives a round trip", arguments: values)
     func roundTrip(value: String) async throws {
         let engage = bench.engage()
         let id = try #require(
@@ -126,7 +126,7 @@ struct XMLAPITests {
         #expect(result.column("Lname") == (trimmed.isEmpty ? nil : trimmed))
     }
 
-    @Test("E12 a value of a row comes back as it was", arguments: values)
+    @Test("E12 a row's value survives a round trip", arguments: values)
     func rowRoundTrip(value: String) async throws {
         let engage = bench.engage()
         let row: XMLAPIFields = ["Audit Record Id": "A-1", "Old Recipient Id": value]
@@ -135,7 +135,7 @@ struct XMLAPITests {
     }
 
     @Test(
-        "what is left out of a row's value doesn't let it end its section",
+        "characters removed from a row's value can't end its CDATA section",
         arguments: ["\u{1}", "\u{FFFE}", "\u{0}\u{FFFF}\u{8}"]
     )
     func rowMarkup(dropped: String) async throws {
@@ -148,7 +148,7 @@ struct XMLAPITests {
         }
     }
 
-    @Test("an empty value names nobody")
+    @Test("an empty value matches no recipient")
     func emptySelection() async throws {
         let engage = bench.engage()
         _ = try await bench.addRecipient(["Lname": "Lee"])
@@ -156,7 +156,7 @@ struct XMLAPITests {
         #expect(try await engage.xmlapi.send(call).errorCode == .recipientNotListMember)
     }
 
-    @Test("characters that XML has no place for are left out")
+    @Test("characters that XML can't represent are left out")
     func controls() async throws {
         let engage = bench.engage()
         let value = "a\u{0}b\u{1}c\u{FFFE}d\u{FFFF}e\u{FFFD}f\u{7F}"
@@ -165,7 +165,7 @@ struct XMLAPITests {
         #expect(try await bench.recipient(id)["Lname"] == "abcde\u{FFFD}f\u{7F}")
     }
 
-    @Test("a column's name with quotes and line breaks reaches the vendor as it is, who refuses it")
+    @Test("a column name with quotes and line breaks reaches the vendor unchanged, and is rejected there")
     func columnNames() async throws {
         let engage = bench.engage()
         let row: XMLAPIFields = ["Audit Record Id": "A", "a\"b\nc\t<d>&": "x"]
@@ -173,7 +173,7 @@ struct XMLAPITests {
         #expect(failures.map(\.reason) == ["Unknown column: a\"b\nc\t<d>&"])
     }
 
-    @Test("E13 sync fields have a wrapper and columns have none")
+    @Test("E13 sync fields have a wrapper and columns don't")
     func wrappers() throws {
         let text = try XMLAPI.addRecipient(email: "a", list: list).envelope()
         #expect(text.contains("</UPDATE_IF_FOUND><COLUMN><NAME>"))
@@ -200,17 +200,17 @@ struct XMLAPITests {
         try XMLAPIResult(reading: Array("<Envelope><Body>\(inner)</Body></Envelope>".utf8))
     }
 
-    @Test("E15 all the ways to say success", arguments: ["TRUE", "true", "SUCCESS", "success", " True\n", "yes", "1"])
+    @Test("E15 these values mean success", arguments: ["TRUE", "true", "SUCCESS", "success", " True\n", "yes", "1"])
     func success(word: String) throws {
         #expect(try result("<RESULT><SUCCESS>\(word)</SUCCESS></RESULT>").isSuccess)
     }
 
-    @Test("all the ways not to", arguments: ["false", "FALSE", "", "no", "0", "failure"])
+    @Test("these values don't mean success", arguments: ["false", "FALSE", "", "no", "0", "failure"])
     func noSuccess(word: String) throws {
         #expect(try !result("<RESULT><SUCCESS>\(word)</SUCCESS></RESULT>").isSuccess)
     }
 
-    @Test("two results are a success only together")
+    @Test("two results succeed only together")
     func twoResults() throws {
         let good = "<RESULT><SUCCESS>TRUE</SUCCESS></RESULT>"
         #expect(try result(good + good).isSuccess)
@@ -218,7 +218,7 @@ struct XMLAPITests {
         #expect(try !result("").isSuccess)
     }
 
-    @Test("E16 a fault is no success; its text is trimmed, its code read")
+    @Test("E16 a fault isn't success; its text is trimmed and its code read")
     func fault() async throws {
         let engage = bench.engage()
         let result = try await engage.xmlapi.send(.selectRecipient(id: "1", list: list))
@@ -263,7 +263,7 @@ struct XMLAPITests {
         #expect(try result(columns(["a", "b"])).columns == [.init("a", "v-a"), .init("b", "v-b")])
     }
 
-    @Test("E19 a column is found whatever the case of its name")
+    @Test("E19 column names ignore case")
     func columnCase() async throws {
         let engage = bench.engage()
         let id = try await bench.addRecipient(["Lname": "Lee"])
@@ -273,7 +273,7 @@ struct XMLAPITests {
         #expect(result.text(at: "recipientid") == id)
     }
 
-    @Test("E20 a column with an empty value is none")
+    @Test("E20 a column with an empty value is missing")
     func emptyColumn() throws {
         let text =
             "<RESULT><COLUMNS><COLUMN><NAME>a</NAME><VALUE/></COLUMN><COLUMN><NAME>b</NAME></COLUMN></COLUMNS></RESULT>"
@@ -289,7 +289,7 @@ struct XMLAPITests {
         #expect(result.nodes(at: "email").map(\.text) == ["new@example.test"])
     }
 
-    @Test("short paths: attributes, repeated elements, nothing")
+    @Test("short paths reach attributes, repeated elements and missing ones")
     func paths() throws {
         let result = try result(
             "<RESULT><LIST><ID>1</ID></LIST><LIST><ID> 2 </ID></LIST><A kind=\"x\">  </A></RESULT>"
@@ -302,7 +302,7 @@ struct XMLAPITests {
     }
 
     @Test(
-        "E22 a status, or HTML, is an error and no result",
+        "E22 an error status, or HTML, is an error",
         arguments: [
             (503, "text/xml", "<Envelope/>", ErrorCode.transport), (200, "text/html", "<html></html>", .transport),
             (200, "", "<Envelope><Body/></Envelope>", .transport), (302, "text/html", "", .transport),
@@ -341,7 +341,7 @@ struct XMLAPITests {
         #expect(result.recipientID == first)
     }
 
-    @Test("E24 two columns of which one differs match nobody")
+    @Test("E24 two columns, one of them different, match no recipient")
     func allColumns() async throws {
         _ = try await bench.addRecipient(["facebook_id": "100", "twitter_id": "1"])
         let result = try await bench.engage().xmlapi.send(
@@ -351,7 +351,7 @@ struct XMLAPITests {
     }
 
     @Test(
-        "E25 a list that is no number is fault 310, an unknown one a fault as well",
+        "E25 a non-numeric list id is fault 310, and an unknown list is a fault as well",
         arguments: [
             ("abc", 310), ("999", 108), ("", 100),
         ]
@@ -363,7 +363,7 @@ struct XMLAPITests {
     }
 
     @Test(
-        "E26 an unknown operation, or one in other letters, is fault 51",
+        "E26 an unknown operation, or one with different case, is fault 51",
         arguments: ["MakeCoffee", "LOGIN", "addRecipient"]
     )
     func unknownOperation(name: String) async throws {
@@ -371,7 +371,7 @@ struct XMLAPITests {
         #expect(result.errorCode == .invalidXmlRequest && !result.isSuccess)
     }
 
-    @Test("E26 an envelope with a body in other letters is fault 51, with HTTP 200", arguments: ["body", "BODY"])
+    @Test("E26 an envelope whose Body has different case is fault 51, with HTTP 200", arguments: ["body", "BODY"])
     func unknownBody(name: String) async throws {
         let login = "grant_type=refresh_token&client_id=client&client_secret=secret&refresh_token=refresh"
         let form = MockRequest.Header("Content-Type", "application/x-www-form-urlencoded")
@@ -397,7 +397,7 @@ struct XMLAPITests {
         #expect(try await bench.recipient(id)["Lname"] == "")
     }
 
-    @Test("E28 a hundred and one rows go in two calls")
+    @Test("E28 a hundred and one rows take two calls")
     func rows() async throws {
         let rows = (1...101).map { XMLAPIFields(["Audit Record Id": "A-\($0)"]) }
         #expect(try await bench.engage().xmlapi.insertUpdate(rows: rows, table: "29392").isEmpty)
@@ -408,7 +408,7 @@ struct XMLAPITests {
         #expect(try await bench.auditRows().count == 101)
     }
 
-    @Test("E29 rows that weren't taken are told although the answer is a success")
+    @Test("E29 rejected rows are reported although the answer is a success")
     func rowFailures() async throws {
         let rows: [XMLAPIFields] = [
             ["Audit Record Id": "A-1", "Create Date": "yesterday"],
@@ -436,7 +436,7 @@ struct XMLAPITests {
         #expect(try await bench.recipients().count == 1)
     }
 
-    @Test("no more calls than configured are under way", arguments: [1, 8])
+    @Test("no more concurrent calls than configured", arguments: [1, 8])
     func concurrency(limit: Int) async throws {
         let engage = bench.engage { $0.networking.concurrency = limit }
         _ = try await engage.xmlapi.send(.selectRecipient(id: "0", list: list))
@@ -468,7 +468,7 @@ struct XMLAPITests {
         _ = try await engage.xmlapi.send(.selectRecipient(id: "3", list: list))
     }
 
-    @Test("errors hold neither the vendor's text nor what was sent")
+    @Test("errors contain neither the vendor's text nor the request")
     func secrets() async throws {
         let engage = bench.engage()
         bench.plan(
@@ -481,7 +481,7 @@ struct XMLAPITests {
         var printed = "\(error as Any) \(String(reflecting: error))"
         dump(error, to: &printed)
         #expect(!printed.contains("ann@"))
-        // Who asks for it has it.
+        // The vendor's text is available on request.
         #expect((error?.cause as? XMLAPIFault)?.text == "ann@example.test is unknown")
     }
 

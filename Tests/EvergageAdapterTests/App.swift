@@ -7,7 +7,7 @@ import Testing
 
 @testable import EvergageAdapter
 
-/// An application with the vendor's own calls, in front of a mock vendor, on a manual clock.
+/// An application that uses the vendor's own calls, with a mock vendor and a manual clock.
 @MainActor
 final class App {
     let vendor = EvergageMock()
@@ -18,7 +18,7 @@ final class App {
     let environment: ClientEnvironment
     private(set) var evergage: Evergage
 
-    /// A campaign for target `T` that answers every action named after it.
+    /// A campaign for target `T` that answers each action of its name.
     static func campaign(_ id: String, target: String = "T", action: String, control: Int = 0) -> String {
         """
         {"campaignId":"\(id)","campaignName":"Name \(id)","experienceId":"x-\(id)","target":"\(target)",
@@ -80,16 +80,16 @@ final class App {
         get throws { try #require(evergage.globalContext) }
     }
 
-    /// A screen that can be seen.
+    /// Returns a visible screen.
     func shownScreen(_ name: String? = nil) throws -> EvergageScreen {
         let screen = try #require(evergage.makeScreen(name: name))
         screen.didAppear()
         return screen
     }
 
-    /// Delivers what can be delivered, and lets handlers run.
+    /// Delivers what is due and lets handlers run.
     func settle() async {
-        // No time passes here: a flush that waits for the next attempt would wait for ever.
+        // Without waiting for a further attempt, which would never come because time is stopped.
         await evergage.flush(within: .milliseconds(1))
         await mainActorTurn()
     }
@@ -110,7 +110,7 @@ final class App {
     var pings: [String] { transport.pings }
     func user(_ key: String) async -> FlagValue? { await vendor.user(key) }
 
-    /// The mock's cart of the anonymous user, as quantities by id.
+    /// The mock's cart of the anonymous user: quantities by id.
     func cart() async -> [String: Int] {
         var lines: [String: Int] = [:]
         for line in await user("anon-1")?["cart"]?.arrayValue ?? [] {

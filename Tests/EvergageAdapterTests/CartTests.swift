@@ -15,7 +15,7 @@ struct CartTests {
     private func line(of event: FlagValue?) -> FlagValue? { event?["cart"]?["singleLine"]?["Product"] }
     private func order(of event: FlagValue?) -> FlagValue? { event?["order"]?["Product"] }
 
-    @Test("V61 no quantity is one")
+    @Test("V61 a missing quantity means one")
     func quantity() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("sku-1"))
@@ -24,7 +24,7 @@ struct CartTests {
         #expect(app.transport.events.first?["itemAction"] == "Add To Cart")
     }
 
-    @Test("V62 what is added twice is added up")
+    @Test("V62 quantities of the same product are added up")
     func addedUp() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("sku-1", 2))
@@ -61,7 +61,7 @@ struct CartTests {
         #expect(app.complaints(.error).count == 2)
     }
 
-    @Test("V66 what is removed is taken away; what is unknown changes nothing")
+    @Test("V66 removing reduces the quantity; an unknown product changes nothing")
     func removed() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("sku-1", 4))
@@ -75,7 +75,7 @@ struct CartTests {
         #expect(app.transport.events.last?["itemAction"] == "Remove From Cart")
     }
 
-    @Test("V67 the whole cart replaces what was there; no lines empty it")
+    @Test("V67 the whole cart replaces the former one; no lines empty it")
     func replaced() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("old", 4))
@@ -88,7 +88,7 @@ struct CartTests {
         #expect(app.transport.events.last?["cart"] == ["complete": ["Product": []]])
     }
 
-    @Test("a cart whose lines are all wrong isn't sent; a wrong one among others is left out")
+    @Test("a cart without a valid line isn't sent; an invalid line among others is left out")
     func wrongLines() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("kept", 1))
@@ -112,7 +112,7 @@ struct CartTests {
         #expect(event["cart"] == ["complete": ["Product": [["_id": "a", "quantity": 1, "price": 10]]]])
     }
 
-    @Test("V69 a purchase names its lines, two of one product included, and empties the cart")
+    @Test("V69 a purchase contains its lines, even two of one product, and empties the cart")
     func purchase() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("x"))
@@ -132,7 +132,7 @@ struct CartTests {
     }
 
     @Test(
-        "V70 a purchase without lines has none on the wire, and takes the cart's",
+        "V70 a purchase without lines has none on the wire, and buys the cart",
         arguments: [nil, []] as [[EvergageLineItem]?]
     )
     func purchaseOfCart(lines: [EvergageLineItem]?) async throws {
@@ -144,7 +144,7 @@ struct CartTests {
         #expect(await app.orders().map { $0["lineItems"] } == [[["_id": "a", "quantity": 2, "price": 10]]])
     }
 
-    @Test("V71 a purchase whose only line is wrong isn't sent, and the cart stays")
+    @Test("V71 a purchase whose only line is invalid isn't sent, and the cart stays")
     func wrongPurchase() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("a", 2))
@@ -168,7 +168,7 @@ struct CartTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 3, delivered: 3))
     }
 
-    @Test("V73 two purchases without an order id are two", arguments: [nil, "  "] as [String?])
+    @Test("V73 two purchases without an order id are two orders", arguments: [nil, "  "] as [String?])
     func noOrderID(id: String?) async throws {
         let app = try await App()
         try app.global.purchase(EvergageOrder(orderID: id, lineItems: [Self.line("a")]))
@@ -178,7 +178,7 @@ struct CartTests {
         #expect(order(of: app.transport.events.first)?["orderId"] == nil)
     }
 
-    @Test("V74 a value of zero is none, and the lines count; another value wins over them")
+    @Test("V74 a value of zero is ignored, and the lines count; any other value wins over them")
     func value() async throws {
         let app = try await App()
         let lines = [Self.line("a", 5)]
@@ -190,7 +190,7 @@ struct CartTests {
         #expect(await app.orders().map { $0["totalValue"] } == [50, 50, 50, 10])
     }
 
-    @Test("V75 the currency of the value is sent; a blank one isn't")
+    @Test("V75 the currency of the value is sent unless it is blank")
     func currency() async throws {
         let app = try await App()
         try app.global.purchase(EvergageOrder(lineItems: [Self.line("a")], totalValueCurrency: "EUR"))

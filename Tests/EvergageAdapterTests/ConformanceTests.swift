@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Testing
 
-@Suite("Evergage keeps the promises that it declares")
+@Suite("Evergage keeps its declared promises")
 struct ConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func conforms(to conformanceCase: ConformanceCase) async {

@@ -10,7 +10,7 @@ import Waiting
 @Suite("Contexts and campaigns")
 @MainActor
 struct ContextTests {
-    @Test("V17 a handler is called once, on the main actor, after the call that tracked has returned")
+    @Test("V17 a handler is called once, on the main actor, after the tracking call has returned")
     func handler() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -26,7 +26,7 @@ struct ContextTests {
         #expect(shown.campaigns.first?.promotedItems == ["Product": ["sku-1"]])
     }
 
-    @Test("V18 a campaign without a handler is held, and handed over once there is one, but not within that call")
+    @Test("V18 a campaign without a handler is held, and delivered once there is one, but not within that call")
     func held() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -42,7 +42,7 @@ struct ContextTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("V19 of two held campaigns for a target the later is handed over")
+    @Test("V19 of two held campaigns for a target the later one is delivered")
     func latest() async throws {
         let app = try await App(campaigns: App.campaign("one", action: "A"), App.campaign("two", action: "B"))
         let screen = try app.shownScreen()
@@ -55,7 +55,7 @@ struct ContextTests {
         #expect(shown.ids == ["two"])
     }
 
-    @Test("V20 held campaigns for two targets come in the order of their receipt")
+    @Test("V20 held campaigns for two targets are delivered in the order of arrival")
     func order() async throws {
         let app = try await App(
             campaigns: App.campaign("one", target: "Z", action: "A"),
@@ -75,7 +75,7 @@ struct ContextTests {
         #expect(shown.ids == ["one", "two"])
     }
 
-    @Test("V21 what arrives in the background is handed over in the foreground")
+    @Test("V21 campaigns that arrive in the background are delivered in the foreground")
     func background() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -90,7 +90,7 @@ struct ContextTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("V22 while the user is idle campaigns are held, and a touch hands them over")
+    @Test("V22 while the user is idle, campaigns are held; a touch delivers them")
     func idle() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -105,7 +105,7 @@ struct ContextTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("V22 just before a minute is over the user isn't idle")
+    @Test("V22 just before a minute has passed the user isn't idle")
     func almostIdle() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -117,7 +117,7 @@ struct ContextTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("V23 the answer to a screen that disappeared meanwhile is dropped, even if it is back")
+    @Test("V23 an answer for a screen that disappeared meanwhile is dropped, even if the screen is back")
     func disappeared() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -144,7 +144,7 @@ struct ContextTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("V23 an event of a screen that is gone when it is sent asks for no campaigns")
+    @Test("V23 an event sent after its screen is gone requests no campaigns")
     func staleEvent() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -154,7 +154,7 @@ struct ContextTests {
         screen.willDisappear()
         app.goOnline()
         await app.pass(10)
-        // However often it was tried before.
+        // However often it was attempted before.
         let flags = app.transport.events.map { $0["flags"] }
         #expect(flags.last == ["noCampaigns": true])
         #expect(flags.count > 1 && flags.dropLast().allSatisfy { $0 == nil })
@@ -190,7 +190,7 @@ struct ContextTests {
         #expect(shown.ids == [])
     }
 
-    @Test("V25 the alarm alone does it, without any call")
+    @Test("V25 the timer alone does it, without any call")
     func alarm() async throws {
         let app = try await App()
         let screen = try #require(app.evergage.makeScreen())
@@ -207,7 +207,7 @@ struct ContextTests {
         #expect(lost == nil)
     }
 
-    @Test("V26 a handler that is set again moves the deadline")
+    @Test("V26 setting a handler again extends the deadline")
     func laterDeadline() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try #require(app.evergage.makeScreen())
@@ -236,7 +236,7 @@ struct ContextTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("V28 without a handler any more campaigns are held, and the earlier handler isn't called")
+    @Test("V28 after a handler is removed, campaigns are held, and the former handler isn't called")
     func removedHandler() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -262,7 +262,7 @@ struct ContextTests {
         #expect(app.complaints(.warning) == ["a handler for a blank target was ignored"])
     }
 
-    @Test("V30 what the global context tracks brings nothing to a screen")
+    @Test("V30 actions of the global context deliver nothing to a screen")
     func otherContext() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A"))
         let screen = try app.shownScreen()
@@ -273,7 +273,7 @@ struct ContextTests {
         #expect(shown.ids == [])
     }
 
-    @Test("V31 two campaigns for a target in one answer are both handed over, in their order")
+    @Test("V31 two campaigns for a target in one answer are both delivered, in order")
     func two() async throws {
         let app = try await App(campaigns: App.campaign("one", action: "A"), App.campaign("two", action: "A"))
         let screen = try app.shownScreen()
@@ -284,7 +284,7 @@ struct ContextTests {
         #expect(shown.ids == ["one", "two"])
     }
 
-    @Test("V32 the control group's campaign is handed over, and told apart")
+    @Test("V32 a control group's campaign is delivered and marked as such")
     func control() async throws {
         let app = try await App(campaigns: App.campaign("c", action: "A", control: 100))
         let screen = try app.shownScreen()
@@ -296,7 +296,7 @@ struct ContextTests {
         #expect(shown.campaigns.map(\.experience.isControl) == [true])
     }
 
-    @Test("V36 a screen is active while it can be seen and the application is in front")
+    @Test("V36 a screen is active while it is visible and the application is in the foreground")
     func active() async throws {
         let app = try await App()
         let screen = try #require(app.evergage.makeScreen())
@@ -313,7 +313,7 @@ struct ContextTests {
         #expect(try app.global.isActive)
     }
 
-    @Test("V37 an event of an earlier run asks for no campaigns")
+    @Test("V37 an event of an earlier run requests no campaigns")
     func earlierRun() async throws {
         let store = ClientStore.inMemory()
         let time = ManualTime()
@@ -330,7 +330,7 @@ struct ContextTests {
         #expect(second.transport.events.map { $0["flags"] } == [["noCampaigns": true], nil])
     }
 
-    @Test("an event that waited for more than a minute asks for no campaigns")
+    @Test("an event that waited for more than a minute requests no campaigns")
     func oldEvent() async throws {
         let app = try await App()
         app.goOffline()
@@ -341,7 +341,7 @@ struct ContextTests {
         #expect(app.transport.events.last?["flags"] == ["noCampaigns": true])
     }
 
-    @Test("a screen's name and the targets that wait travel with its events")
+    @Test("a screen's name and waiting targets are sent with its events")
     func source() async throws {
         let app = try await App()
         let screen = try app.shownScreen("Home")
@@ -354,7 +354,7 @@ struct ContextTests {
     }
 
     @Test(
-        "a handler that captures its screen doesn't keep it alive when it has disappeared, and nothing is left behind"
+        "a handler that captures its screen doesn't keep it alive after it disappeared, and nothing is left behind"
     )
     func memory() async throws {
         let app = try await App()
@@ -371,7 +371,7 @@ struct ContextTests {
     }
 }
 
-/// Something that a handler may hold.
+/// An object that a handler may capture.
 private final class Captured: Sendable {}
 
 /// Holds visitors until it is opened.

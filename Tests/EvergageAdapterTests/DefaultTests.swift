@@ -8,7 +8,7 @@ import Testing
 @MainActor
 struct DefaultTests {
     @Test(
-        "every setting that isn't named has the value of the vendor's reference or, where it has none, of the fact sheet"
+        "every default is the reference's or, where it has none, the fact sheet's"
     )
     func settings() throws {
         let configuration = try EvergageConfiguration(account: "acme.us-1", dataset: "engage")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EvergageAdapter
 
-@Suite("Evergage keeps on the device what the vendor's SDK keeps")
+@Suite("Evergage stores on the device what the vendor's SDK stores")
 @MainActor
 struct DurableTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -21,7 +21,7 @@ struct DurableTests {
         )
     }
 
-    @Test("without a store being named, events and the anonymous id outlive the process")
+    @Test("without a given store, events and the anonymous id survive the process")
     func outlives() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (transport, time) = (VendorTransport(EvergageMock()), ManualTime())
@@ -43,7 +43,7 @@ struct DurableTests {
         await second.client?.shutdown(within: .zero)
     }
 
-    @Test("a file that can't be opened is an error in the log, and everything works in memory")
+    @Test("a file that can't be opened is logged as an error, and everything works in memory")
     func noFile() async throws {
         try Data().write(to: folder)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -61,7 +61,7 @@ struct DurableTests {
         #expect(transport.events.map { $0["action"] } == ["A"])
     }
 
-    @Test("V87 of more than a thousand events the oldest is lost that isn't a purchase")
+    @Test("V87 of more than a thousand events, the oldest that isn't a purchase is dropped")
     func overflow() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let app = try await App(store: Evergage.durableStore(in: folder))

@@ -34,7 +34,7 @@ struct FixtureTests {
         #expect(try campaigns("response-server-side-message") == [expected])
     }
 
-    @Test("a template's payload is a campaign for the zone that it names")
+    @Test("a template's payload is a campaign for its zone")
     func payload() throws {
         let expected = Campaign(
             id: "c2",
@@ -50,7 +50,7 @@ struct FixtureTests {
         #expect(try campaigns("response-template-payload") == [expected])
     }
 
-    @Test("a purchase is sent as the sample has it")
+    @Test("a purchase equals the sample")
     func purchase() async throws {
         let app = try await App()
         app.evergage.userID = "u-77"

@@ -6,10 +6,10 @@ import Testing
 
 @testable import EvergageAdapter
 
-@Suite("What is done with items")
+@Suite("Item actions")
 @MainActor
 struct ItemTests {
-    @Test("V76 a review is a review; its details are sent if there are any")
+    @Test("V76 a review is tracked as such, with its details if there are any")
     func review() async throws {
         let app = try await App()
         try app.global.review(.p)
@@ -42,7 +42,7 @@ struct ItemTests {
         #expect(app.transport.events.first?["review"] == ["itemId": "p", "title": "Hm"])
     }
 
-    @Test("V78 shares, comments and favourites have their names and the item")
+    @Test("V78 shares, comments and favorites have their names and the item")
     func others() async throws {
         let app = try await App()
         try app.global.share(.p)
@@ -55,7 +55,7 @@ struct ItemTests {
         #expect(app.transport.events.map { $0["catalog"]?["Product"]?["_id"] } == ["p", "p", "p"])
     }
 
-    @Test("V79 an action without a name is nothing; a long one is cut")
+    @Test("V79 an action without a name isn't sent; a long one is truncated")
     func action() async throws {
         let app = try await App()
         try app.global.trackAction("")
@@ -65,7 +65,7 @@ struct ItemTests {
         #expect(app.actions == [String(repeating: "x", count: 1_024)])
     }
 
-    @Test("V80 what an item becomes after the call isn't sent")
+    @Test("V80 changes to an item after the call aren't sent")
     func snapshot() async throws {
         let app = try await App()
         var item = EvergageItem.p
@@ -79,7 +79,7 @@ struct ItemTests {
     }
 
     @Test(
-        "V81 an item is made of JSON with a type and an id",
+        "V81 an item is read from JSON with a type and an id",
         arguments: [
             (#"{"type":"p","_id":"1"}"#, EvergageItem.product(id: "1")),
             (#"{"type":"Product","_id":"1"}"#, .product(id: "1")),
@@ -93,14 +93,14 @@ struct ItemTests {
         #expect(EvergageItem(json: try JSON.parse(text)) == item)
     }
 
-    @Test("a list of items skips what is none; what isn't a list is nothing")
+    @Test("a list of items skips invalid ones; anything else than a list has none")
     func list() throws {
         let list = try JSON.parse(#"[{"type":"p","_id":"1"},{"type":"p"},7,{"type":"a","_id":"2"}]"#)
         #expect(EvergageItem.items(json: list) == [.product(id: "1"), .article(id: "2")])
         #expect(EvergageItem.items(json: ["type": "p", "_id": "1"]) == nil)
     }
 
-    /// A product with every field that a product has.
+    /// A product with all fields.
     static let whole: EvergageItem = {
         var item = EvergageItem.product(
             id: "sku-11",
@@ -126,7 +126,7 @@ struct ItemTests {
         return item
     }()
 
-    @Test("an item's JSON has the vendor's names, and reads back as it was")
+    @Test("an item's JSON has the vendor's names, and survives a round trip")
     func wholeItem() {
         let json: [String: FlagValue] = [
             "type": "p", "_id": "sku-11", "name": "Trail shoe", "description": "A shoe", "url": "https://a/b",
@@ -140,7 +140,7 @@ struct ItemTests {
         #expect(EvergageItem(json: .object(json)) == Self.whole)
     }
 
-    @Test("texts have a date, a line under the title and categories; the six kinds have their codes")
+    @Test("articles have a date, a subtitle and categories; the six kinds have their codes")
     func kinds() {
         var article = EvergageItem.article(id: "a", name: "N", subTitle: "S", url: "u", itemDescription: "D")
         article.modifiedDate = Date(timeIntervalSince1970: 3)
@@ -159,7 +159,7 @@ struct ItemTests {
         #expect(EvergageItem.PromotionState.allCases.map(\.rawValue) == [0, 1, 2])
     }
 
-    @Test("numbers that make no sense, nameless tags and places off the Earth are left out, and said")
+    @Test("invalid numbers, nameless tags and impossible coordinates are left out, and logged")
     func nonsense() throws {
         var item = EvergageItem.product(id: "1", price: .nan)
         item.listPrice = -1
@@ -179,7 +179,7 @@ struct ItemTests {
         #expect(action.notes.allSatisfy { $0.level == .warning })
     }
 
-    @Test("places have five names and three ways to be made")
+    @Test("places have five names and can be created in three ways")
     func places() {
         #expect(
             EvergageLocation(city: "Bern", stateProvinceCode: "BE").json == ["city": "Bern", "stateProvinceCode": "BE"]
@@ -189,7 +189,7 @@ struct ItemTests {
         #expect(EvergageLocation(json: 3) == nil)
     }
 
-    @Test("lines, orders and reviews read back from their JSON as they were")
+    @Test("lines, orders and reviews survive a round trip through JSON")
     func others() {
         let order = EvergageOrder(
             orderID: "A",
@@ -213,7 +213,7 @@ struct ItemTests {
         #expect(EvergageReview(json: []) == nil)
     }
 
-    @Test("a view of another kind than its call is for is dropped")
+    @Test("a view of another kind than its call's is dropped")
     func wrongKind() async throws {
         let app = try await App()
         try app.global.viewCategory(.p)
@@ -224,7 +224,7 @@ struct ItemTests {
         #expect(app.complaints(.error).count == 2)
     }
 
-    @Test("a text of a megabyte travels whole, or is refused with a reason, and the next event goes on")
+    @Test("a text of a megabyte is sent whole, or rejected with a reason, and the next event goes on")
     func large() async throws {
         let app = try await App()
         try app.global.viewItem(.product(id: "1", name: String(repeating: "x", count: 1 << 20)))

@@ -4,7 +4,7 @@ import Experimentation
 import Foundation
 import Testing
 
-/// The samples of the page for those who move over: they compile here.
+/// Compiles the samples of the migration page.
 @Suite("Evergage: the samples of the migration page")
 @MainActor
 struct MigrationPageTests {
@@ -30,7 +30,7 @@ struct MigrationPageTests {
             .deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/migrating-from-evergage.md"), encoding: .utf8)
         let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        /// Layout aside: the formatter breaks lines that the page doesn't.
+        /// Ignores layout: the formatter breaks lines that the page doesn't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let samples = own.matches(of: /\/\/ page: begin\n((?s).*?)\/\/ page: end/).map { String($0.output.1) }
         #expect(samples.count == 2)

@@ -13,7 +13,7 @@ import Waiting
 @Suite("Network and answers")
 @MainActor
 struct NetworkTests {
-    /// Answers the first requests as it is told, and lets the rest through.
+    /// Gives the first requests scripted answers, and lets the rest through.
     private func script(_ app: App, _ replies: [HTTPReply]) {
         let rest = Mutex(replies)
         app.transport.setDetour { _, _ throws(ExperimentationError) in
@@ -21,7 +21,7 @@ struct NetworkTests {
         }
     }
 
-    @Test("V82 an event that fails twice is sent a third time under the same id, in its order, and recorded once")
+    @Test("V82 an event that fails twice is sent a third time under the same id, in order, and recorded once")
     func again() async throws {
         let app = try await App()
         script(app, [.made(503), .made(503)])
@@ -34,7 +34,7 @@ struct NetworkTests {
         #expect(await app.vendor.received.map(\.action) == ["A", "B"])
     }
 
-    @Test("what is left out of a neutral event is said once, however often it is sent")
+    @Test("a part of a neutral event that is left out is logged once, however often it is sent")
     func saidOnce() async throws {
         let app = try await App()
         script(app, [.made(503), .made(503)])
@@ -47,7 +47,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "what the wire has no place for is said",
+        "parts that the wire can't carry are logged",
         arguments: [
             (TrackingEvent.custom("A", value: 2), ["custom: its value has no place on the wire"]),
             (
@@ -66,7 +66,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "an answer to a statistics ping is final, whatever it is, and what follows goes on",
+        "any answer to a statistics ping is final, and later ones go on",
         arguments: ["", "<html>", "{}", "GIF89a", #"{"status":"NO"}"#]
     )
     func pingAnswer(body: String) async throws {
@@ -84,7 +84,7 @@ struct NetworkTests {
         #expect(ledger == Ledger(accepted: 3, delivered: 2, dropped: [.rejected: 1]))
     }
 
-    @Test("the vendor can be reached without leaving a trace there")
+    @Test("a reachability check leaves no trace at the vendor")
     func reach() async throws {
         let app = try await App()
         try await EvergageProvider.reach(try #require(app.evergage.client))
@@ -95,7 +95,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "who isn't reached says why",
+        "a failed reachability check has its reason",
         arguments: [(401, ErrorCode.unauthorized), (404, .configuration), (503, .transport), (302, .transport)]
     )
     func notReached(status: Int, code: ErrorCode) async throws {
@@ -106,7 +106,7 @@ struct NetworkTests {
         #expect(error?.code == code)
     }
 
-    @Test("V82 an answer that is lost after the vendor took the event doesn't make it two")
+    @Test("V82 an event whose answer was lost isn't recorded twice")
     func answerLost() async throws {
         let app = try await App()
         let isFirst = Mutex(true)
@@ -134,7 +134,7 @@ struct NetworkTests {
         #expect(await app.cart() == ["p": 1])
     }
 
-    @Test("V83 an event that the vendor refuses is given up, and the next goes out", arguments: [400, 404, 413, 422])
+    @Test("V83 an event that the vendor rejects is dropped, and the next one is sent", arguments: [400, 404, 413, 422])
     func refused(status: Int) async throws {
         let app = try await App()
         script(app, [.made(status)])
@@ -149,7 +149,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "in a batch of several events nothing is sent behind one that is to be tried again",
+        "in a batch, nothing is sent behind an event that must be retried",
         arguments: [
             (503, .outage(because: .answered(503))), (429, .outage(because: .patience)),
             (401, .stop(ExperimentationError(.unauthorized, "the vendor answered 401"))),
@@ -173,7 +173,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "V84 HTML with 200 is no delivery: the event is sent again (a deviation, see decision 0160)",
+        "V84 HTML with 200 isn't delivery: the event is sent again (a deviation, see decision 0160)",
         arguments: ["<html>Log in</html>", "", "{\"campaignResponses\":[", "[]"]
     )
     func notJSON(body: String) async throws {
@@ -186,7 +186,7 @@ struct NetworkTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("V85 busy with 200 is tried again")
+    @Test("V85 a busy error with 200 is retried")
     func busy() async throws {
         let app = try await App()
         script(app, [.made(200, #"{"errorCode":3}"#)])
@@ -211,7 +211,7 @@ struct NetworkTests {
         #expect(app.complaints(.error).count == 1)
     }
 
-    @Test("V86 the vendor is left alone for as long as it asks")
+    @Test("V86 nothing is sent for as long as the vendor asks")
     func retryAfter() async throws {
         let app = try await App()
         script(app, [.made(429, retryAfter: "7")])
@@ -223,7 +223,7 @@ struct NetworkTests {
         #expect(app.actions == ["A", "A"])
     }
 
-    @Test("V87 of too many events that wait the oldest is lost that isn't a purchase")
+    @Test("V87 if too many events wait, the oldest one that isn't a purchase is dropped")
     func overflow() async throws {
         let app = try await App(
             store: ClientStore(outbox: InMemoryOutboxStore(maximumCount: 1000), state: InMemoryStateStore())
@@ -241,7 +241,7 @@ struct NetworkTests {
         #expect(ledger == Ledger(accepted: 1001, delivered: 1000, dropped: [.overflow: 1]))
     }
 
-    @Test("V88 what waited when the process died is sent once by the next run")
+    @Test("V88 events waiting when the process died are sent once by the next run")
     func relaunch() async throws {
         let store = ClientStore.inMemory()
         let first = try await App(store: store)
@@ -257,7 +257,7 @@ struct NetworkTests {
         #expect(third.actions == [])
     }
 
-    @Test("an event that is a week old isn't sent any more")
+    @Test("an event that is a week old is no longer sent")
     func expired() async throws {
         let app = try await App()
         app.goOffline()
@@ -281,7 +281,7 @@ struct NetworkTests {
         #expect(app.actions == ["A", "A"])
     }
 
-    @Test("when nobody is let in, delivery stops and keeps everything", arguments: [401, 403])
+    @Test("rejected credentials stop delivery and keep everything", arguments: [401, 403])
     func notLetIn(status: Int) async throws {
         let app = try await App()
         script(app, [.made(status)])
@@ -302,7 +302,7 @@ struct NetworkTests {
         let delivery = Task { await app.evergage.flush() }
         try await eventually("ten actions") { app.actions.count >= 10 }
         #expect(app.actions.count == 10)
-        // The alarm of the idle user, the pace, and the flush's own deadline.
+        // The idle timer, the rate limit, and the flush's deadline.
         await app.time.waitForSleepers(3)
         #expect(app.actions.count == 10)
         app.time.advance(by: .seconds(5))
@@ -333,7 +333,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "V34 a payload names its target by itself, or the campaign does",
+        "V34 the target comes from the payload or from the campaign",
         arguments: [
             (#"{"contentZone":"zone","k":1}"#, "zone"), (#"{"target":"t","contentZone":"zone"}"#, "t"),
             (#"{"target":" ","targetName":"n"}"#, "n"), (#"{"k":1}"#, "Hero"), ("{}", "Hero"),
@@ -347,7 +347,7 @@ struct AnswerTests {
         #expect(found.map { FlagValue.object($0.content) } == [try JSON.parse(payload)])
     }
 
-    @Test("V32 a payload tells the control group as well")
+    @Test("V32 a payload marks the control group as well")
     func control() throws {
         let found = try campaigns(
             #"{"campaignResponses":[{"experienceId":"x","payload":{"target":"t","userGroup":"Control"}}]}"#
@@ -355,7 +355,7 @@ struct AnswerTests {
         #expect(found.map(\.isControlGroup) == [true])
     }
 
-    @Test("V35 what is malformed doesn't hide the others")
+    @Test("V35 malformed campaigns don't hide others")
     func malformed() throws {
         let good = #"{"experienceId":"x","serverSideMessages":[{"id":"m","targetName":"a"}]}"#
         let found = try campaigns(
@@ -370,7 +370,7 @@ struct AnswerTests {
         #expect(found.last?.promotedItems == ["?": ["1"]])
     }
 
-    @Test("a payload doesn't stand in for messages that can't be read")
+    @Test("a payload doesn't replace unreadable messages")
     func unreadableMessages() throws {
         let text = """
             {"campaignResponses":[{"experienceId":"x","campaignName":"Hero","payload":{"target":"t"},
@@ -379,7 +379,7 @@ struct AnswerTests {
         #expect(try campaigns(text) == [])
     }
 
-    @Test("a campaign of a type that nobody knows counts by what it holds", arguments: ["zz", "", "ng"])
+    @Test("a campaign of an unknown type is read by its content", arguments: ["zz", "", "ng"])
     func unknownTypes(type: String) throws {
         let text = """
             {"campaignResponses":[{"type":"\(type)","campaignType":"Odd","displayMode":7,"experienceId":"x",
@@ -390,7 +390,7 @@ struct AnswerTests {
         #expect(found.map(\.target) == ["a"] && found.first?.content == ["n": 1])
     }
 
-    @Test("campaigns that aren't published come in a test alone", arguments: ["Testing", "Disabled", "Odd"])
+    @Test("unpublished campaigns are returned only in test mode", arguments: ["Testing", "Disabled", "Odd"])
     func states(state: String) throws {
         let text =
             #"{"campaignResponses":[{"experienceId":"x","state":"\#(state)","payload":{"target":"t"}}]}"#
@@ -399,7 +399,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "an answer with members of the wrong kind is an answer without campaigns",
+        "an answer with members of wrong types is an answer without campaigns",
         arguments: [#"{"campaignResponses":"?"}"#, #"{"campaignResponses":{}}"#, #"{"errorCode":"x"}"#, "{}"]
     )
     func wrongKinds(text: String) throws {
@@ -446,7 +446,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "what is wrong names the file and the setting",
+        "errors name the file and the setting",
         arguments: [
             (#"{"dataset":"d"}"#, "account"), (#"{"account":"a","dataset":" "}"#, "dataset must not be blank"),
             (#"{"account":"a","dataset":"d","timeout":"x"}"#, "timeout"),

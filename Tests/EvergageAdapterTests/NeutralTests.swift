@@ -21,7 +21,7 @@ struct NeutralTests {
     }
 
     @Test(
-        "an event takes the vendor's shape",
+        "an event is sent in the vendor's format",
         arguments: [
             (TrackingEvent.custom("Home"), event(["action": "Home"])),
             (
@@ -114,7 +114,7 @@ struct NeutralTests {
     }
 
     @Test(
-        "what the vendor has no word for is refused, and what it would not take as well",
+        "unsupported events are rejected, and so are those that the vendor would reject",
         arguments: [
             (TrackingEvent.goalCompleted("g"), ErrorCode.unsupported),
             (.goalAbandoned("g"), .unsupported),
@@ -143,7 +143,7 @@ struct NeutralTests {
         #expect(try await bench.client.ledger() == Ledger())
     }
 
-    @Test("changed attributes ride on the next event alone, as texts, null where one was removed")
+    @Test("changed attributes are sent with the next event only, as strings, with null for removed ones")
     func attributes() async throws {
         let bench = try await Bench()
         let session = bench.session(User(id: "u-77", attributes: ["tier": "gold", "age": 36]))
@@ -160,7 +160,7 @@ struct NeutralTests {
         #expect(await bench.user("u-77")?["attributes"] == ["age": "36", "vip": "true"])
     }
 
-    @Test("a user without a name sends the anonymous id alone, and keeps the cart when the name is known")
+    @Test("a user without a name sends only the anonymous id, and keeps the cart when the name becomes known")
     func identity() async throws {
         let bench = try await Bench()
         let session = bench.session(User(id: "anon-1", anonymousID: "anon-1"))
@@ -175,7 +175,7 @@ struct NeutralTests {
     }
 
     @Test(
-        "a campaign reaches the handler of its surface after the event that it answers, and its impression the vendor"
+        "a campaign reaches the handler of its surface after the event that it answers, and its impression reaches the vendor"
     )
     @MainActor
     func campaign() async throws {
@@ -221,7 +221,7 @@ struct NeutralTests {
     }
 
     @Test(
-        "a configuration that can't work is refused at the latest when the client is made, with the setting's name",
+        "an invalid configuration is rejected when the client is created, at the latest, with the setting's name",
         arguments: [
             (" ", "d", nil, 15, "account must not be blank"), ("a", "", nil, 15, "dataset must not be blank"),
             ("a", "d", "http://example.com", 15, "plain http is for loopback only; use https for example.com"),
@@ -251,7 +251,7 @@ struct NeutralTests {
         }
     }
 
-    @Test("the host comes from the account, instance and all")
+    @Test("the host is derived from the account, instance included")
     func host() throws {
         let endpoint = try EvergageConfiguration(account: "acme.us-1", dataset: "d").endpoint
         #expect(endpoint.description == "https://acme.us-1.evergage.com")

@@ -13,7 +13,7 @@ import Waiting
 @Suite("Start and identity")
 @MainActor
 struct StartTests {
-    @Test("the shared instance is the one that the application sets, and others are their own")
+    @Test("the shared instance is the one that the application sets, and others are independent")
     func sharedInstance() async throws {
         let (app, other) = (try await App(), try await App())
         #expect(Evergage.shared == nil)
@@ -27,7 +27,7 @@ struct StartTests {
     }
 
     @Test(
-        "messages below the level aren't made, at each of the reference's levels",
+        "messages below the level aren't built, at each of the reference's levels",
         arguments: [
             (LogLevel.off, 0), (.error, 1), (.warning, 2), (.info, 3), (.debug, 3), (.trace, 3),
         ]
@@ -35,7 +35,7 @@ struct StartTests {
     func logLevels(level: LogLevel, count: Int) async {
         let log = RecordingLog(level: level)
         let evergage = Evergage(store: .inMemory(), environment: ClientEnvironment(time: ManualTime(), log: log))
-        // An error, a warning and a piece of information.
+        // An error, a warning and an info message.
         evergage.start(try EvergageConfiguration(account: "", dataset: "engage"))
         evergage.userID = " "
         evergage.globalContext?.trackClickthrough(notification: ["aps": [:]], actionIdentifier: nil)
@@ -43,7 +43,7 @@ struct StartTests {
         #expect(log.entries.map(\.level) == Array(expected.prefix(count)))
     }
 
-    @Test("V01 what is tracked before the start is sent after it")
+    @Test("V01 calls before the start are sent after it")
     func beforeStart() async throws {
         let app = try await App(start: false)
         try app.global.trackAction("A")
@@ -54,7 +54,7 @@ struct StartTests {
         #expect(app.actions == ["A"])
     }
 
-    @Test("V01 a hundred calls are kept before the start, the latest")
+    @Test("V01 the latest hundred calls are kept before the start")
     func preStartLimit() async throws {
         let app = try await App(start: false)
         for number in 1...101 { try app.global.trackAction("A\(number)") }
@@ -64,7 +64,7 @@ struct StartTests {
         #expect(app.actions.first == "A2")
     }
 
-    @Test("V02 with the policy to drop, what is tracked before the start is never sent")
+    @Test("V02 with the policy to drop, calls before the start are never sent")
     func dropBeforeStart() async throws {
         let app = try await App(policy: .drop, start: false)
         try app.global.trackAction("A")
@@ -85,7 +85,7 @@ struct StartTests {
         #expect(app.transport.sent.map(\.path) == ["/api2/event/engage"])
     }
 
-    @Test("V04 after a reset the next start counts, and what wasn't sent is gone")
+    @Test("V04 after a reset the next start counts, and unsent events are gone")
     func reset() async throws {
         let app = try await App()
         app.goOffline()
@@ -103,7 +103,7 @@ struct StartTests {
         #expect(await app.vendor.received.map(\.action) == ["next"])
     }
 
-    @Test("V05 a blank data set starts nothing; a correct start works then")
+    @Test("V05 a blank data set starts nothing; a correct start works afterwards")
     func blankDataset() async throws {
         let app = try await App(start: false)
         app.evergage.start(try EvergageConfiguration(account: "acme", dataset: " "))
@@ -116,7 +116,7 @@ struct StartTests {
         #expect(app.actions == ["A"])
     }
 
-    @Test("V06 no user id means no account id, and the next event has the anonymous id alone")
+    @Test("V06 without a user id there is no account id, and the next event has only the anonymous id")
     func signOut() async throws {
         let app = try await App()
         app.evergage.userID = "u1"
@@ -130,7 +130,7 @@ struct StartTests {
         #expect(app.transport.events.map { $0["account"] } == [["id": "a1"], nil])
     }
 
-    @Test("V07 an event carries who it was when it was captured")
+    @Test("V07 an event carries the identity at the time of its capture")
     func capturedIdentity() async throws {
         let app = try await App()
         app.goOffline()
@@ -164,7 +164,7 @@ struct StartTests {
         for blank in ["  ", "", "\n\t"] { app.evergage.userID = blank }
         #expect(app.evergage.userID == "u1")
         #expect(app.complaints(.warning) == Array(repeating: "a blank user id was ignored", count: 3))
-        // And before there was one, the user stays anonymous.
+        // Without an earlier id, the user stays anonymous.
         let other = try await App()
         other.evergage.userID = " "
         for app in [app, other] {
@@ -186,7 +186,7 @@ struct StartTests {
         #expect(second.evergage.anonymousID == id)
     }
 
-    @Test("V10 an attribute makes no request, rides on the next event, and on no other")
+    @Test("V10 an attribute causes no request and is sent with the next event only")
     func attribute() async throws {
         let app = try await App()
         app.evergage.setUserAttribute("gold", forName: "tier")
@@ -211,7 +211,7 @@ struct StartTests {
         #expect(app.transport.events.map { $0["user"]?["attributes"] } == [["tier": "gold"]])
     }
 
-    @Test("V12 an attribute without a value is sent as null, and the vendor forgets it")
+    @Test("V12 an attribute without a value is sent as null, and the vendor removes it")
     func removedAttribute() async throws {
         let app = try await App()
         app.evergage.setUserAttribute("gold", forName: "tier")
@@ -223,7 +223,7 @@ struct StartTests {
         #expect(await app.user("anon-1")?["attributes"] == [:])
     }
 
-    @Test("V13 an attribute that waits is dropped when a named user becomes another, and kept when a name comes")
+    @Test("V13 a pending attribute is dropped when a named user changes, and kept when an anonymous user gets a name")
     func foreignAttribute() async throws {
         let app = try await App()
         app.evergage.setUserAttribute("yes", forName: "kept")
@@ -242,7 +242,7 @@ struct StartTests {
         return configuration
     }
 
-    @Test("V14 an application that the vendor doesn't know sends nothing and has no context")
+    @Test("V14 an application unknown to the vendor sends nothing and has no context")
     func unknownApplication() async throws {
         let app = try await App(start: false, world: #"{"applications":{}}"#)
         let context = try app.global
@@ -255,7 +255,7 @@ struct StartTests {
         context.trackAction("B")
         await app.settle()
         #expect(app.transport.events == [])
-        // It waits for the day when the vendor knows the application, for a week at most.
+        // It waits for up to a week in case the vendor gets to know the application.
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, pending: 1))
     }
 
@@ -263,7 +263,7 @@ struct StartTests {
         try await eventually("\(status)", seen: { "\(client?.status as Any)" }) { client?.status == status }
     }
 
-    @Test("an application that is switched off is asked about again, and goes on when it is on, though nothing is sent")
+    @Test("an application that is switched off is polled, and goes on when it is on, though nothing is sent")
     func switchedBackOn() async throws {
         let app = try await App(start: false, configuration: Self.remote)
         app.transport.setDetour { request, _ throws(ExperimentationError) in
@@ -281,7 +281,7 @@ struct StartTests {
         #expect(app.actions == ["A"])
     }
 
-    @Test("what waits while the application is switched off is kept, and sent when it is on")
+    @Test("events while the application is switched off are kept, and sent when it is on")
     func keptWhileOff() async throws {
         let app = try await App(configuration: Self.remote)
         app.transport.setDetour { request, _ throws(ExperimentationError) in
@@ -299,7 +299,7 @@ struct StartTests {
         #expect(app.actions == ["A"])
     }
 
-    @Test("V15 events wait for a configuration that is slow, and are sent after it in their order")
+    @Test("V15 events wait for a slow configuration, and are sent after it in order")
     func slowConfiguration() async throws {
         let app = try await App(start: false)
         app.transport.setDetour { request, _ throws(ExperimentationError) in
@@ -317,7 +317,7 @@ struct StartTests {
     }
 
     @Test(
-        "V04 what is on its way at a reset isn't sent again, neither to the next data set nor to the same one",
+        "V04 events in delivery at a reset aren't sent again, neither to the next data set nor to the same one",
         arguments: ["d2", "engage"]
     )
     func resetWhileSending(dataset: String) async throws {
@@ -343,7 +343,7 @@ struct StartTests {
         #expect(app.transport.sent.map(\.path) == ["/api2/event/engage", "/api2/event/\(dataset)"])
     }
 
-    @Test("who denies consent is heard no more, and leaves nothing behind, also after a restart")
+    @Test("after a user denies consent nothing more is sent, and nothing is left behind, also after a restart")
     func denial() async throws {
         let store = ClientStore.inMemory()
         let app = try await App(lifecycle: true, store: store)
@@ -370,7 +370,7 @@ struct StartTests {
         #expect(next.transport.events.first?["user"]?["attributes"] == nil)
     }
 
-    @Test("who denies consent before the start sends nothing of it")
+    @Test("a user who denies consent before the start sends nothing from before")
     func earlyDenial() async throws {
         let app = try await App(lifecycle: true, start: false)
         app.evergage.globalContext?.trackAction("A")
@@ -385,7 +385,7 @@ struct StartTests {
         #expect(app.actions == ["B"])
     }
 
-    @Test("V16 a reset keeps handlers and what is viewed, and forgets held campaigns")
+    @Test("V16 a reset keeps handlers and views, and forgets held campaigns")
     func resetKeeps() async throws {
         let app = try await App(
             campaigns: App.campaign("held", target: "U", action: "A"),
@@ -413,7 +413,7 @@ struct StartTests {
         #expect(app.pings == ["p 3000"])
     }
 
-    @Test("the first events of a launch are of whoever it was at the start, and take along what was known of them")
+    @Test("the first events of a launch belong to the user at the start, with the attributes known then")
     func launchOfNamedUser() async throws {
         let app = try await App(lifecycle: true, start: false)
         app.evergage.globalContext?.trackAction("Before")
@@ -431,7 +431,7 @@ struct StartTests {
         #expect(tiers == [nil, "gold", nil, nil])
     }
 
-    @Test("a start that fails leaves nothing of its launch for the next")
+    @Test("a failed start leaves nothing of its launch for the next one")
     func failedLaunch() async throws {
         let app = try await App(lifecycle: true, start: false, store: BrokenStore.clientStore(failures: 1))
         app.evergage.start(.test)
@@ -442,7 +442,7 @@ struct StartTests {
         #expect(app.actions == ["App Install", "App Launch"])
     }
 
-    @Test("at most one of install and upgrade, then launch, and the way to the background and back")
+    @Test("at most one of install and upgrade, then launch, and changes between background and foreground, are tracked")
     func lifecycle() async throws {
         let store = ClientStore.inMemory()
         let first = try await App(lifecycle: true, version: "1", store: store)
@@ -456,7 +456,7 @@ struct StartTests {
         #expect(third.actions == ["App Upgrade", "App Launch"])
     }
 
-    @Test("a configuration that the vendor serves sets how long things last, and what makes no sense is ignored")
+    @Test("a configuration served by the vendor sets durations, and invalid values are ignored")
     func remoteSettings() {
         let remote = EvergageRemoteConfiguration([
             "enabled": true, "ttlMillis": 1000, "userIdleMillis": -1, "screenVisibleDeadlineMillis": 5000, "other": 1,
@@ -469,7 +469,7 @@ struct StartTests {
     }
 }
 
-/// Lets no task pass until it is opened.
+/// Blocks tasks until it is opened.
 private final class Turnstile: Sendable {
     private let state = Mutex<(isOpen: Bool, count: Int)>((false, 0))
     func pass() async {

@@ -20,7 +20,7 @@ struct StatTests {
 
     private func stats(of app: App) -> [FlagValue?] { app.transport.events.map { $0["campaignStats"] } }
 
-    @Test("V38 an impression names the experience and the promoted items by their types")
+    @Test("V38 an impression names the experience and the promoted items by type")
     func impression() async throws {
         let app = try await App()
         try app.global.trackImpression(Self.campaign())
@@ -34,7 +34,7 @@ struct StatTests {
         #expect(stats(of: app) == [expected])
     }
 
-    @Test("V39 an impression of the control group says so")
+    @Test("V39 an impression of the control group is marked")
     func control() async throws {
         let app = try await App()
         try app.global.trackImpression(Self.campaign(control: true))
@@ -61,7 +61,7 @@ struct StatTests {
         #expect(await app.user("anon-1")?["distinctStats"] == 1)
     }
 
-    @Test("V42 a statistic has no action and wants no campaigns, carries no attributes, and brings none")
+    @Test("V42 a statistic has no action and no attributes, and neither requests nor brings campaigns")
     func quiet() async throws {
         let app = try await App(
             campaigns: #"{"campaignId":"any","experienceId":"x","target":"T","actions":[]}"#
@@ -97,7 +97,7 @@ struct StatTests {
         #expect(app.transport.events.map { $0["notification"] } == [["actionIdentifier": "OPEN"], nil])
     }
 
-    @Test("what the system hands over with a notification is taken as it is")
+    @Test("the system's notification payload is accepted unchanged")
     func userInfo() async throws {
         let app = try await App()
         let userInfo: [AnyHashable: Any] = [
@@ -108,7 +108,7 @@ struct StatTests {
         #expect(stats(of: app).map { $0?.arrayValue?.first?["experienceId"] } == ["xp7Qa"])
     }
 
-    @Test("V44 a notification of somebody else and a dismissal are nothing to track")
+    @Test("V44 other senders' notifications and dismissals aren't tracked")
     func foreignNotification() async throws {
         let app = try await App()
         try app.global.trackClickthrough(notification: ["aps": [:]], actionIdentifier: "OPEN")
@@ -122,7 +122,7 @@ struct StatTests {
         #expect(app.transport.sent.isEmpty)
     }
 
-    @Test("V45 a statistic is sent from a screen that can't be seen as well")
+    @Test("V45 a statistic is sent from an invisible screen as well")
     func invisible() async throws {
         let app = try await App()
         let never = try #require(app.evergage.makeScreen())
@@ -141,7 +141,7 @@ struct StatTests {
         #expect(told == ["Impression", "Click", "Dismissal"])
     }
 
-    @Test("no campaign, and one without an experience, are nothing to track")
+    @Test("without a campaign, or an experience in it, nothing is tracked")
     func nothing() async throws {
         let app = try await App()
         try app.global.trackImpression(nil)
@@ -151,7 +151,7 @@ struct StatTests {
         #expect(app.complaints(.warning).count == 2)
     }
 
-    @Test("campaigns are equal just if all nine of their fields are")
+    @Test("campaigns are equal if and only if all nine of their fields are")
     func equality() {
         let campaign = Self.campaign()
         var others: [Campaign] = Array(repeating: campaign, count: 9)

@@ -8,9 +8,9 @@ import Synchronization
 
 @testable import EvergageAdapter
 
-/// Hands requests to a mock vendor without a socket, or to what a test puts in its place.
+/// Passes requests to a mock vendor in the same process, or to a test's replacement.
 final class VendorTransport: HTTPTransport {
-    /// What a test answers instead of the vendor; `nil` lets the request through.
+    /// A test's answer in place of the vendor's; `nil` lets the request through.
     typealias Detour = @Sendable (HTTPRequest, [UInt8]) async throws(ExperimentationError) -> HTTPReply?
 
     let vendor: EvergageMock
@@ -22,7 +22,7 @@ final class VendorTransport: HTTPTransport {
         var json: FlagValue { (try? JSON.parse(body)) ?? .null }
         var eventID: String? { HTTPField.Name("X-Event-Id").flatMap { request.headerFields[$0] } }
         var path: String { request.path ?? "" }
-        /// The items of the query, decoded.
+        /// The decoded query items.
         var query: [String: String] {
             let parts = path.split(separator: "?", maxSplits: 1)
             let items = parts.count > 1 ? FormEncoding.decode(String(parts[1])) : []
@@ -32,11 +32,11 @@ final class VendorTransport: HTTPTransport {
 
     init(_ vendor: EvergageMock) { self.vendor = vendor }
 
-    /// Every request so far.
+    /// All requests so far.
     var sent: [Sent] { state.withLock { $0.sent } }
-    /// The events so far.
+    /// All events so far.
     var events: [FlagValue] { sent.filter { $0.path.contains("/api2/event/") }.map(\.json) }
-    /// The view times so far, in milliseconds, by item.
+    /// All view times so far, in milliseconds, by item.
     var pings: [String] {
         sent.filter { $0.path.hasPrefix("/pr") }.map { ping in
             let item = (try? JSON.parse(ping.query["item"] ?? "")) ?? .null
@@ -78,7 +78,7 @@ final class VendorTransport: HTTPTransport {
 }
 
 extension HTTPReply {
-    /// An answer that a test makes up.
+    /// Creates an answer.
     static func made(_ status: Int, _ body: String = "", retryAfter: String? = nil) -> HTTPReply {
         var fields: HTTPFields = [:]
         if let retryAfter { fields[.retryAfter] = retryAfter }
@@ -90,11 +90,11 @@ extension HTTPReply {
 }
 
 extension FlagValue {
-    /// The member of an object; `nil` of anything else.
+    /// The member of an object; `nil` for any other value.
     subscript(name: String) -> FlagValue? { objectValue?[name] }
 }
 
-/// Ids in the order of their making.
+/// Generates sequential ids.
 final class Counter: Sendable {
     private let count = Mutex(0)
     func next() -> String {
@@ -105,7 +105,7 @@ final class Counter: Sendable {
     }
 }
 
-/// What handlers were called with.
+/// Records the calls of handlers.
 @MainActor
 final class Shown {
     var campaigns: [Campaign] = []
@@ -129,7 +129,7 @@ extension EvergageConfiguration {
     }()
 }
 
-/// The neutral client in front of the adapter and a mock vendor, on a manual clock.
+/// The neutral client with the adapter, a mock vendor and a manual clock.
 struct Bench {
     let vendor = EvergageMock()
     let transport: VendorTransport
@@ -158,7 +158,7 @@ struct Bench {
         client.session(for: user)
     }
 
-    /// What the mock knows of a user.
+    /// The mock's record of a user.
     func user(_ key: String) async -> FlagValue? { await vendor.user(key) }
 }
 
@@ -170,5 +170,5 @@ extension EvergageMock {
     }
 }
 
-/// Lets what was handed to the main actor before happen.
+/// Waits until work already queued on the main actor has run.
 func mainActorTurn() async { await Task { @MainActor in }.value }

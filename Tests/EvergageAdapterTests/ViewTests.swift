@@ -20,7 +20,7 @@ struct ViewTests {
         #expect(app.transport.events.map { $0["catalog"]?["Product"]?["_id"] } == ["p", "p"])
     }
 
-    @Test("V47 another action name changes the action alone")
+    @Test("V47 another action name changes only the action")
     func actionName() async throws {
         let app = try await App()
         try app.global.viewItem(.p, actionName: "Peek")
@@ -29,7 +29,7 @@ struct ViewTests {
         #expect(app.transport.events.map { $0["itemAction"] } == ["View Item"])
     }
 
-    @Test("V48 a blank action name is none")
+    @Test("V48 a blank action name is ignored")
     func blankActionName() async throws {
         let app = try await App()
         for name in ["  ", "", "\n"] { try app.global.viewItem(.p, actionName: name) }
@@ -37,12 +37,12 @@ struct ViewTests {
         try app.global.viewItem(nil)
         await app.settle()
         #expect(app.actions == ["View Item", "View Item", "View Item"])
-        // The statistics of the view go by the same name.
+        // The view's statistics have the same name.
         let ping = try #require(app.transport.sent.last { $0.path.hasPrefix("/pr") })
         #expect(ping.query["action"] == "View Item")
     }
 
-    @Test("V49 nothing viewed makes no event, whatever its name, and time stops")
+    @Test("V49 viewing nothing sends no event, whatever its name, and stops the time")
     func nothing() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -56,7 +56,7 @@ struct ViewTests {
         #expect(app.pings == ["p 5000"])
     }
 
-    @Test("V50 no category ends the view of an item, and tells its time")
+    @Test("V50 viewing no category ends the view of an item and reports its time")
     func otherKind() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -68,7 +68,7 @@ struct ViewTests {
         #expect(screen.timer.subject == nil)
     }
 
-    @Test("V51 a tag stands under its type")
+    @Test("V51 a tag is sent under its type")
     func tag() async throws {
         let app = try await App()
         try app.global.viewTag(.tag(id: "Acme", type: .brand))
@@ -77,7 +77,7 @@ struct ViewTests {
         #expect(app.actions == ["View Tag"])
     }
 
-    @Test("V52 an item without an id makes no event, and the one before is viewed on")
+    @Test("V52 an item without an id sends no event, and the previous view continues")
     func blankItem() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -92,7 +92,7 @@ struct ViewTests {
         #expect(app.complaints(.error) == ["View Item: the item's id is blank; dropped"])
     }
 
-    @Test("V53 the next item tells the time of the one before, and begins at nothing")
+    @Test("V53 the next item reports the time of the previous one, and starts at zero")
     func next() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -105,7 +105,7 @@ struct ViewTests {
         #expect(app.pings == ["p 5000", "q 3000"])
     }
 
-    @Test("V54 less than two seconds are not told")
+    @Test("V54 less than two seconds aren't reported")
     func short() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -116,7 +116,7 @@ struct ViewTests {
         #expect(app.pings == [])
     }
 
-    @Test("V55 a short time is told together with what follows, if the item is still the same")
+    @Test("V55 a short time is added to the next one, if the item is still the same")
     func kept() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -132,7 +132,7 @@ struct ViewTests {
         #expect(app.pings == ["p 2500"])
     }
 
-    @Test("V56 every full minute is told, and the rest at the end")
+    @Test("V56 every full minute is reported, and the rest at the end")
     func long() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -147,7 +147,7 @@ struct ViewTests {
         #expect(await app.user("anon-1")?["viewTimeMillis"] == ["Product/p": 150_000])
     }
 
-    @Test("V57 after a minute without a touch nothing counts")
+    @Test("V57 after a minute without a touch no time counts")
     func untouched() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -159,7 +159,7 @@ struct ViewTests {
         #expect(app.pings == ["p 60000"])
     }
 
-    @Test("V58 the time before a screen can be seen doesn't count")
+    @Test("V58 the time before a screen is visible doesn't count")
     func beforeVisible() async throws {
         let app = try await App()
         let screen = try #require(app.evergage.makeScreen())
@@ -173,7 +173,7 @@ struct ViewTests {
         #expect(app.pings == ["p 4000"])
     }
 
-    @Test("V59 a screen that returns makes no second view; its time goes on")
+    @Test("V59 a screen that returns sends no second view; its time continues")
     func returns() async throws {
         let app = try await App()
         let screen = try app.shownScreen()
@@ -203,7 +203,7 @@ struct ViewTests {
         #expect(await app.user("anon-1")?["viewTimeMillis"] == ["Category/Shoes|Trail": 4000, "Brand/Acme": 3000])
     }
 
-    @Test("another action name changes the action alone, of every kind of view; a blank one is none")
+    @Test("another action name changes only the action, for every kind of view; a blank one is ignored")
     func actionNames() async throws {
         let app = try await App()
         let (category, tag) = (EvergageItem.category(id: "Shoes"), EvergageItem.tag(id: "Acme", type: .brand))
@@ -224,7 +224,7 @@ struct ViewTests {
         #expect(items == ["Product", "Category", "Brand", "Product", "Category", "Brand"])
     }
 
-    @Test("view time is told in portions as long as the vendor's configuration says")
+    @Test("view time is reported in portions as long as the vendor's configuration says")
     func portions() async throws {
         var configuration = EvergageConfiguration.test
         configuration.usesRemoteConfiguration = true
@@ -246,7 +246,7 @@ struct ViewTests {
         #expect(app.pings == ["p 20000", "p 20000", "p 10000"])
     }
 
-    @Test("view time carries who, what, how long and when, and neither attributes nor campaigns")
+    @Test("view time has the user, item, source, duration and date, and neither attributes nor campaigns")
     func ping() async throws {
         let app = try await App()
         app.evergage.userID = "u-77"
@@ -268,7 +268,7 @@ struct ViewTests {
         #expect(ping.request.method.rawValue == "GET")
     }
 
-    @Test("a screen that is lost while it is viewed tells what it has")
+    @Test("a screen that is released while it is viewed reports its time")
     func lost() async throws {
         let app = try await App()
         do {

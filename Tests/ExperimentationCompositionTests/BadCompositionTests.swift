@@ -2,9 +2,9 @@ import Experimentation
 import ExperimentationComposition
 import Testing
 
-@Suite("Compositions that can't be")
+@Suite("Invalid compositions")
 struct BadCompositionTests {
-    /// A composition, and the line that it is refused with.
+    /// An invalid composition and its error.
     struct Bad: Sendable, CustomTestStringConvertible {
         let line: String
         var vendors: [ComposedProvider.Vendor] = [
@@ -59,7 +59,7 @@ struct BadCompositionTests {
         }
     }
 
-    @Test("an unknown kind of event is refused with the kinds that there are")
+    @Test("an unknown kind of event is rejected with a list of the known ones")
     func unknownKind() {
         let error = #expect(throws: ExperimentationError.self) {
             try ComposedProvider(of: [Vendors.taking("t")], events: ["bought": ["t"]])

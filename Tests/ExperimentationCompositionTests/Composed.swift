@@ -2,9 +2,9 @@ import Experimentation
 import ExperimentationComposition
 import ExperimentationTesting
 
-/// Vendors for the tests of compositions: what they are is said by what they play.
+/// The vendors of the composition tests, by their roles.
 enum Vendors {
-    /// One that only decides, by rules.
+    /// A vendor that only decides, by rules.
     static func deciding(
         _ name: String,
         _ flags: [String: FlagValue] = [:],
@@ -22,7 +22,7 @@ enum Vendors {
         ) { $0.events = nil }
     }
 
-    /// One that only takes events: all, or all but some.
+    /// A vendor that only accepts events, except for some kinds.
     static func taking(_ name: String, scope: String = "", allBut refused: Set<String> = [], needsConsent: Bool = false)
         -> Playing
     {
@@ -35,7 +35,7 @@ enum Vendors {
         }
     }
 
-    /// An experiment in which everybody gets one variation.
+    /// An experiment in which all users get the same variation.
     static func experiment(_ id: String, flag: String? = nil, value: FlagValue = true) -> InMemoryExperiment {
         let flags: [String: FlagValue] = flag.map { [$0: value] } ?? [:]
         return InMemoryExperiment(
@@ -45,7 +45,7 @@ enum Vendors {
     }
 }
 
-/// An in-memory provider of which only some roles are played.
+/// An in-memory provider with some of its roles.
 struct Playing: ExperimentationProvider {
     let inner: InMemoryProvider
     private let change: @Sendable (inout ProviderRoles) -> Void
@@ -65,7 +65,7 @@ struct Playing: ExperimentationProvider {
         return roles
     }
 
-    /// The same with a part of its roles changed once more.
+    /// Returns a copy with further changes to its roles.
     func changing(_ more: @escaping @Sendable (inout ProviderRoles) -> Void) -> Playing {
         Playing(inner) { roles in
             change(&roles)
@@ -73,11 +73,11 @@ struct Playing: ExperimentationProvider {
         }
     }
 
-    /// What was delivered, by kind.
+    /// The types of the delivered events.
     var types: [String] { inner.delivered.map(\.type) }
 }
 
-/// A sink that has no word for some kinds of events.
+/// A sink that doesn't support some types of events.
 struct Refusing: EventSink {
     let sink: any EventSink
     let refused: Set<String>
@@ -89,7 +89,7 @@ struct Refusing: EventSink {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await sink.deliver(batch) }
 }
 
-/// A vendor that is asked for each user, in front of a vendor's rules.
+/// A vendor that is asked for each user, implemented by rules.
 struct Asking: DecisionSource {
     let rules: any RulesetSource
     let freshness = Freshness()
@@ -103,7 +103,7 @@ struct Asking: DecisionSource {
 }
 
 extension Playing {
-    /// The same, asked for each user.
+    /// The vendor in the form that is asked for each user.
     var asked: Playing {
         changing { roles in
             if case .computed(let source)? = roles.decisions { roles.decisions = .asked(Asking(rules: source)) }
@@ -112,7 +112,7 @@ extension Playing {
 }
 
 extension ComposedProvider {
-    /// Vendors under their own names.
+    /// Composes vendors under their own names.
     init(
         of vendors: [any ExperimentationProvider],
         decisions: DecisionTable = DecisionTable(),

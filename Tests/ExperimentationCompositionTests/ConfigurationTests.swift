@@ -17,7 +17,7 @@ struct ConfigurationTests {
         return composed
     }
 
-    @Test("says who decides, which events go where, and how exposures are told")
+    @Test("a file says which vendors decide, which get which events, and the form of exposures")
     func reading() throws {
         let provider = try composed(
             #"""
@@ -85,12 +85,12 @@ struct ConfigurationTests {
         ),
     ]
 
-    @Test("names the key that is wrong", arguments: bad)
+    @Test("an error names the faulty key", arguments: bad)
     func refused(rest: String, line: String) {
         #expect(throws: ExperimentationError(.configuration, line)) { try composed(rest) }
     }
 
-    @Test("names the key of a vendor's own setting")
+    @Test("an error names the key of a vendor's own setting")
     func ownSetting() {
         let json = #"{"vendor":"composed","vendors":{"warehouse":{"vendor":"file"}}}"#
         #expect(

@@ -3,7 +3,7 @@ import ExperimentationComposition
 import ExperimentationTesting
 import Testing
 
-/// How two vendors decide: both by rules, or one of them asked for each user.
+/// How the vendors decide: both by rules, or one of them asked for each user.
 enum Way: String, CaseIterable, Sendable { case computed, mixed }
 
 @Suite("Decisions of several vendors")
@@ -23,7 +23,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "the first in the line answers, the next where it has no such flag, and metadata says who",
+        "the first vendor in order answers, the next one if it doesn't have the flag, and metadata names it",
         arguments: Way.allCases
     )
     func line(way: Way) async throws {
@@ -37,7 +37,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "a name counts before a prefix, a longer prefix before a shorter, and both before the rest",
+        "a key takes precedence over a prefix, a longer prefix over a shorter one, and both over the default",
         arguments: Way.allCases
     )
     func rows(way: Way) async throws {
@@ -51,7 +51,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "a vendor that gives nothing is an error in a line of first match, and passed over in one of first success",
+        "a vendor without an answer is an error with firstMatch, and skipped with firstSuccessful",
         arguments: Way.allCases
     )
     func fallback(way: Way) async throws {
@@ -63,7 +63,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "a flag that a table names says that its vendor isn't ready, and not that there is none",
+        "a flag listed in a table reports that its vendor isn't ready, not that it is missing",
         arguments: Way.allCases
     )
     func namedFlags(way: Way) async throws {
@@ -75,7 +75,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "who fails later keeps the last good values and says that they are stale; the others go on",
+        "a vendor that fails later keeps its last good values, marked as stale; the others go on",
         arguments: Way.allCases
     )
     func staleness(way: Way) async throws {
@@ -98,7 +98,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "a vendor that switches itself off disables its own flags alone; when all do, so does the whole",
+        "a vendor's kill switch disables only its own flags; those of all vendors disable the composition",
         arguments: Way.allCases
     )
     func killSwitches(way: Way) async throws {
@@ -119,7 +119,7 @@ struct DecidingTests {
         #expect(client.status == .ready && session.string("both", default: "") == "a")
     }
 
-    @Test("experiments come from whoever has them, each with a note of who decided", arguments: Way.allCases)
+    @Test("experiments come from each vendor that has them, marked with its name", arguments: Way.allCases)
     func experiments(way: Way) async throws {
         a.inner.replace(flags: [], experiments: [Vendors.experiment("one", flag: "f", value: "a")])
         b.inner.replace(flags: [], experiments: [Vendors.experiment("two", flag: "f", value: "b")])
@@ -129,7 +129,7 @@ struct DecidingTests {
         #expect(places == [["one", "a"], ["two", "b"]])
     }
 
-    @Test("an override reaches only vendors that let themselves be overruled")
+    @Test("an override reaches only vendors that accept overrides")
     func overrides() async throws {
         a.inner.replace(flags: [], experiments: [Vendors.experiment("one")])
         b.inner.replace(flags: [], experiments: [Vendors.experiment("one")])
@@ -141,7 +141,7 @@ struct DecidingTests {
         #expect(session.assignments.map { $0.metadata["provider"]?.stringValue } == ["b"])
     }
 
-    @Test("rules of an earlier run are there without a network, each vendor's with its validator")
+    @Test("rules of an earlier run are available offline, each vendor's with its validator")
     func restoring() async throws {
         let store = ClientStore.inMemory()
         let provider = try provider(.computed, .from("a", "b"))
@@ -154,7 +154,7 @@ struct DecidingTests {
         #expect(details.value == "2" && details.reason == .cached)
     }
 
-    @Test("a client of the vendor alone and a composition that adds destinations share what is kept")
+    @Test("a client of the vendor alone and a composition that adds destinations share stored state")
     func sameAccount() async throws {
         let store = ClientStore.inMemory()
         let alone = try await ExperimentationClient(provider: a, store: store)
@@ -166,7 +166,7 @@ struct DecidingTests {
         #expect(client.string("only-a", default: "", for: User(id: "ada")) == "1")
     }
 
-    @Test("one flag without a session goes the same line as a whole session")
+    @Test("reading one flag without a session asks the same vendors as a whole session")
     func withoutSession() async throws {
         let client = try await ExperimentationClient(provider: provider(.computed, .from("b", "a")))
         try await client.refresh()

@@ -16,7 +16,7 @@ struct FileTests {
         -> DeliveryReport
     {
         var configuration = FileConfiguration(path: path)
-        // The file's own time is the machine's, whatever time a test sets.
+        // The file's modification date is the machine's, so the period must not end between it and the test's time.
         configuration.period = .seconds(1_000_000_000)
         change(&configuration)
         let environment = ClientEnvironment(time: time)
@@ -41,7 +41,7 @@ struct FileTests {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
 
-    @Test("a batch is so many lines in the form that xp track reads, behind those that are there")
+    @Test("a batch is appended as lines in the format of xp track")
     func lines() async throws {
         #expect(try await deliver(["a", "b"]).verdicts(count: 2) == [.delivered, .delivered])
         _ = try await deliver(["c"])
@@ -55,7 +55,7 @@ struct FileTests {
         )
     }
 
-    @Test("a file that would grow too long is put aside, and nothing is in two files")
+    @Test("a file that would exceed its size limit is rotated, and no event is in two files")
     func rotationBySize() async throws {
         for name in ["a", "b", "c"] {
             _ = try await deliver([name, String(repeating: name, count: 900)]) { $0.largest = 1_200 }
@@ -65,7 +65,7 @@ struct FileTests {
         #expect(all.map(\.first) == ["a", "a", "b", "b", "c", "c"])
     }
 
-    @Test("a file is put aside when its period is over")
+    @Test("a file is rotated when its period ends")
     func rotationByTime() async throws {
         let provider = FileProvider(configuration: FileConfiguration(path: path))
         let roles = try await provider.start(in: ProviderContext(environment: ClientEnvironment(time: time)))
@@ -79,7 +79,7 @@ struct FileTests {
         #expect(try names() == ["c"])
     }
 
-    @Test("what a crash left of a line is cut off before the next one")
+    @Test("a line truncated by a crash is removed before the next one is written")
     func tornLine() async throws {
         _ = try await deliver(["a"])
         let handle = try #require(FileHandle(forWritingAtPath: path))
@@ -90,7 +90,7 @@ struct FileTests {
         #expect(try names() == ["a", "b"])
     }
 
-    @Test("a file that somebody took away is begun anew")
+    @Test("a file that was removed is created again")
     func movedAway() async throws {
         let provider = FileProvider(configuration: FileConfiguration(path: path))
         let roles = try await provider.start(in: ProviderContext(environment: ClientEnvironment(time: time)))
@@ -103,7 +103,7 @@ struct FileTests {
         #expect(try names(in: "events.jsonl.taken") == ["a"])
     }
 
-    @Test("a full disk is an outage: the events wait, and the ledger says so")
+    @Test("a full disk is an outage: events wait, and the ledger says so")
     func fullDisk() async throws {
         guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -123,7 +123,7 @@ struct FileTests {
         #expect(try names() == ["a"])
     }
 
-    @Test("a file behind a link is put aside where it lies, and the link stays")
+    @Test("a file behind a link is rotated at its real location, and the link stays")
     func link() async throws {
         let real = folder.appending(path: "real/shop.jsonl")
         try FileManager.default.createDirectory(
@@ -141,7 +141,7 @@ struct FileTests {
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == "real/shop.jsonl")
     }
 
-    @Test("a folder in the file's place stops deliveries until somebody mends it; nothing is lost")
+    @Test("a folder in place of the file stops deliveries until it is removed; nothing is lost")
     func folderInPlace() async throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let verdict = try await deliver(["a"])[0]
@@ -150,7 +150,7 @@ struct FileTests {
         )
     }
 
-    @Test("settings that can't work are refused at the start", arguments: ["", "/tmp/"])
+    @Test("invalid settings are rejected at the start", arguments: ["", "/tmp/"])
     func badPath(path: String) async {
         await #expect(throws: ExperimentationError.self) {
             _ = try await FileProvider(configuration: FileConfiguration(path: path)).start(in: ProviderContext())

@@ -12,7 +12,7 @@ struct PageTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
     @Test(
-        "shows the programs that are compiled here, to the letter",
+        "shows the programs that are compiled here, character by character",
         arguments: ["FlagsHereEventsThere", "MailAndWarehouse", "OneFlagFromEach"]
     )
     func programs(name: String) throws {
@@ -23,7 +23,7 @@ struct PageTests {
         #expect(blocks.contains(program.trimmingCharacters(in: .newlines)))
     }
 
-    @Test("its programs start, and say who takes what")
+    @Test("its programs start, with the capabilities that the page describes")
     func started() async throws {
         let client = try await flagsHereEventsThere(.inMemory())
         #expect(client.supports(.exposures) && client.supports(.campaigns) && client.supports(.flags))

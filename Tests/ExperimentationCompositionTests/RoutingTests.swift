@@ -20,7 +20,7 @@ struct RoutingTests {
         return client
     }
 
-    @Test("an event goes where its row says, else where the row for all others says, and has a ledger at each")
+    @Test("an event goes where its row says, otherwise where the default row says, with a ledger for each destination")
     func table() async throws {
         let provider = try ComposedProvider(of: [one, two], events: ["screenView": ["one", "two"], "*": ["one"]])
         let client = try await play(provider) { _, session in
@@ -38,7 +38,7 @@ struct RoutingTests {
         #expect(one.inner.record.delivered[0].id == two.inner.record.delivered[0].id)
     }
 
-    @Test("what one vendor has no word for goes to the others")
+    @Test("an event that one vendor doesn't support goes to the others")
     func words() async throws {
         _ = try await play(ComposedProvider(of: [one, two])) { _, session in
             try await session.track(.purchase(Order(id: "1")))
@@ -46,7 +46,7 @@ struct RoutingTests {
         #expect(one.types == [] && two.types == ["purchase"])
     }
 
-    @Test("what one refuses, is away from or holds for consent is nothing to another")
+    @Test("one vendor's rejection, outage or held consent doesn't affect another")
     func apart() async throws {
         let held = Vendors.taking("held", needsConsent: true)
         one.inner.setVerdict { _ in .outage() }
@@ -61,7 +61,7 @@ struct RoutingTests {
         #expect(held.types.contains("custom"))
     }
 
-    @Test("a denial is told to all who take the signal, and purges what waits for anybody")
+    @Test("a denial is sent to all vendors that accept the signal, and purges events waiting for any vendor")
     func denial() async throws {
         let quiet = Vendors.taking("quiet", allBut: ["consentChanged"], needsConsent: true)
         let provider = try ComposedProvider(of: [two, quiet], events: .to("quiet"))
@@ -74,7 +74,7 @@ struct RoutingTests {
         #expect(try await client.ledgers()[quiet.destination] == Ledger(accepted: 1, purged: 1))
     }
 
-    @Test("a vendor's kill switch stops its own deliveries alone, also in the next run")
+    @Test("a vendor's kill switch stops only its own deliveries, also in the next run")
     func killSwitch() async throws {
         let store = ClientStore.inMemory()
         let decider = Vendors.deciding("d", ["f": 1])
@@ -85,7 +85,7 @@ struct RoutingTests {
             try await client.flush(retrying: false)
             try await session.track(.custom("b"))
         }
-        // What came with the news is the vendor's to judge; what follows waits.
+        // The batch that revealed the switch keeps its verdict; later events wait.
         #expect(one.inner.record.batches.count == 1 && two.types == ["custom", "custom"])
         await first.shutdown()
         let second = try await play(provider, store: store) { _, session in
@@ -97,7 +97,7 @@ struct RoutingTests {
         #expect(second.status == .ready)
     }
 
-    @Test("the exposure of a vendor that takes none becomes an event of one that does, once")
+    @Test("an exposure that the deciding vendor doesn't accept becomes an event at another one, once")
     func exposures() async throws {
         let decider = Vendors.deciding("d", experiments: [Vendors.experiment("price", flag: "f")])
         let shy = Vendors.taking("shy", allBut: ["exposure"])
@@ -118,7 +118,7 @@ struct RoutingTests {
         )
     }
 
-    @Test("a vendor whose events have no fields learns of the variation by the event's name")
+    @Test("a vendor whose events have no fields gets the variation in the event's name")
     func exposureByName() async throws {
         let decider = Vendors.deciding("d", experiments: [Vendors.experiment("price", flag: "f")])
         let shy = Vendors.taking("shy", allBut: ["exposure"])
@@ -130,7 +130,7 @@ struct RoutingTests {
         #expect(shy.inner.delivered == [.custom("viewed price price-b false")])
     }
 
-    @Test("a vendor counts the exposures of its own experiments as they are; a destination for everything gets all")
+    @Test("a vendor gets exposures of its own experiments as such; a destination for everything gets all")
     func ownExposures() async throws {
         let counting = Playing(
             InMemoryProvider(name: "c", experiments: [Vendors.experiment("own", flag: "f")], needsConsent: false)
@@ -150,7 +150,7 @@ struct RoutingTests {
         #expect(shy.types == ["custom"])
     }
 
-    @Test("a user is linked at every vendor that links, each going on from where it is; a failure holds up nobody else")
+    @Test("a user is linked at every vendor that links, each from its own progress; a failure delays no other")
     func linking() async throws {
         one.inner.setFailure(ExperimentationError(.transport, "away"))
         let client = try await ExperimentationClient(provider: ComposedProvider(of: [one, two]))
@@ -181,7 +181,7 @@ struct RoutingTests {
         #expect([one, two].map(\.inner.record.isStopped) == [true, true])
     }
 
-    @Test("what only one vendor has is found by its type")
+    @Test("extras of a single vendor are found by type")
     func extras() async throws {
         let special = one.changing { $0.extras = "words" }
         let client = try await ExperimentationClient(provider: ComposedProvider(of: [two, special]))

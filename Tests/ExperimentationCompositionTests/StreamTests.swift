@@ -7,7 +7,7 @@
 
     @testable import ExperimentationComposition
 
-    /// Devices and pipes in the place of a file; only ever through a link or a pipe in a folder of the test's own.
+    /// Devices and pipes in place of a file, always through a link or a pipe in the test's own folder.
     @Suite("Events into a device or a pipe")
     struct StreamTests {
         private let folder = FileManager.default.temporaryDirectory.appending(path: "streams-\(UUID().uuidString)")
@@ -22,7 +22,7 @@
 
         private func makePipe() throws { try #require(mkfifo(path, 0o600) == 0) }
 
-        /// Opens the pipe's other end; the pipe holds what is written until it is read.
+        /// Opens the pipe's other end; the pipe buffers what is written until it is read.
         private func reading() throws -> Int32 {
             let descriptor = open(path, O_RDONLY | O_NONBLOCK)
             try #require(descriptor >= 0)
@@ -47,7 +47,7 @@
 
         private func lines(_ text: String) -> [UInt8] { Array("\(text)\n".utf8) }
 
-        @Test("a pipe that nobody reads is an outage, at once; what comes later goes to whoever reads by then")
+        @Test("a pipe without a reader is an outage, at once; later events go to the next reader")
         func nobodyReads() async throws {
             try makePipe()
             let file = file()
@@ -59,7 +59,7 @@
             #expect(await file.append(lines("b"), at: time.now) == .written)
             #expect(text(reader) == "b\n")
             close(reader)
-            // The reader has gone: an error, and no signal that ends the process.
+            // Without a reader, writing is an error, and no signal kills the process.
             #expect(
                 await file.append(lines("c"), at: time.now) == .failed(FileFailure(step: "written", code: EPIPE))
             )
@@ -68,7 +68,7 @@
             )
         }
 
-        @Test("a pipe is neither put aside nor cut, however much goes through it")
+        @Test("a pipe is neither rotated nor truncated, however much passes through it")
         func notRotated() async throws {
             try makePipe()
             let file = file { $0.largest = 1_000 }
@@ -83,7 +83,7 @@
             close(reader)
         }
 
-        @Test("a reader that stops in the middle of a batch is an outage, and its torn line hides no other")
+        @Test("a reader that stops within a batch is an outage, and its torn line spoils no other")
         func slowReader() async throws {
             try makePipe()
             let file = file(patience: 1)
@@ -99,7 +99,7 @@
             close(reader)
         }
 
-        @Test("a batch larger than the pipe goes through to a reader that reads")
+        @Test("a batch larger than the pipe's buffer passes through while it is read")
         func largerThanThePipe() async throws {
             try makePipe()
             let file = file()
@@ -115,7 +115,7 @@
             close(reader)
         }
 
-        @Test("a device behind a link takes everything, and stays what it is", arguments: ["/dev/null", "/dev/full"])
+        @Test("a device behind a link accepts everything and remains a device", arguments: ["/dev/null", "/dev/full"])
         func device(target: String) async throws {
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
             let file = file { $0.largest = 1_000 }
@@ -132,7 +132,7 @@
             #expect(stat(target, &found) == 0 && found.st_mode & S_IFMT == S_IFCHR)
         }
 
-        @Test("what a process was given as its output is nobody's to rename, also behind links")
+        @Test("the process's own output is never renamed, even behind links")
         func output() throws {
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/stdout")
             #expect(FilePlace.isStream(path) && FilePlace.isStream("/dev/fd/1"))

@@ -6,7 +6,7 @@ import ExperimentationTesting
 import Testing
 import Waiting
 
-/// A sink that takes a batch and never says what became of it.
+/// A sink that accepts a batch and never answers.
 private struct Hanging: EventSink {
     let batching = BatchPolicy(count: 1)
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
@@ -16,12 +16,12 @@ private struct Hanging: EventSink {
     }
 }
 
-@Suite("Trouble at one of several vendors")
+@Suite("Failures of one of several vendors")
 struct TroubleTests {
     private let one = Vendors.taking("one")
     private let two = Vendors.taking("two")
 
-    @Test("a vendor that hangs holds up no other")
+    @Test("a vendor that hangs delays no other")
     func hanging() async throws {
         let stuck = one.changing { $0.events = Hanging() }
         let client = try await ExperimentationClient(provider: ComposedProvider(of: [stuck, two]))
@@ -33,7 +33,7 @@ struct TroubleTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a vendor that refuses everything keeps its events, and the other gets its own")
+    @Test("a vendor that rejects everything keeps its events, and the other one gets its own")
     func refusing() async throws {
         one.inner.setVerdict { _ in .stop(ExperimentationError(.unauthorized, "no")) }
         let client = try await ExperimentationClient(provider: ComposedProvider(of: [one, two]))
@@ -46,7 +46,7 @@ struct TroubleTests {
         )
     }
 
-    @Test("what was accepted once reaches both after the process died between the deliveries, with one id")
+    @Test("an accepted event reaches both vendors although the process died in between, with one id")
     func death() async throws {
         let store = ClientStore.inMemory()
         let provider = try ComposedProvider(of: [one, two])
@@ -63,7 +63,7 @@ struct TroubleTests {
         #expect(one.inner.record.delivered.map(\.id) == two.inner.record.delivered.map(\.id))
     }
 
-    @Test("an exposure of the one vendor arrives at the other as an event, once, over their own wires")
+    @Test("one vendor's exposure arrives at the other as an event, once, over their own wires")
     func exposure() async throws {
         let stage = try await ComposedSubject.sigmaEvergage.open(.shop)
         let client = try await ExperimentationClient(provider: stage.makeProvider())

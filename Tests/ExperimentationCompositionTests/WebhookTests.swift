@@ -11,7 +11,7 @@ import Testing
 struct WebhookTests {
     private let time = ManualTime()
 
-    /// RFC 4231, section 4: key and data as text or repeated bytes, and the code in hexadecimal digits.
+    /// RFC 4231, section 4: key and data as text or repeated bytes, and the code in hexadecimal.
     static let rfc4231: [(key: [UInt8], data: [UInt8], code: String)] = [
         (
             .init(repeating: 0x0b, count: 20), Array("Hi There".utf8),
@@ -43,14 +43,14 @@ struct WebhookTests {
         ),
     ]
 
-    @Test("the code of a message is that of RFC 4231", arguments: rfc4231.indices)
+    @Test("authentication codes equal those of RFC 4231", arguments: rfc4231.indices)
     func vectors(index: Int) {
         let (key, data, code) = Self.rfc4231[index]
         let made = KeyedDigest.sha256(data, key: key).map { String($0, radix: 16).leftPadded }.joined()
         #expect(made == code)
     }
 
-    @Test("a signature is the one that Standard Webhooks gives as its example")
+    @Test("a signature equals the example of Standard Webhooks")
     func signature() {
         let key = WebhookConfiguration(endpoint: Self.endpoint, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").key
         let signature = WebhookRequests.signature(
@@ -79,7 +79,7 @@ struct WebhookTests {
         return (try #require(await roles.events?.deliver(events)), transport)
     }
 
-    @Test("a batch goes out once, with a name by which a repetition can be told")
+    @Test("a batch is sent once, with an id by which a repetition is recognized")
     func request() async throws {
         let (_, first) = try await deliver(.status(204))
         let (_, second) = try await deliver(.status(204))
@@ -96,7 +96,7 @@ struct WebhookTests {
         #expect(body?["events"]?.arrayValue?.map { $0.objectValue?["id"] } == ["id-0", "id-1"])
     }
 
-    /// An answer, and what it says of a batch of two.
+    /// Answers, and their verdicts on a batch of two.
     static let answers: [(ScriptedTransport.Answer, [Verdict])] = [
         (.status(200), [.delivered, .delivered]),
         (.json("{}"), [.delivered, .delivered]),
@@ -116,13 +116,13 @@ struct WebhookTests {
         (.failure(ExperimentationError(.timeout, "late")), [.outage(because: .timeout), .outage(because: .timeout)]),
     ]
 
-    @Test("an answer says what became of each event; a page is no acceptance", arguments: answers.indices)
+    @Test("an answer gives the verdict on each event; an HTML page isn't delivery", arguments: answers.indices)
     func verdicts(index: Int) async throws {
         let (answer, verdicts) = Self.answers[index]
         #expect(try await deliver(answer).0.verdicts(count: 2) == verdicts)
     }
 
-    @Test("a secret that isn't Base64 where it says so is refused at the start")
+    @Test("a secret with invalid Base64 is rejected at the start")
     func badSecret() async {
         let configuration = WebhookConfiguration(endpoint: Self.endpoint, secret: "whsec_%")
         await #expect(throws: ExperimentationError.self) {

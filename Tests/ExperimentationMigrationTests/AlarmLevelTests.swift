@@ -3,9 +3,9 @@ import Testing
 
 @testable import ExperimentationMigration
 
-@Suite("The level of a move's alarm")
+@Suite("The alarm level of a move")
 struct AlarmLevelTests {
-    /// Experiments whose second arm is meant for one user in a thousand.
+    /// Experiments whose second arm should get one user in a thousand.
     static func mapped(_ count: Int) -> [ExperimentMapping] {
         (0..<count).map { index in
             ExperimentMapping(
@@ -24,16 +24,16 @@ struct AlarmLevelTests {
         return tally
     }
 
-    @Test("all tests of a move share one false alarm in a thousand: what alarms alone needn't alarm among twenty")
+    @Test("all tests of a move share one false alarm in a thousand: an alarm of a single test may be none among twenty")
     func isShared() {
-        // 17 such users have a p-value of 0.00009, and 20 one of 0.000004.
+        // For 17 such users, the p-value is 0.00009; for 20, 0.000004.
         #expect(Self.tally(Self.mapped(1), users: 17).isAlarming)
         #expect(!Self.tally(Self.mapped(20), users: 17).isAlarming)
         #expect(Self.tally(Self.mapped(20), users: 20).isAlarming)
         #expect(!Self.tally(Self.mapped(1), users: 10).isAlarming)
     }
 
-    @Test("experiments without weights take no part of it")
+    @Test("experiments without weights use none of it")
     func unweighted() {
         let others = (1..<20).map { index in
             ExperimentMapping(old: .init("e\(index)"), new: .init("x\(index)"), variations: ["a": "A"])

@@ -13,7 +13,7 @@ struct ComparisonTests {
     }
 
     @Test(
-        "the first difference names the class",
+        "the first difference determines the class",
         arguments: [
             (answer("x"), answer("x"), nil),
             (answer(1), answer(1.0), nil),
@@ -38,7 +38,7 @@ struct ComparisonTests {
         Mismatch(key: "f", type: "string", kind: kind, leader: .old, old: old, new: new, user: "digest")
     }
 
-    @Test("a mismatch counts only if it stays while both configurations do")
+    @Test("a mismatch counts only if it persists while both configurations stay the same")
     func confirmation() {
         let first = Self.mismatch(Self.answer("a", version: "1"), Self.answer("b", version: "2"))
         #expect(Confirmation.judge(first, first) == .confirmed)
@@ -47,7 +47,7 @@ struct ComparisonTests {
         #expect(Confirmation.judge(first, changed) == .undecided)
     }
 
-    @Test("where no version is told, what a vendor says has to stay")
+    @Test("without a version, the vendor's answer must stay the same")
     func confirmationWithoutVersions() {
         let first = Self.mismatch(Self.answer("a", version: nil), Self.answer("b", version: nil))
         let changed = Self.mismatch(Self.answer("c", version: nil), Self.answer("b", version: nil))

@@ -8,7 +8,7 @@ struct HeldMovesTests {
     static let away = ExperimentationError(.transport, "away")
 
     @Test(
-        "a move to the new vendor is held while a vendor's rules can't be had, and goes on once they can",
+        "a move to the new vendor is held while a vendor's rules are unavailable, and continues once they are",
         arguments: MigrationSide.allCases
     )
     func unknownRules(side: MigrationSide) async throws {
@@ -31,7 +31,7 @@ struct HeldMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("rules of an earlier run are enough to check a move by")
+    @Test("rules of an earlier run suffice to check a move")
     func rulesOfAnEarlierRun() async throws {
         let moves = Moves()
         let first = try await moves.client()
@@ -46,7 +46,9 @@ struct HeldMovesTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("an app that starts in a live stage without its vendors starts, and its log says that nothing was checked")
+    @Test(
+        "an app that starts in a live stage while its vendors are unreachable does start, and logs that nothing was checked"
+    )
     func startsUnchecked() async throws {
         let moves = Moves()
         for vendor in [moves.old, moves.new] { vendor.setFailure(Self.away) }
@@ -70,14 +72,14 @@ struct HeldMovesTests {
     }
 
     @Test(
-        "an alarm of the sample ratio holds the way on but not the way back, unless the plan says otherwise",
+        "a sample-ratio alarm holds the move forward but not back, unless the plan says otherwise",
         arguments: [true, false]
     )
     func alarm(holds: Bool) async throws {
         let moves = Moves()
         let client = try await moves.client { plan in
             var mapped = plan.mapping.experiments
-            // Half of the users get what one in a thousand is meant to get.
+            // Half of the users get an arm meant for one in a thousand.
             mapped[0].weights = ["a": 999, "b": 1]
             plan.mapping = Mapping(mapped)
             plan.stage = .dualWrite

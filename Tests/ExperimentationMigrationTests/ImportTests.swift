@@ -23,7 +23,7 @@ struct ImportTests {
         return try await work.run { rest.popFirst().map { Array($0.utf8) } }
     }
 
-    @Test("every format is read, and what was imported is what the user sees with the new vendor", arguments: samples)
+    @Test("every format is read, and users see their imported variations with the new vendor", arguments: samples)
     func formats(format: AssignmentFormat, lines: [String]) async throws {
         for (variation, color) in [("a", "grey"), ("b", "green")] {
             let moves = Moves()
@@ -43,7 +43,7 @@ struct ImportTests {
         }
     }
 
-    @Test("a line that is cut, and ids that don't exist, are told and left out; the rest is taken")
+    @Test("truncated lines and unknown ids are reported and left out; the rest is imported")
     func faults() async throws {
         let moves = Moves()
         let report = try await Self.run(
@@ -61,7 +61,7 @@ struct ImportTests {
         #expect(report.refused["no variation \"z\" of \"e0\" is mapped"] == 1)
     }
 
-    @Test("an import that is cut goes on where it was, and ends as if it hadn't been")
+    @Test("an interrupted import resumes, and ends as if it hadn't been interrupted")
     func resumes() async throws {
         let lines = ["unit,experiment,variant"] + (0..<2_000).map { "u\($0),e0,\($0 % 2 == 0 ? "a" : "b")" }
         let moves = Moves()
@@ -85,7 +85,7 @@ struct ImportTests {
         #expect([again.resumedAfter, again.taken, again.known] == [0, 0, 2_000])
     }
 
-    @Test("of several places in one experiment the first counts, in one batch as over several")
+    @Test("of several places in one experiment the first one counts, within a batch and across batches")
     func firstCounts() async throws {
         let moves = Moves()
         let report = try await Self.run(["unit,experiment,variant", "u,e0,b", "u,e0,a"], .csv, moves)
@@ -98,7 +98,7 @@ struct ImportTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("of several versions of a sticky document's buckets the newest counts, however they are ordered")
+    @Test("of several bucket versions of a sticky document the newest counts, in any order")
     func newestVersion() throws {
         let members = (0..<12).map { #""e0__\#($0)":"\#($0 == 11 ? "b" : "a")""# }.joined(separator: ",")
         let line = #"{"attributeName":"id","attributeValue":"u","assignments":{\#(members)}}"#
@@ -106,7 +106,7 @@ struct ImportTests {
         #expect(try reader.read(Array(line.utf8)) == [.init(user: "u", variations: ["e0": "b"])])
     }
 
-    @Test("a table holds what lines say, and a user who isn't written down yet begins with it")
+    @Test("a table holds the lines' assignments, and users without a record begin with them")
     func table() async throws {
         let moves = Moves(experiments: 2)
         let lines =
@@ -143,7 +143,7 @@ struct ImportTests {
     }
 
     @Test(
-        "a file of another format is refused at its first line, and nothing is taken",
+        "a file of another format is rejected at its first line, and nothing is imported",
         arguments: AssignmentFormat.allCases
     )
     func otherFormat(format: AssignmentFormat) async throws {

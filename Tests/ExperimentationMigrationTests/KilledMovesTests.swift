@@ -5,16 +5,16 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("Moves whose process is killed")
+@Suite("Moves with killed processes")
 struct KilledMovesTests {
-    /// What was accepted, by the name of the event.
+    /// The accepted events, by name, and the number of kills.
     private struct Said {
         var goals: [String] = []
         var kills = 0
     }
 
     @Test(
-        "over 200 kills and a day's outage of one vendor no event is lost at either, and one repeats only under its id"
+        "over 200 kills and one vendor's outage of a day, neither vendor loses an event, and repetitions keep their id"
     )
     func kills() async throws {
         var chance = RatioTests.Seeded(state: 21)
@@ -25,7 +25,7 @@ struct KilledMovesTests {
         var round = 0
         while said.kills < (isSoak ? 2_000 : 200) {
             round += 1
-            // From the fiftieth kill on the new vendor is away for a day, an hour a process.
+            // From the fiftieth kill on, the new vendor has an outage of 25 processes, an hour apart.
             isAway.withLock { $0 = (50..<75).contains(said.kills) }
             try await live(round, &said, moves, &chance)
             moves.time.advance(by: .seconds(3_600))
@@ -52,7 +52,7 @@ struct KilledMovesTests {
             #expect(lost == [], "\(vendor.name) lost \(lost.count) of \(said.goals.count)")
             #expect(ids.values.count { $0.count > 1 } == 0, "\(vendor.name) has one event under two ids")
         }
-        // The same event has the same id at both.
+        // An event has the same id at both vendors.
         let pairs = [moves.old, moves.new].map { vendor in
             Set(vendor.record.delivered.filter { $0.event.type == "custom" }.map(\.id))
         }
@@ -70,7 +70,7 @@ struct KilledMovesTests {
         await last.shutdown(within: .zero)
     }
 
-    /// One process, from its start to its death.
+    /// One process, from start to kill.
     private func live(
         _ round: Int,
         _ said: inout Said,

@@ -4,14 +4,14 @@ import ExperimentationTesting
 import Testing
 import Waiting
 
-@Suite("Nothing of a move outlives its client")
+@Suite("A move releases everything with its client")
 struct LifetimeTests {
-    /// What is left of a vendor once it was let go.
+    /// Weak references to what should be released with a vendor.
     private struct Remains: Sendable {
         weak let provider: InMemoryProvider?
     }
 
-    /// Plays a move in which a difference is looked at a second time a day later, and shuts the client down before.
+    /// Plays a move with a mismatch whose second look is due a day later, and shuts the client down before.
     private func play() async throws -> [Remains] {
         let moves = Moves()
         let client = try await moves.client { plan in
@@ -27,7 +27,7 @@ struct LifetimeTests {
         return [Remains(provider: moves.old), Remains(provider: moves.new)]
     }
 
-    @Test("a shutdown ends comparisons under way, and nothing holds the vendors any more")
+    @Test("a shutdown ends comparisons in progress and releases the vendors")
     func released() async throws {
         let remains = try await play()
         try await eventually("both vendors are released") { remains.allSatisfy { $0.provider == nil } }

@@ -3,7 +3,7 @@ import ExperimentationMigration
 import Foundation
 import Testing
 
-@Suite("The programs that move, in the README and the guide")
+@Suite("The programs about moves in the README and the guide")
 struct MoveProgramTests {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -12,7 +12,7 @@ struct MoveProgramTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test("are what is compiled here, to the letter", arguments: ["README.md", "docs/moving.md"])
+    @Test("equal what is compiled here, character by character", arguments: ["README.md", "docs/moving.md"])
     func blocks(page: String) throws {
         let source = try Self.text("Tests/ExperimentationMigrationTests/Programs/MovePrograms.swift")
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -23,7 +23,7 @@ struct MoveProgramTests {
         #expect(try Self.text(page).contains("```swift\n\(program)\n```\n"))
     }
 
-    @Test("end where they say")
+    @Test("run, with the expected stage at the end")
     func run() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "moving-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -13,7 +13,7 @@ struct MovingTests {
         (.live, 0.2), (.rampDown, 1), (.complete, 1),
     ]
 
-    @Test("the two vendors would deal the users otherwise, so that there is something to keep")
+    @Test("the two vendors alone would assign users differently, so there is something to keep")
     func vendorsDiffer() async throws {
         let moves = Moves()
         let one = try await ExperimentationClient(provider: moves.old)
@@ -25,7 +25,7 @@ struct MovingTests {
         #expect(differences > 10)
     }
 
-    @Test("nobody sees another variation, through all stages forth and back")
+    @Test("no user sees another variation, through all stages forward and back")
     func nobodyChanges() async throws {
         let moves = Moves()
         let client = try await moves.client()
@@ -44,7 +44,7 @@ struct MovingTests {
         await client.shutdown()
     }
 
-    @Test("signing in keeps the side and the variation, later also without the anonymous id")
+    @Test("signing in keeps side and variation, later even without the anonymous id")
     func signingIn() async throws {
         let moves = Moves()
         let client = try await moves.client { plan in
@@ -63,7 +63,7 @@ struct MovingTests {
         await client.shutdown()
     }
 
-    @Test("raising the share moves only who isn't pinned, lowering it nobody")
+    @Test("raising the share moves only users who aren't pinned, lowering it moves none")
     func pins() async throws {
         let moves = Moves()
         let client = try await moves.client { $0.stage = .live }
@@ -125,7 +125,7 @@ struct MovingTests {
         await client.shutdown()
     }
 
-    @Test("a vendor that can't be told refuses the live stage and names what to finish first")
+    @Test("a vendor that can't be told of variations refuses the live stage and names what to finish first")
     func refusal() async throws {
         let moves = Moves(experiments: 2, canBeTold: false)
         let client = try await moves.client { $0.stage = .shadow }
@@ -140,7 +140,7 @@ struct MovingTests {
     }
 
     @Test(
-        "a mapping that the vendors' own rules contradict is refused at the start of live, with every fault",
+        "a mapping that contradicts the vendors' own rules is rejected at the start of live, with every fault",
         arguments: [
             (
                 ExperimentMapping(old: .init("e0"), new: .init("gone"), variations: ["a": "A", "b": "B"]),
@@ -164,7 +164,7 @@ struct MovingTests {
         #expect(try await moves.store.state.keys(beginningWith: "").allSatisfy { !$0.contains("people") })
     }
 
-    @Test("a move is rolled back from every stage: users keep their variations, and the old vendor its events")
+    @Test("a move can be rolled back from every stage: users keep their variations, and the old vendor its events")
     func rollBack() async throws {
         for (stage, share) in [(MigrationStage.dualWrite, 0.0), (.shadow, 0), (.live, 0.5), (.live, 1), (.rampDown, 1)]
         {
@@ -189,7 +189,7 @@ struct MovingTests {
         }
     }
 
-    @Test("two vendors that are one account are refused")
+    @Test("two identical accounts are rejected")
     func sameAccount() async throws {
         let vendor = InMemoryProvider()
         let error = await #expect(throws: ExperimentationError.self) {
@@ -200,7 +200,7 @@ struct MovingTests {
         #expect(error?.code == .configuration)
     }
 
-    @Test("a shadow that fails or is switched off changes nothing for anybody, and is counted")
+    @Test("a shadow that fails or is disabled affects no user, and is counted")
     func failingShadow() async throws {
         let moves = Moves()
         moves.new.setFailure(ExperimentationError(.transport, "away"))
@@ -213,7 +213,7 @@ struct MovingTests {
         await client.shutdown()
     }
 
-    @Test("equal vendors have no visible mismatch in the shadow, with places carried along")
+    @Test("equal vendors have no visible mismatch in the shadow, with carried places")
     func shadowAgrees() async throws {
         let moves = Moves()
         let client = try await moves.client { $0.stage = .shadow }

@@ -16,7 +16,7 @@ struct PlanTests {
         }
         """
 
-    @Test("a plan file is read whole, and written as it was read")
+    @Test("a plan file survives a round trip")
     func readsWhole() throws {
         let plan = try MigrationPlan(json: Array(Self.good.utf8), file: "plan.json")
         let mapping = ExperimentMapping(
@@ -35,7 +35,7 @@ struct PlanTests {
     }
 
     @Test(
-        "what is wrong is said in one line with file, line and key",
+        "errors are reported in one line with file, line and key",
         arguments: [
             ("{\n\"stage\": \"begun\"}", #"plan.json:2: "stage": there is no "begun""#),
             ("{\n\n\"share\": 1.5}", #"plan.json:3: "share": expected a number from 0 to 1, found 1.5"#),
@@ -58,7 +58,7 @@ struct PlanTests {
         #expect(error?.message == message)
     }
 
-    @Test("a share that is no number is refused")
+    @Test("a share that isn't a number is rejected")
     func shareOfNaN() {
         #expect(MigrationPlan(share: .nan).faults().map(\.key) == ["share"])
         #expect(MigrationPlan(share: .infinity).faults().map(\.key) == ["share"])
@@ -72,7 +72,7 @@ struct PlanTests {
         )
     }
 
-    @Test("a first mapping goes by names, and for variations by their values")
+    @Test("a first mapping matches names, and variations by their values")
     func firstMapping() {
         let old = [Self.experiment("e1", name: "Checkout", [("1", "grey"), ("2", "green")])]
         let new = [Self.experiment("x9", name: "checkout", [("b", "green"), ("a", "grey")])]
@@ -83,7 +83,7 @@ struct PlanTests {
         #expect(mapping.unmapped(of: old) == [])
     }
 
-    @Test("unknown experiments and variations, missing ones and other values are faults")
+    @Test("unknown experiments and variations, missing ones and differing values are faults")
     func faultsAgainstVendors() {
         let old = [Self.experiment("e", [("1", "grey"), ("2", "green"), ("3", "blue")])]
         let new = [Self.experiment("e", [("a", "grey"), ("b", "red")])]

@@ -5,11 +5,11 @@ import Waiting
 
 @testable import ExperimentationMigration
 
-@Suite("Mismatches that are planted, and such that aren't there")
+@Suite("Real and apparent mismatches")
 struct PlantedMismatchTests {
     static let good = Resolution("grey", variant: "a", reason: .split)
 
-    /// What a vendor says instead, for each class.
+    /// The answer that causes each class of mismatch.
     static let planted: [(Mismatch.Kind, ScriptedVendor.Answer)] = [
         (.late, .flags([("color", good)], after: .seconds(3_600))),
         (.error, .failure(ExperimentationError(.transport, "away"))),
@@ -29,7 +29,7 @@ struct PlantedMismatchTests {
         var plan = MigrationPlan(stage: .shadow)
         plan.reassignment = .accepted
         plan.shadow = shadow
-        // These wait for the comparisons, which the other tests would hold up.
+        // These tests wait for the comparisons, which the other tests would delay at background priority.
         plan.shadow.isInBackground = false
         return try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: plan),
@@ -37,7 +37,7 @@ struct PlantedMismatchTests {
         )
     }
 
-    @Test("a planted user-flag of each of seven classes is found and named, and nothing else: 1 in 10,000 under soak")
+    @Test("a planted mismatch of each of seven classes is found and named, and nothing else: 1 in 10,000 under soak")
     func planted() async throws {
         let every = isSoak ? 10_000 : 300
         let users = every * Self.planted.count
@@ -71,7 +71,7 @@ struct PlantedMismatchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a mismatch says what both said, by which configuration, how old it was, and how long it took")
+    @Test("a mismatch records both answers, the versions and ages of both configurations, and latencies")
     func contents() async throws {
         let time = ManualTime()
         let old = InMemoryProvider(name: "left", flags: [InMemoryFlag("color", "grey")], needsConsent: false)
@@ -113,7 +113,7 @@ struct PlantedMismatchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a vendor against itself, with a configuration that changes all the time, has no confirmed mismatch")
+    @Test("a vendor compared with itself has no confirmed mismatch, even if its configuration changes constantly")
     func againstItself() async throws {
         let rounds = isSoak ? 10_000 : 100
         let (perRound, flags) = (10, 5)
@@ -121,7 +121,7 @@ struct PlantedMismatchTests {
             (0..<flags).map { InMemoryFlag("flag-\($0)", .string("v\(version)")) }
         }
         let time = ManualTime()
-        // The same console changes both, and one hears of it later than the other.
+        // The same console changes both vendors, one later than the other.
         let old = InMemoryProvider(name: "left", flags: console(0), needsConsent: false)
         let new = InMemoryProvider(name: "right", flags: console(0), needsConsent: false)
         let policy = ShadowPolicy(workers: 64, waiting: 256, deadline: .seconds(60), moment: .milliseconds(600))
@@ -149,7 +149,7 @@ struct PlantedMismatchTests {
         #expect(report.confirmed == [:])
         #expect(report.dropped == 0)
         #expect(report.compared == rounds * perRound * flags * 2)
-        // They did differ, or there would have been nothing to tell apart.
+        // There were differences to sort out.
         #expect((report.observed[.value] ?? 0) > rounds)
         await client.shutdown(within: .zero)
     }

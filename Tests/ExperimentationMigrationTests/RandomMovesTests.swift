@@ -4,17 +4,17 @@ import ExperimentationTesting
 import Testing
 import Waiting
 
-/// Random orders of stages, shares, log-ins, restarts and instances, from one seed each.
+/// Random sequences of stages, shares, log-ins, restarts and instances, each from a seed.
 @Suite("Random moves")
 struct RandomMovesTests {
-    @Test("nobody sees another variation, whatever the order: 200 seeds")
+    @Test("no user sees another variation, in any order: 200 seeds")
     func nobodyChanges() async throws {
         for seed in 0..<200 { try await play(UInt64(seed)) }
     }
 
-    @Test("nobody of a crowd changes variation, and books balance: 1,000,000 users × 20 experiments under soak")
+    @Test("no user of a crowd changes variation, and ledgers balance: 1,000,000 users × 20 experiments under soak")
     func crowd() async throws {
-        // In waves, each with a store of its own, so that memory stays bounded.
+        // In waves with a store each, so that memory stays bounded.
         let (waves, users, experiments) = isSoak ? (50, 20_000, 20) : (2, 100, 20)
         var chance = RatioTests.Seeded(state: 77)
         for wave in 0..<waves {
@@ -58,10 +58,10 @@ struct RandomMovesTests {
             case 0, 1:
                 let stage = MigrationStage.allCases.randomElement(using: &chance) ?? .off
                 let share = Double.random(in: 0...1, using: &chance)
-                // A move that would break the promise is refused; that is part of it.
+                // Moves that would break the promise may be refused.
                 try? await Moves.migration(of: clients[index]).move(to: stage, share: share)
             case 2:
-                // The process dies, and another one starts on the same store.
+                // The process ends, and another one starts on the same store.
                 clients[index] = try await moves.client()
             default:
                 let number = Int.random(in: 0..<6, using: &chance)

@@ -27,7 +27,9 @@ struct RatioTests {
         }
     }
 
-    @Test("users counted one by one end where looks after each of them do, and no higher than one look at all")
+    @Test(
+        "counting users one by one equals a look after each of them, with a p-value no higher than after one look at all"
+    )
     func oneByOne() throws {
         var one = try #require(SampleRatioTest(weights: [2, 3, 0, 5]))
         var all = one
@@ -41,21 +43,24 @@ struct RatioTests {
         all.add([200, 400, 0, 400])
         #expect(one.counts == all.counts)
         #expect(one.counts == [200, 400, 400])
-        // Of a thousand looks the smallest p-value counts.
+        // With a thousand looks, the smallest p-value counts.
         #expect(one.pValue < all.pValue)
     }
 
-    @Test("weights that make no test give none", arguments: [[], [1], [1, 0], [.nan, 1], [-1, 2], [.infinity, 1]])
+    @Test(
+        "weights without two positive arms give no test",
+        arguments: [[], [1], [1, 0], [.nan, 1], [-1, 2], [.infinity, 1]]
+    )
     func badWeights(weights: [Double]) { #expect(SampleRatioTest(weights: weights) == nil) }
 
-    @Test("a user in an arm that should get none is an alarm at once")
+    @Test("a user in an arm with weight zero is an alarm at once")
     func forbiddenArm() throws {
         var test = try #require(SampleRatioTest(weights: [1, 1, 0]))
         test.count(arm: 2)
         #expect(test.isAlarming())
     }
 
-    /// A generator whose numbers are the same in every run.
+    /// A generator with the same numbers in every run.
     struct Seeded: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -68,7 +73,7 @@ struct RatioTests {
     }
 
     @Test(
-        "looked at after every user, a right split alarms in at most one of 1,000 runs, and 52/48 is found within 30,000 users in 99 %: 100 runs outside soak"
+        "checked after every user, a correct split raises an alarm in at most one of 1,000 runs, and 52/48 is found within 30,000 users in 99 %: 100 runs outside soak"
     )
     func alarms() throws {
         let runs = isSoak ? 1_000 : 100
@@ -90,7 +95,7 @@ struct RatioTests {
         #expect(found * 100 >= runs * 99, "\(found) of \(runs)")
     }
 
-    @Test("the bound of a mismatch rate covers the true one at every look")
+    @Test("the bound of a mismatch rate covers the true rate at every look")
     func bound() {
         var misses = 0
         for seed in 0..<200 {

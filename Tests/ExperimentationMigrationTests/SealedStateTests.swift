@@ -3,7 +3,7 @@ import Testing
 
 @testable import ExperimentationMigration
 
-@Suite("What a move writes down of users is believed only as it was written")
+@Suite("A move's records are trusted only as they were written")
 struct SealedStateTests {
     private let store = InMemoryStateStore()
     private let ada = Identity(id: "ada")
@@ -11,7 +11,7 @@ struct SealedStateTests {
 
     private var people: People { People(in: store, log: NoLog()) }
 
-    /// Writes the record, and returns its key and bytes.
+    /// Writes the record; returns its key and bytes.
     private func write(_ identity: Identity) async throws -> (key: String, bytes: [UInt8]) {
         let found = try await people.find(identity)
         #expect(try await people.write(person, over: found, of: identity))
@@ -19,7 +19,7 @@ struct SealedStateTests {
         return (key, try #require(try await store.value(for: key)))
     }
 
-    @Test("a record with one byte changed, wherever, is as good as none, and can be written anew")
+    @Test("a record with any byte changed counts as missing, and can be written again")
     func changed() async throws {
         let (key, bytes) = try await write(ada)
         for index in bytes.indices {
@@ -33,7 +33,7 @@ struct SealedStateTests {
         }
     }
 
-    @Test("a record cut anywhere is as good as none")
+    @Test("a truncated record counts as missing")
     func cut() async throws {
         let (key, bytes) = try await write(ada)
         for length in 0..<bytes.count {
@@ -42,7 +42,7 @@ struct SealedStateTests {
         }
     }
 
-    @Test("another user's record isn't taken for one's own")
+    @Test("another user's record isn't accepted")
     func copied() async throws {
         let (_, bytes) = try await write(ada)
         let bob = Identity(id: "bob")
@@ -50,7 +50,7 @@ struct SealedStateTests {
         #expect(try await people.find(bob).person == Person())
     }
 
-    @Test("of two that replace a damaged record the first wins, and the other sees what it wrote")
+    @Test("of two writers that replace a damaged record the first one wins, and the other sees its value")
     func race() async throws {
         let (key, bytes) = try await write(ada)
         try await store.setValue(Array(bytes.dropLast()), for: key)
@@ -63,7 +63,7 @@ struct SealedStateTests {
         #expect(try await people.find(ada).person.side == .new)
     }
 
-    @Test("compare-and-set means the same as over a bare store")
+    @Test("compare-and-set works as on a plain store")
     func compareAndSet() async throws {
         let sealed = SealedState(store, log: NoLog())
         #expect(try await sealed.update("key", to: [1], if: nil) == .updated)

@@ -20,7 +20,7 @@ struct StageTests {
         Row(stage: .complete, leader: .new, hasShadow: false, toOld: false, toNew: true),
     ]
 
-    @Test("who answers, who is asked in the shadow and where events go is the stage's", arguments: rows)
+    @Test("the stage determines who leads, who is asked in the shadow and where events go", arguments: rows)
     func table(row: Row) {
         #expect(row.stage.leader == row.leader)
         #expect(row.stage.hasShadow == row.hasShadow)
@@ -28,7 +28,7 @@ struct StageTests {
         #expect(row.stage.sendsEvents(to: .new) == row.toNew)
     }
 
-    @Test("the stages stand in the order in which they are gone through")
+    @Test("stages are ordered as a move goes through them")
     func order() {
         #expect(MigrationStage.allCases.map(\.order) == Array(0..<6))
         #expect(Self.rows.map(\.stage) == MigrationStage.allCases)

@@ -5,9 +5,9 @@ import Waiting
 
 @testable import ExperimentationMigration
 
-@Suite("Moves with trouble")
+@Suite("Moves with failures")
 struct TroubleTests {
-    @Test("a candidate that hangs delays nobody; what is too much is dropped and counted, what is late is named")
+    @Test("a shadow that hangs delays no user; excess comparisons are dropped and counted, late ones named")
     func hungCandidate() async throws {
         let moves = Moves()
         var plan = moves.plan
@@ -21,7 +21,7 @@ struct TroubleTests {
             environment: ClientEnvironment(time: moves.time)
         )
         let migration = try Moves.migration(of: client)
-        // Time stands still, so whatever waited for the candidate would wait for ever.
+        // Time is stopped, so a read that waited for the shadow would wait forever.
         for number in 0..<10 { #expect(try await Moves.color("user-\(number)", by: client) != "none") }
         #expect(migration.report.dropped == 7)
         try await eventually("the three that were taken are late") {
@@ -33,7 +33,7 @@ struct TroubleTests {
     }
 
     @Test(
-        "a kill between the two deliveries loses nothing and repeats nothing: each vendor has each event once, under one id"
+        "a kill between the two deliveries loses and repeats nothing: each vendor has each event once, under one id"
     )
     func killBetweenDeliveries() async throws {
         let moves = Moves()
@@ -41,7 +41,7 @@ struct TroubleTests {
         let first = try await moves.client { $0.stage = .dualWrite }
         let session = first.session(for: User(id: "ada", consent: .granted))
         for number in 0..<5 { try await session.track(.custom("goal-\(number)")) }
-        // A vendor has an event a moment before its account says so, and a kill between the two repeats it.
+        // Waits for the ledger, because a kill between delivery and ledger would cause a repetition.
         try await eventually("the old vendor has all, and its account says so") {
             try await first.ledgers().values.contains { $0.delivered == 5 }
         }
@@ -59,7 +59,7 @@ struct TroubleTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("a denial of consent purges what waits for either vendor, and forgets where the user was")
+    @Test("a denial of consent purges what waits for either vendor, and deletes the user's record")
     func denial() async throws {
         let moves = Moves()
         moves.old.setVerdict { _ in .outage() }
@@ -79,7 +79,7 @@ struct TroubleTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("unknown consent holds events at both vendors as soon as one of them needs it")
+    @Test("unknown consent holds events at both vendors if one of them needs it")
     func strictConsent() async throws {
         let moves = Moves(needsConsent: true)
         let client = try await moves.client { $0.stage = .dualWrite }
@@ -95,7 +95,7 @@ struct TroubleTests {
     }
 
     @Test(
-        "a flag of either vendor steers the move, whoever answers users",
+        "a flag of either vendor sets the stage, whichever vendor leads",
         arguments: MigrationSide.allCases,
         ["shadow", "live:0.25"]
     )
@@ -112,7 +112,7 @@ struct TroubleTests {
         try await eventually("it goes there") { migration.stage != .off }
         #expect(migration.stage == (text == "shadow" ? .shadow : .live))
         #expect(migration.share == (text == "shadow" ? 0 : 0.25))
-        // Whoever opens the store next finds it there.
+        // Another client on the same store finds the stage there.
         #expect(
             try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).stage == migration.stage
         )
@@ -120,12 +120,12 @@ struct TroubleTests {
     }
 
     @Test(
-        "a flag that names no stage, or no share, steers nothing",
+        "a flag without a stage, or with an invalid share, changes nothing",
         arguments: [nil, "", "begun", "live:", "live:half", "live:nan", "live:1.5", "live:-1", ":0.5"] as [String?]
     )
     func oddStageFlag(text: String?) { #expect(Migration.place(text) == nil) }
 
-    @Test("a stage that is written into the store from outside is followed, and a refused one changes nothing")
+    @Test("a stage written into the store from outside is followed, and a refused one changes nothing")
     func movedFromOutside() async throws {
         let moves = Moves()
         let client = try await moves.client()
@@ -153,7 +153,7 @@ struct TroubleTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a vendor that switched itself off is left alone by the next process too, and the other one isn't")
+    @Test("a vendor that disabled itself isn't asked by the next process either, while the other one is")
     func switchIsKept() async throws {
         let moves = Moves()
         let first = try await moves.client { $0.stage = .rampDown }
@@ -171,7 +171,7 @@ struct TroubleTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("the stage outlives the process, and another plan counts over it")
+    @Test("the stage survives the process, and another plan overrides it")
     func stageIsKept() async throws {
         let moves = Moves()
         let first = try await moves.client()

@@ -16,7 +16,7 @@ struct ObservedSessionTests {
     }
     private struct Theme: Codable, Sendable, Equatable { var dark: Bool }
 
-    /// How often something that was read has changed: what makes SwiftUI draw a view again.
+    /// Counts changes of values that were read, which make SwiftUI redraw a view.
     private final class Drawings: Sendable {
         private let count = Mutex(0)
         var value: Int { count.withLock { $0 } }
@@ -39,7 +39,7 @@ struct ObservedSessionTests {
         ]
     }
 
-    @Test("who reads a flag is told when it reads otherwise, and only then")
+    @Test("a reader of a flag is notified when its value changes, and only then")
     func changes() async throws {
         let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
         let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
@@ -52,7 +52,7 @@ struct ObservedSessionTests {
         defer { following.cancel() }
         #expect(observed[Flags.color] == "red" && observed[Flags.theme] == Theme(dark: true))
 
-        // Between the first drawing and the first announcement there may be changes, too.
+        // Values may also change between the first drawing and `follow()`.
         provider.replace(flags: self.provider(color: "blue", size: 1))
         try await session.refresh(force: true)
         try await eventually("another drawing of the colour") { colors.value == 1 }
@@ -68,7 +68,7 @@ struct ObservedSessionTests {
         #expect(colors.value == 1 && sizes.value == 1)
     }
 
-    @Test("what changed between the first reading and the following is announced")
+    @Test("changes between the first read and follow() are reported")
     func missed() async throws {
         let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
         let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
@@ -86,7 +86,7 @@ struct ObservedSessionTests {
         #expect(sizes.value == 0)
     }
 
-    @Test("neither following nor a vendor that hangs holds the main actor up")
+    @Test("neither following nor a vendor that hangs blocks the main actor")
     func mainActorIsFree() async throws {
         let gate = AsyncGate()
         let provider = HangingProvider(gate: gate)
@@ -95,7 +95,7 @@ struct ObservedSessionTests {
         let following = Task { await observed.follow() }
         let refreshing = Task { try await session.refresh() }
         try await eventually("a question to the vendor") { gate.waiting == 1 }
-        // These lines run on the main actor while the vendor hasn't answered.
+        // Runs on the main actor before the vendor answers.
         #expect(observed[Flags.color] == "plain")
         let drawings = Drawings()
         drawings.draw { _ = observed[Flags.color] }
@@ -107,7 +107,7 @@ struct ObservedSessionTests {
         await following.value
     }
 
-    /// A vendor that answers when a test lets it.
+    /// A vendor that answers when a test allows it.
     private struct HangingProvider: ExperimentationProvider, DecisionSource {
         let gate: AsyncGate
         let name = "hanging"
@@ -125,7 +125,7 @@ struct ObservedSessionTests {
         }
     }
 
-    @Test("fixed values read as a session's would, and one can be changed alone")
+    @Test("fixed values read as a session's would, and can be changed one by one")
     func fixed() async {
         let observed = ObservedSession(fixed: ["color": "green", "size": "big", "theme": ["dark": true]])
         #expect(observed[Flags.color] == "green" && observed[Flags.size] == 1)
@@ -137,7 +137,7 @@ struct ObservedSessionTests {
         #expect(colors.value == 0)
         observed.set("color", to: "red")
         #expect(colors.value == 1 && sizes.value == 0 && observed[Flags.color] == "red")
-        // There is nothing to follow, so this returns.
+        // Returns at once, because fixed values have no changes to follow.
         await observed.follow()
     }
 

@@ -8,7 +8,7 @@ import Waiting
 @Suite("The accounts balance")
 struct AccountsTests {
     @Test(
-        "P09 accepted is delivered, pending, purged and dropped, after each step of anything",
+        "P09 accepted is delivered, pending, purged and dropped, after each step of any sequence",
         arguments: StoreKind.allCases
     )
     func balance(_ kind: StoreKind) async throws {
@@ -21,7 +21,7 @@ struct AccountsTests {
                 let user = "u\(Int.random(in: 0..<3, using: &dice))"
                 switch Int.random(in: 0..<10, using: &dice) {
                 case 0...3:
-                    // Now and then one that is refused, and one that two destinations are owed.
+                    // Some events are rejected, and some are owed to two destinations.
                     let owed: [Destination] = Bool.random(using: &dice) ? [.home, .away] : [.home]
                     let isHeld = Bool.random(using: &dice)
                     var events = (0..<Int.random(in: 1...6, using: &dice)).map {
@@ -47,7 +47,7 @@ struct AccountsTests {
                         default: Settlement(of: envelope, .dropped(.rejected, detail: "HTTP 422"))
                         }
                     }
-                    // What is settled twice counts once.
+                    // Settling twice counts once.
                     for _ in 0..<2 { _ = try await store.settle(settlements, under: lease.token, now: noon) }
                 case 6...7:
                     let isGranted = Bool.random(using: &dice)
@@ -70,7 +70,7 @@ struct AccountsTests {
         }
     }
 
-    @Test("P09 a purge whose rewriting fails has still counted, and the next one rewrites")
+    @Test("P09 a purge counts even if rewriting the file fails, and the next one rewrites it")
     func failedRewriting() async throws {
         let folder = TemporaryFolder()
         let limits = StoreLimits(maximumCount: 11)

@@ -10,7 +10,7 @@ struct ApplicationSupportTests {
         FileManager.default.temporaryDirectory.appending(path: "support-\(UUID().uuidString)")
     }
 
-    @Test("what one run kept is there in the next, in a file of the given name")
+    @Test("state of one run is there in the next one, in a file of the given name")
     func isDurable() async throws {
         let folder = folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -21,7 +21,7 @@ struct ApplicationSupportTests {
     }
 
     @Test(
-        "a name that would leave the folder, or hide in it, is refused",
+        "a name that would leave the folder, or be hidden in it, is rejected",
         arguments: ["", "..", ".x", "a/b", "a b", "é"]
     )
     func refusesNames(name: String) {
@@ -33,7 +33,7 @@ struct ApplicationSupportTests {
     }
 
     @Test(
-        "on Linux the folder is the one that XDG_DATA_HOME names, or the usual one",
+        "on Linux the folder is XDG_DATA_HOME, or its default",
         arguments: [
             ([:], "/home/ada/.local/share"), (["XDG_DATA_HOME": "/data"], "/data"),
             (["XDG_DATA_HOME": ""], "/home/ada/.local/share"), (["XDG_DATA_HOME": "data"], "/home/ada/.local/share"),

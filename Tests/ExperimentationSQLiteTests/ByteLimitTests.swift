@@ -6,7 +6,7 @@ import Waiting
 
 @Suite("Limits count bytes")
 struct ByteLimitTests {
-    @Test("P26 whatever the alphabet, no event and no batch is over its limit", arguments: StoreKind.allCases)
+    @Test("P26 in any alphabet, no event and no batch exceeds its limit", arguments: StoreKind.allCases)
     func limits(_ kind: StoreKind) async throws {
         let folder = TemporaryFolder()
         let pieces = ["a", "é", "中", "😀", "👩‍👩‍👧", "e\u{301}", "\"", "\\", "\n", "\u{1}", "\u{2028}", "א", " "]
@@ -16,7 +16,7 @@ struct ByteLimitTests {
         var refused = 0
         for seed in 0..<(isSoak ? 2_000 : 200) {
             var dice = SplitMix(seed: seed)
-            // Around the limit, where characters and bytes differ most.
+            // Around the limit, with the largest difference between characters and bytes.
             let length = Int.random(in: 0...900, using: &dice)
             let text = (0..<length).map { _ in pieces.randomElement(using: &dice) ?? "" }.joined()
             let envelope = Envelope.sample("e\(seed)", user: "ada", .custom(text))

@@ -21,7 +21,7 @@
         }
     }
 
-    /// Takes four batches of five, and keeps nothing.
+    /// Accepts four of five batches, and stores nothing.
     private final class ForgetfulVendor: ExperimentationProvider, EventSink {
         let name = "forgetful"
         let scope = ""
@@ -40,7 +40,7 @@
         }
     }
 
-    @Suite("The caller isn't blocked", .serialized)
+    @Suite("Callers aren't blocked", .serialized)
     struct CallerTests {
         private let folder = TemporaryFolder()
 
@@ -50,7 +50,7 @@
             times.sorted()[min(times.count - 1, Int(Double(times.count) * share))]
         }
 
-        @Test("P19 accepting an event takes next to no time, also while others are delivered")
+        @Test("P19 accepting an event takes next to no time, even during deliveries")
         func accepting() async throws {
             let count = isSoak ? 100_000 : 2_000
             let provider = InMemoryProvider(
@@ -80,13 +80,13 @@
             try await eventually("an empty outbox") { try await client.flush(within: .seconds(60)).isDone }
             let (half, most) = (percentile(0.5, of: times), percentile(0.99, of: times))
             print("P19: \(count) accepted while delivering, p50 \(half), p99 \(most)")
-            // Beside other tests, in debug mode, the figures say nothing.
+            // Next to other tests and in debug builds, the figures mean nothing.
             if isSoak { #expect(half <= .microseconds(200) && most <= .milliseconds(5)) }
             #expect(try await client.ledger() == Ledger(accepted: count, delivered: count))
             await client.shutdown()
         }
 
-        @Test("P19 reading is as quick while another process holds the file and the vendor hangs")
+        @Test("P19 reading is as fast while another process locks the file and the vendor hangs")
         func reading() async throws {
             let provider = InMemoryProvider(
                 flags: [InMemoryFlag("a", 7)],
@@ -99,7 +99,7 @@
             let notes = folder.file("notes").path
             let other = try ChildPart.start("locks", [folder.file().path, notes])
             try await eventually("a locked file") { LineFile.lines(of: notes) == ["locked"] }
-            // These wait for the file, or give up; none of it is the reader's business.
+            // These wait for the file or fail; readers must not be affected.
             let waiting = (0..<8).map { number in Task { try await session.track(.custom("event \(number)")) } }
             var times: [Duration] = []
             let start = ContinuousClock.now
@@ -115,14 +115,15 @@
             for task in waiting { _ = await task.result }
             let most = percentile(0.99, of: times)
             print("P19: \(times.count) reads beside a locked file, p99 \(most)")
-            // A reader that waits for the file waits as long as it is locked, and these are all read meanwhile.
+            // A reader that waited for the file would wait as long as it is locked, which is longer than all these
+            // reads.
             if isSoak { #expect(most <= .milliseconds(1)) }
             try await eventually("an empty outbox") { try await client.flush(within: .seconds(30)).isDone }
             #expect(try await client.ledger().isBalanced)
             await client.shutdown()
         }
 
-        /// What the process holds at a moment.
+        /// The resources of the process at a moment.
         private struct Sample {
             var memory: Double
             var descriptors: Int
@@ -143,9 +144,9 @@
             }
         }
 
-        @Test("P28 a long run is flat: memory, descriptors and threads stay, the store is empty again at its end")
+        @Test("P28 a long run is flat: memory, descriptors and threads are constant, and the store is empty in the end")
         func flat() async throws {
-            // Ten minutes are the promise; SOAK_SECONDS says how many there are.
+            // The promise is about ten minutes; SOAK_SECONDS changes the length.
             let asked = ProcessInfo.processInfo.environment["SOAK_SECONDS"].flatMap { Double($0) }
             let length = isSoak ? asked ?? 600 : 2
             let provider = ForgetfulVendor()
@@ -161,7 +162,7 @@
             while true {
                 let elapsed = (ContinuousClock.now - start) / .seconds(1)
                 if elapsed >= length { break }
-                // Five hundred a second.
+                // Five hundred per second.
                 while Double(count) < elapsed * 500 {
                     try await sessions[count % 20].track(.custom("event \(count)"))
                     count += 1
@@ -185,14 +186,15 @@
             print(
                 "P28: \(Int(length)) s, \(count) events, \(slope) MB a minute, descriptors \(descriptors.min() ?? 0)…\(descriptors.max() ?? 0), threads \(threads.min() ?? 0)…\(threads.max() ?? 0), store \(size) bytes"
             )
-            // Other tests in the same process take memory, descriptors and threads as well; alone it must be flat.
+            // Other tests in the same process use memory, descriptors and threads as well; alone, the figures must be
+            // flat.
             guard isSoak else { return }
             #expect(slope <= 1)
             #expect((descriptors.max() ?? 0) - (descriptors.min() ?? 0) <= 4)
             #expect((threads.max() ?? 0) - (threads.min() ?? 0) <= 4)
         }
 
-        /// How much y grows with x, by the least squares.
+        /// The slope of y over x by least squares.
         private static func slope(_ points: [(x: Double, y: Double)]) -> Double {
             guard points.count > 1 else { return 0 }
             let x = points.reduce(0) { $0 + $1.x } / Double(points.count)

@@ -21,7 +21,7 @@
         func acceptance() async throws {
             var dice = SplitMix(seed: 1)
             let kills = isSoak ? 200 : 6
-            // Two hundred long lives would fill gigabytes, which each next one checks when it opens them.
+            // Two hundred long lives would fill gigabytes, which each process checks when it opens the store.
             let longest = isSoak ? 80 : 250
             var acknowledged: [String] = []
             for round in 0..<kills {
@@ -51,7 +51,7 @@
             #expect(Set(acknowledged).subtracting(stored).isEmpty)
             #expect(Set(stored).count == stored.count)
             #expect(acknowledged.count >= (isSoak ? 300_000 : 100), "\(acknowledged.count)")
-            // Each caller's events lie in the order in which it made them.
+            // Each caller's events are stored in the order of its calls.
             var last: [Substring: Int] = [:]
             for id in stored {
                 let parts = id.split(separator: "-")
@@ -65,7 +65,7 @@
             )
         }
 
-        @Test("P01 an exposure survives a process kill from the moment that untilStored() returns")
+        @Test("P01 an exposure survives a process kill once untilStored() has returned")
         func exposures() async throws {
             var dice = SplitMix(seed: 3)
             let notes = folder.file("exposed").path
@@ -89,7 +89,9 @@
             #expect(told.count >= 6)
         }
 
-        @Test("P02 every accepted event is delivered at least once across kills, repeats with the same id and content")
+        @Test(
+            "P02 every accepted event is delivered at least once across kills, repetitions with the same id and content"
+        )
         func delivery() async throws {
             var dice = SplitMix(seed: 2)
             let kills = isSoak ? 100 : 5
@@ -113,7 +115,7 @@
             let lines = LineFile.lines(of: received)
             let delivered = lines.map { String($0.prefix { $0 != "\t" }) }
             #expect(Set(accepted).subtracting(delivered).isEmpty)
-            // A repeat is the same line: name, id and date.
+            // A repetition is an identical line: name, id and date.
             #expect(Set(lines).count == Set(delivered).count)
             #expect(lines.count - Set(lines).count <= kills * 20)
             let again = Self.batchesSentAgain(LineFile.lines(of: received + "-batches"))
@@ -124,7 +126,7 @@
             print("P02: \(kills) kills, \(accepted.count) accepted, \(lines.count - Set(lines).count) repeats")
         }
 
-        /// How many batches of each life were sent again, whole or in part, by a later one.
+        /// The number of batches of each life that a later one sent again, completely or in part.
         private static func batchesSentAgain(_ lines: [String]) -> [String: Int] {
             var again: [String: Int] = [:]
             var later: [String: Set<String>] = [:]
@@ -139,7 +141,7 @@
             return again
         }
 
-        @Test("P22 what a killed process was delivering can be delivered again", arguments: [true, false])
+        @Test("P22 events leased by a killed process can be delivered again", arguments: [true, false])
         func leases(isAlone: Bool) async throws {
             let notes = folder.file("leased").path
             for round in 0..<(isSoak ? 50 : 2) {
@@ -151,11 +153,11 @@
                 try await waitForLine(in: notes) { $0.last == "done" && $0.contains("\(round)-19") }
                 await child.kill()
                 if isAlone {
-                    // Nobody has the file: the lane of the dead is taken back at once.
+                    // No other process has the file, so the lane is free at once.
                     let next = try SQLiteStore(at: file)
                     #expect(try await next.take(at: Date())?.ids.count == 20)
                 } else {
-                    // Others live: nobody gets the events before the lease of one second is over, and everybody then.
+                    // Another process has the file, so the lane is free only after the lease of one second.
                     #expect(try await store.take(at: Date() - 5) == nil)
                     #expect(try await store.take(at: Date() + 1.5)?.ids.count == 20)
                     await store.close()
@@ -163,7 +165,9 @@
             }
         }
 
-        @Test("P20 several processes share a store: nothing lost, nothing twice, nobody told that it is busy")
+        @Test(
+            "P20 several processes share a store: nothing is lost, nothing doubled, and no call fails because it is busy"
+        )
         func sharing() async throws {
             let each = isSoak ? 5_000 : 250
             let end = folder.file("end").path

@@ -11,7 +11,7 @@
         /// Fills a small disk.
         func fills(_ words: [String]) async throws {
             let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
-            // Somebody else's, who goes later.
+            // A file of another program, which is deleted later.
             let other = folder.appendingPathComponent("other").path
             _ = FileManager.default.createFile(atPath: other, contents: Data(repeating: 1, count: 2_000_000))
             let client = try await ExperimentationClient(
@@ -63,11 +63,11 @@
             note("end", "")
         }
 
-        /// Fills a small disk on which there was never room for a reserve, and kills itself.
+        /// Fills a small disk without room for the store's reserve, then kills itself.
         func withoutReserve(_ words: [String]) async throws {
             let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
             let url = folder.appendingPathComponent("store.sqlite")
-            // All but a little is somebody else's.
+            // Another program's file takes up almost everything.
             _ = FileManager.default.createFile(
                 atPath: folder.appendingPathComponent("other").path,
                 contents: Data(repeating: 1, count: 7 * 1_048_576 - (Int(words[2]) ?? 0))
@@ -92,14 +92,14 @@
             kill(getpid(), SIGKILL)
         }
 
-        /// Looks at a store on a disk without any room.
+        /// Opens a store on a full disk.
         func looks(_ words: [String]) async throws {
             let (folder, notes) = (URL(fileURLWithPath: words[0]), try LineFile(words[1]))
             _ = await (try ChildPart.start("withoutReserve", words)).status()
             let accepted = LineFile.lines(of: words[1]).compactMap {
                 $0.hasPrefix("accepted") ? Int($0.dropFirst(9)) : nil
             }
-            // As when the machine was started anew: the log's index isn't there, and nothing is left to make one.
+            // As after a restart of the machine: the log's index is missing, and there is no room to create it.
             let url = folder.appendingPathComponent("store.sqlite")
             try? FileManager.default.removeItem(atPath: url.path + "-shm")
             let filler = try LineFile(folder.appendingPathComponent("filler").path)
@@ -132,9 +132,9 @@
             return "done"
         }
 
-        /// Writes files that may not grow.
+        /// Writes with a limit on file size.
         func limited(_ words: [String]) async throws {
-            // What is too large is an error then, not the end of the process.
+            // Exceeding the limit is then an error instead of a signal.
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit()
             let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
@@ -175,7 +175,7 @@
     struct FullDiskTests {
         private let folder = TemporaryFolder()
 
-        /// How a process gets a disk of its own, 7 MB large: not everybody may mount one.
+        /// Returns a command that runs a process with a disk of its own of 7 MB; `nil` without the right to mount one.
         private static func mounting() async -> [String]? {
             for flags in ["-rm", "-m"] {
                 let script = #"mount -t tmpfs -o size=7m,mode=0700 tmpfs "$0" && exec "$@""#
@@ -187,7 +187,7 @@
         }
 
         @Test(
-            "P17 a disk that is full is survived: typed errors, exact accounts, deliveries go on, nothing lost",
+            "P17 a full disk is survived: typed errors, exact ledgers, deliveries continue, nothing lost",
             .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil }
         )
         func full() async throws {
@@ -218,7 +218,7 @@
         }
 
         @Test(
-            "P17 a disk that was nearly full from the beginning is looked at all the same: what waits can be read",
+            "P17 a store on a disk that was nearly full from the beginning can still be inspected",
             .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil },
             arguments: [300_000, 400_000, 1_000_000]
         )

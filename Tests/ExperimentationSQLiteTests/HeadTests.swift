@@ -18,7 +18,7 @@ struct HeadTests {
         try FileManager.default.attributesOfItem(atPath: folder.file("store.sqlite-wal").path)[.size] as? Int ?? 0
     }
 
-    /// A store with events of two users in turn, whose first ones are leased.
+    /// A store with alternating events of two users, the first ones leased.
     private func store(_ count: Int = 8, leased: Int = 4) async throws -> (SQLiteStore, FiledBatch) {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<count).map { .sample("\($0)", user: $0.isMultiple(of: 2) ? "ada" : "bob") })
@@ -30,7 +30,7 @@ struct HeadTests {
         #expect(try await store.settle(settlements, under: batch.token, now: noon))
     }
 
-    @Test("what became of a batch is written as one page, and its rows go later")
+    @Test("a batch's verdicts are written as one page, and its rows are deleted later")
     func onePage() async throws {
         let (store, batch) = try await store()
         let before = try sizeOfLog()
@@ -43,7 +43,7 @@ struct HeadTests {
         #expect(try await store.fetch().ids == ["4", "5", "6", "7"])
     }
 
-    @Test("the last batch's rows go with it, and with them all others")
+    @Test("the last batch's rows are deleted with it, and with them all others")
     func lastBatch() async throws {
         let (store, first) = try await store()
         try await deliver(first, of: store)
@@ -55,7 +55,7 @@ struct HeadTests {
         #expect(try await store.ledger() == Ledger(accepted: 8, delivered: 8))
     }
 
-    @Test("their rows go as fast as new events come")
+    @Test("rows are deleted as fast as new events arrive")
     func beside() async throws {
         let limits = StoreLimits(maximumCount: 100_000, maximumBytes: 100_000_000)
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: limits))
@@ -69,7 +69,7 @@ struct HeadTests {
         #expect(try await store.ledger() == Ledger(accepted: 7_200, delivered: 7_000, pending: 200))
     }
 
-    @Test("and all at once when nothing else is left, which writes none of their pages")
+    @Test("rows are deleted at once when nothing else is left, without writing their pages")
     func atOnce() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<3_000).map { .sample("\($0)") })
@@ -83,7 +83,7 @@ struct HeadTests {
         #expect(try await store.ledger() == Ledger(accepted: 3_000, delivered: 3_000))
     }
 
-    @Test("whoever only looks doesn't see them, and writes nothing")
+    @Test("queries ignore them and write nothing")
     func looking() async throws {
         let (store, batch) = try await store()
         try await store.file([.sample("8")], to: [.filed, .alsoFiled])
@@ -104,7 +104,7 @@ struct HeadTests {
         #expect(try await number("SELECT count(*) FROM delivery") == 8)
     }
 
-    @Test("a batch counts once, however often it is told")
+    @Test("a batch counts once, however often it is settled")
     func twice() async throws {
         let (store, batch) = try await store()
         try await deliver(batch, of: store)
@@ -112,12 +112,12 @@ struct HeadTests {
         #expect(try await store.ledger() == Ledger(accepted: 8, delivered: 4, pending: 4))
     }
 
-    /// What may be said of a batch that isn't simply the front of the lane, delivered.
+    /// Verdicts on a batch other than "all delivered, in order".
     enum Answer: CaseIterable {
         case withoutTheFirst, withoutTheSecond, oneLater, oneDropped, backwards, twice, none
     }
 
-    @Test("only a whole front waits for it: everything else is written at once", arguments: Answer.allCases)
+    @Test("only a complete front is deferred: everything else is written at once", arguments: Answer.allCases)
     func otherAnswers(_ answer: Answer) async throws {
         let (store, batch) = try await store()
         var settlements = batch.events.map { Settlement(of: $0, .delivered) }
@@ -139,7 +139,7 @@ struct HeadTests {
         #expect(try await store.ledger() == expected)
     }
 
-    @Test("what was tried before and waits no longer isn't passed over")
+    @Test("an event that was tried before and is due again isn't skipped")
     func triedBefore() async throws {
         let (store, batch) = try await store()
         let retries = batch.events.map { Settlement(of: $0, .retry(at: noon + 1, attempts: 1, reason: "later")) }
@@ -151,9 +151,9 @@ struct HeadTests {
         #expect(try await number("SELECT count(*) FROM delivery") == 4)
     }
 
-    // MARK: What else happens to a lane
+    // MARK: Other changes of the lane
 
-    @Test("consent that is given to an event before them doesn't make it one of them")
+    @Test("granting consent to an earlier event doesn't add it to them")
     func consentGiven() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("held", user: "eve")], isHeld: true)
@@ -164,7 +164,7 @@ struct HeadTests {
         #expect(try await store.fetch().ids == ["held", "2", "3"])
     }
 
-    @Test("a denial removes their rows, and counts those that wait")
+    @Test("a denial deletes their rows, and counts those that wait")
     func denied() async throws {
         let (store, batch) = try await store()
         try await deliver(batch, of: store)
@@ -174,7 +174,7 @@ struct HeadTests {
         #expect(try await number("SELECT count(*) FROM event") == 2)
     }
 
-    @Test("another destination keeps the events that it is owed")
+    @Test("another destination keeps its events")
     func severalDestinations() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<8).map { .sample("\($0)") }, to: [.filed, .alsoFiled])
@@ -192,7 +192,7 @@ struct HeadTests {
         let (store, batch) = try await store()
         let other = try SQLiteStore(at: folder.file())
         try await deliver(batch, of: store)
-        // The lease is over by then.
+        // The lease has ended by then.
         #expect(try await other.fetch(2, at: noon + 600).ids == ["4", "5"])
         #expect(try await other.remove(owedTo: .filed, as: .dropped(.closed)) == 4)
         #expect(
@@ -203,7 +203,7 @@ struct HeadTests {
         }
     }
 
-    @Test("a full store gives up their rows before an event that waits")
+    @Test("a full store deletes their rows before it drops waiting events")
     func fullStore() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 8)))
         try await store.file((0..<8).map { .sample("\($0)") })
@@ -214,7 +214,7 @@ struct HeadTests {
         #expect(try await store.waiting().map(\.envelope.id) == (4..<12).map { "\($0)" })
     }
 
-    @Test("after a kill, in a damaged file and in one that took another's place they count as delivered")
+    @Test("after a kill, in a damaged file and in a replaced one they count as delivered")
     func afterAKill() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("held", user: "eve")], isHeld: true)

@@ -3,11 +3,11 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-@Suite("Hostile texts are texts")
+@Suite("Hostile strings are stored as strings")
 struct HostileTextTests {
     private let folder = TemporaryFolder()
 
-    @Test("P60 hostile texts are stored as they are")
+    @Test("P60 hostile strings are stored unchanged")
     func hostileTexts() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 2_000)))
         let seeds = [
@@ -27,7 +27,7 @@ struct HostileTextTests {
             #expect(first.event == .custom(text))
             #expect(try await store.value(for: id) == Array(text.utf8))
             try await store.settle(lease)
-            // Each denial has the file rewritten.
+            // Each denial rewrites the file, so only every twentieth text has one.
             guard number.isMultiple(of: 20) else { continue }
             let denial = ConsentChange(userID: text, isGranted: false)
             let refused = NewEvent(.sample("refused", user: text), to: .home)
@@ -38,7 +38,7 @@ struct HostileTextTests {
         try await store.expectBalance(500)
     }
 
-    @Test("P60 no statement is put together from values")
+    @Test("P60 no statement is composed from values")
     func noInterpolation() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources/ExperimentationSQLite")
@@ -48,7 +48,8 @@ struct HostileTextTests {
             #expect(!text.contains("publicStatementArguments"))
             found += Self.composed(text).map { "\(file): \($0)" }
         }
-        // What can't be bound: a pragma's value, which is a number beside a static name, and the quoted name of a foreign table.
+        // The only values that can't be bound: a pragma's value, which is a number, and the quoted name of a foreign
+        // table.
         let exceptions = ["PRAGMA \\(name) = \\(value)", "SELECT * FROM \\(quoted) ORDER BY rowid"]
         #expect(
             found.count == 2 && exceptions.allSatisfy { known in found.contains { $0.contains(known) } },
@@ -56,9 +57,9 @@ struct HostileTextTests {
         )
     }
 
-    /// The texts of a source that hold both a statement's words and a value, or a statement that goes on with `+`.
+    /// Returns the string literals that combine SQL with a value, or continue with `+`.
     private static func composed(_ source: String) -> [String] {
-        // A text over several lines, whole; or one within a line. Either with what follows it.
+        // Multi-line or single-line literals, with a `+` after them.
         let texts = #/"{3}[\s\S]*?"{3}\s*\+?|"(?:\\\((?:[^()]|\([^()]*\))*\)|\\[^(]|[^"\\\n])*"\s*\+?/#
         let words =
             #/\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|WHERE|FROM|VALUES|SET|ORDER BY|LIMIT|CREATE|DROP|ALTER)\b/#
@@ -68,7 +69,7 @@ struct HostileTextTests {
     }
 
     @Test(
-        "P60 a statement that is put together would be found, on whichever of its lines",
+        "P60 the search finds a composed statement on any of its lines",
         arguments: [
             (#"sql: "SELECT a FROM b WHERE c = \(value)""#, 1),
             (#"sql: "SELECT a FROM b WHERE c = '\(names["x"] ?? "")'""#, 1),

@@ -4,15 +4,15 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("A lane as it stands in the file")
+@Suite("A lane in the file")
 struct LeaseTests {
     private let folder = TemporaryFolder()
 
-    @Test("a lease writes to no event, whatever it gives and however it ends")
+    @Test("a lease writes to no event, whatever it contains and however it ends")
     func writesNoEvent() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append((1...50).map { .sample("\($0)", user: "u\($0)") })
-        // The first one writes out the deliveries' rows.
+        // The first lease writes the rows of the deliveries.
         #expect(try await store.deliverable().count == 50)
         let raw = try DatabaseQueue(path: folder.file().path)
         func rows() async throws -> [String] {
@@ -33,7 +33,7 @@ struct LeaseTests {
         #expect(try await rows() == before && before.count == 50)
     }
 
-    @Test("a removal leaves nothing of those whom it removed, and the holder its others")
+    @Test("a removal deletes all of a user's deliveries; the lease holder keeps the others")
     func purged() async throws {
         let store = try SQLiteStore(at: folder.file())
         for round in 0..<20 {
@@ -52,7 +52,7 @@ struct LeaseTests {
         #expect(try await store.status(now: noon) == OutboxStatus())
     }
 
-    @Test("a wait, a lease or a pause that damage made endless doesn't last for ever")
+    @Test("a wait, lease or pause that damage made endless doesn't last forever")
     func endless() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1"), .sample("2", user: "bob")])
@@ -69,7 +69,7 @@ struct LeaseTests {
         #expect(next.events.map(\.attempts) == [1_000_000, 0])
     }
 
-    @Test("one that has waited its time doesn't wait again when the clock is set back after its lease")
+    @Test("an event that has waited isn't delayed again when the clock is set back after its lease")
     func setBack() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1")])
@@ -80,7 +80,7 @@ struct LeaseTests {
         #expect(try await store.take(at: noon + 610)?.ids == ["1"])
     }
 
-    @Test("the accounts of a file that several write are those of all, whoever writes them down")
+    @Test("with several writers, a file's ledger is the sum of all, whoever stores it")
     func accounts() async throws {
         let stores = [try SQLiteStore(at: folder.file()), try SQLiteStore(at: folder.file())]
         for number in 0..<20 {

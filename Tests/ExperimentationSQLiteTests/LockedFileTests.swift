@@ -14,7 +14,7 @@ struct LockedFileTests {
         return ContinuousClock.now - start
     }
 
-    @Test("what the store couldn't write down is found again, and settled in any order")
+    @Test("verdicts that couldn't be stored are kept and settled later, in any order")
     func settledAgain() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(10)))
         try await store.append((1...6).map { .sample("\($0)") })
@@ -30,7 +30,7 @@ struct LockedFileTests {
         #expect(try await store.ledger() == Ledger(accepted: 6, delivered: 6))
     }
 
-    @Test("however many wait for it, they wait once, and each is told why")
+    @Test("any number of callers wait for the lock only once, and each gets the reason")
     func waitTogether() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(200)))
         try await store.append([.sample("before")])
@@ -57,7 +57,7 @@ struct LockedFileTests {
             }
         }
         #expect(refused == 24)
-        // The first may have begun before the others came.
+        // The first attempt may have started before the others arrived.
         #expect(together < alone * 6, "\(together) together, \(alone) alone")
 
         try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }

@@ -7,9 +7,9 @@ import Waiting
 
 @Suite("The outbox equals its model")
 struct OutboxModelTests {
-    @Test("P04 P09 P23 any sequence of operations leaves what the model has", arguments: 0..<(isSoak ? 2_000 : 60))
+    @Test("P04 P09 P23 any sequence of operations leaves the model's state", arguments: 0..<(isSoak ? 2_000 : 60))
     func matches(seed: Int) async throws {
-        // Every other seed runs on the in-memory store, which has no restarts and nothing to corrupt.
+        // Odd seeds use the in-memory store, which has no restarts and nothing to corrupt.
         let run = try ModelRun(seed: seed, isDurable: seed.isMultiple(of: 2))
         try await run.begin()
         for step in 0..<(isSoak ? 200 : 120) {
@@ -23,7 +23,7 @@ struct OutboxModelTests {
     }
 }
 
-/// A store and its model, to which the same happens.
+/// A store and its model, which undergo the same operations.
 private final class ModelRun {
     private static let places: [Destination] = [.home, .away]
 
@@ -35,7 +35,7 @@ private final class ModelRun {
     private var model: OutboxModel
     private var now = noon
     private var next = 0
-    /// What each of the owners was given last at each place, with what it hasn't settled.
+    /// Each owner's last lease at each destination, with the events not yet settled.
     private var inHand: [[Int64: (token: LeaseToken, holding: OutboxModel.Holding, events: [Envelope])]] = [[:], [:]]
     private var wrong: [String] = []
     private(set) var log: [String] = []
@@ -49,7 +49,7 @@ private final class ModelRun {
         model = OutboxModel(most: most)
     }
 
-    /// Names the destinations in their order.
+    /// Registers the destinations in order.
     func begin() async throws {
         for (place, destination) in Self.places.enumerated() {
             let event = NewEvent(.sample("first-\(place)", user: "x"), to: destination)
@@ -89,7 +89,7 @@ private final class ModelRun {
 
     // MARK: Operations
 
-    /// One at a time: where a call is larger than the whole store, no store promises who goes first.
+    /// Appends one event at a time: for calls larger than the store's limit, the order of drops is undefined.
     private func append() async throws {
         let kinds: [TrackingEvent] = [
             .screenView("home"), .custom("a"), .custom("b"), .purchase(Order(id: "o", total: 1)),
@@ -163,11 +163,11 @@ private final class ModelRun {
         model.release(place, last.holding, pause: pause, now: now)
     }
 
-    /// Closes and opens the store, every other time with a row that can't be read.
+    /// Closes and reopens the store, every other time with an unreadable row.
     private func restart() async throws {
         log.append("restart")
         await (store as? SQLiteStore)?.close()
-        // Nobody else has the file, so whoever leased something is gone.
+        // No other process has the file, so all leases are void.
         for place in model.lanes.indices {
             model.lanes[place].owner = 0
             model.lanes[place].out = 0
@@ -189,7 +189,7 @@ private final class ModelRun {
 
     // MARK: Comparing
 
-    /// What differs from the model now.
+    /// The current differences from the model.
     func differences() async throws -> [String] {
         for (place, destination) in Self.places.enumerated() {
             var expected = model.lanes[place].ledger

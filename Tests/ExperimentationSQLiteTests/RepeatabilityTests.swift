@@ -3,9 +3,9 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-@Suite("A failure can be repeated")
+@Suite("A failure can be reproduced")
 struct RepeatabilityTests {
-    /// What an outbox answered to two hundred operations that nothing but a seed has chosen.
+    /// Returns an outbox's results for two hundred operations chosen by a seed.
     private func trace(_ kind: StoreKind, seed: Int) async throws -> [String] {
         let folder = TemporaryFolder()
         let store = try kind.open(folder, limits: StoreLimits(maximumCount: 30))
@@ -54,7 +54,7 @@ struct RepeatabilityTests {
         return trace
     }
 
-    @Test("P74 the same seed gives the same run, twenty times of twenty", arguments: StoreKind.allCases)
+    @Test("P74 the same seed gives the same run, twenty times out of twenty", arguments: StoreKind.allCases)
     func sameTrace(_ kind: StoreKind) async throws {
         var traces: Set<[String]> = []
         for seed in 0..<20 {
@@ -62,7 +62,7 @@ struct RepeatabilityTests {
             #expect(try await trace(kind, seed: seed) == first, "seed \(seed)")
             traces.insert(first)
         }
-        // And another seed gives another one.
+        // Each seed gives a different trace.
         #expect(traces.count == 20)
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("A table of another program's file")
+@Suite("A table in another program's file")
 struct SQLiteTableTests {
     private func inFile(_ body: (URL) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "table-\(UUID().uuidString)")
@@ -13,7 +13,7 @@ struct SQLiteTableTests {
         try body(folder.appending(path: "former.db"))
     }
 
-    @Test("is read as it is, row by row, while its program has it open, and isn't changed", arguments: [false, true])
+    @Test("is read row by row while its program has it open, and isn't changed", arguments: [false, true])
     func reads(hasLog: Bool) throws {
         try inFile { file in
             let queue = try DatabaseQueue(path: file.path)
@@ -39,7 +39,7 @@ struct SQLiteTableTests {
         }
     }
 
-    @Test("no file is no rows; a file that is no database, or lacks the table, is an error")
+    @Test("a missing file has no rows; a file that is no database, or lacks the table, is an error")
     func absent() throws {
         try inFile { file in
             #expect(try SQLiteTable("t", in: file).rows() == [])

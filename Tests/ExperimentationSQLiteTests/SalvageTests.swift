@@ -5,7 +5,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("What a damaged store still tells is kept")
+@Suite("Readable parts of a damaged store are kept")
 struct SalvageTests {
     private let folder = TemporaryFolder()
 
@@ -19,7 +19,7 @@ struct SalvageTests {
     private func flipVersion() async throws { try await alter { try $0.execute(sql: "PRAGMA user_version = 1") } }
 
     @Test(
-        "P16 tables that aren't those of their version are damage: what they hold is kept",
+        "P16 tables of another shape than their version's are damage: their content is kept",
         arguments: [
             "UPDATE sqlite_schema SET sql = replace(sql, 'noted', 'noteD_') WHERE name = 'delivery'",
             "UPDATE sqlite_schema SET sql = replace(sql, 'tried', 'trieD_') WHERE name = 'destination'",
@@ -45,7 +45,7 @@ struct SalvageTests {
         await next.close()
     }
 
-    @Test("P16 events of which nobody can tell whether they wait for consent wait for it")
+    @Test("P16 events whose consent state is unreadable are held")
     func lostDeliveries() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("1"), .sample("2", user: "eve", TrackingEvent(.consentChanged(granted: true)))])
@@ -61,7 +61,7 @@ struct SalvageTests {
         #expect(try await next.fetch().ids == ["2", "3"])
     }
 
-    @Test("P16 P21 damage doesn't make another account the owner of the events")
+    @Test("P16 P21 damage doesn't give the events to another account")
     func damagedAndForeign() async throws {
         let store = try SQLiteStore(at: folder.file(), for: InMemoryProvider(name: "v", scope: "one"))
         try await store.file([.sample("1"), .sample("2")])
@@ -76,7 +76,7 @@ struct SalvageTests {
         #expect(try await again.fetch().ids == ["1", "2"])
     }
 
-    @Test("P16 what else was kept survives damage, in the order of its writing")
+    @Test("P16 stored state survives damage, in the order of writing")
     func valuesAfterDamage() async throws {
         let store = try SQLiteStore(at: folder.file())
         for key in ["c/1", "c/3", "c/2", "c/1"] { try await store.setValue(Array(key.utf8), for: key) }
@@ -131,7 +131,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "P16 what a damaged file still tells is kept: events on whole pages, and the accounts",
+        "P16 readable parts of a damaged file are kept: events on intact pages, and the ledgers",
         arguments: [[Destination.filed], [.filed, .alsoFiled]],
         [true, false]
     )
@@ -142,7 +142,7 @@ struct SalvageTests {
         }
         try await store.deliver(100)
         await store.close()
-        // One page of events is gone.
+        // A page of events is destroyed.
         try StoreSurgery.ruinPage(with: "\"name\":\"event 250\"", in: folder.file())
         if !hasCopy { try FileManager.default.removeItem(at: folder.file("store.sqlite-lock")) }
 
@@ -162,12 +162,15 @@ struct SalvageTests {
                     == Ledger(accepted: 400, pending: 400 - lost, dropped: [.unreadable: lost])
             )
         }
-        // New events go on counting where the old ones ended.
+        // The sequence continues after the old events.
         try await next.file([.sample("new", user: "bob")])
         #expect(try await next.fetch().events.last?.sequence == 401)
     }
 
-    @Test("P16 a damaged file of an earlier schema is kept in the new form", arguments: ["schema-1", "schema-2"])
+    @Test(
+        "P16 a damaged file of an earlier schema is salvaged into the current one",
+        arguments: ["schema-1", "schema-2"]
+    )
     func formerSchemas(_ name: String) async throws {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Fixtures/\(name).sql")
@@ -194,7 +197,7 @@ struct SalvageTests {
         #expect(try await store.fetch().ids == ["e-5", "e-6", "e-8", "e-9"])
     }
 
-    @Test("P16 the first damaged file stays, of the later ones the last few, and all of them go with a denial")
+    @Test("P16 the first damaged file and the latest few are kept, and a denial deletes all of them")
     func copies() async throws {
         for round in 0..<7 {
             try? FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)

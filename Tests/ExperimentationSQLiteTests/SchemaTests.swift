@@ -25,7 +25,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "P27 every schema that was released is opened, with its events",
+        "P27 every released schema is opened, with its events",
         arguments: ["schema-1", "schema-2", "schema-3"]
     )
     func schemas(_ name: String) async throws {
@@ -47,7 +47,7 @@ struct SchemaTests {
         #expect(try await store.ledger() == after)
     }
 
-    @Test("P27 events of a version that didn't know whose they are go to the first destination, and to no second")
+    @Test("P27 events of a version without destinations go to the first one, and to no second")
     func adopted() async throws {
         try await write("schema-2")
         let store = try SQLiteStore(at: folder.file())
@@ -55,7 +55,7 @@ struct SchemaTests {
         #expect(try await store.deliverable(of: .home) == [])
     }
 
-    @Test("P27 a file of this version keeps who denies consent, and whose a lane was")
+    @Test("P27 a file of this version keeps denials and the owners of lanes")
     func thisVersion() async throws {
         try await write("schema-3")
         let store = try SQLiteStore(at: folder.file())
@@ -66,7 +66,7 @@ struct SchemaTests {
         #expect(lease.events.last?.sequence == 10)
     }
 
-    @Test("P27 several that bring a file up to date at once, beside one that has it open, are all let in")
+    @Test("P27 several processes that upgrade a file at once, next to one that has it open, all succeed")
     func upgradedAtOnce() async throws {
         let sql = try fixture("schema-1")
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
@@ -77,13 +77,14 @@ struct SchemaTests {
                 _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
                 try database.execute(sql: sql)
             }
-            // Whoever has the older version open holds the lock together with others.
+            // An older version of the library holds this lock in shared mode.
             let lock = open(url.path + "-lock", O_RDWR | O_CREAT, 0o600)
             flock(lock, LOCK_SH)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        // Opening waits for the others on its thread, which must be none that tasks share.
+                        // Opening blocks its thread while it waits for other processes, so it runs outside the
+                        // cooperative pool.
                         let isDamaged = try await ownThread {
                             try SQLiteStore(at: url, options: .init(busyTimeout: isSoak ? .seconds(5) : generousLimit))
                                 .hasSetAsideDamage
@@ -98,7 +99,7 @@ struct SchemaTests {
         }
     }
 
-    @Test("P27 a file of a later version is left as it is")
+    @Test("P27 a file of a later version is left unchanged")
     func laterSchema() async throws {
         await (try SQLiteStore(at: folder.file())).close()
         let database = try DatabaseQueue(path: folder.file().path)

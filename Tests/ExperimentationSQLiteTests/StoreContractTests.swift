@@ -4,7 +4,7 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-/// The stores of this package, and a wrapper that changes nothing around each.
+/// This package's stores, each also wrapped in a decorator that changes nothing.
 enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case memory, sqlite, wrappedMemory, wrappedSQLite
 
@@ -13,7 +13,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     private var isMemory: Bool { self == .memory || self == .wrappedMemory }
     private var isWrapped: Bool { self == .wrappedMemory || self == .wrappedSQLite }
 
-    /// What there is in memory is gone with the store, but several clients may share it.
+    /// Data in memory is lost with the store, but several clients may share it.
     private var features: Set<StoreFeature> { isMemory ? [.shared, .limited] : [.durable, .shared, .limited] }
 
     var outboxes: StoreBench<any OutboxStore> {
@@ -61,12 +61,12 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// Wrappers that change nothing.
+/// Decorators that change nothing.
 private struct WrappedOutbox: OutboxStoreDecorator { let base: any OutboxStore }
 
 private struct WrappedState: StateStoreDecorator { let baseState: any StateStore }
 
-@Suite("Every store keeps the contract")
+@Suite("Every store follows the contract")
 struct StoreContractTests {
     @Test("a rule of the outbox", arguments: StoreUnderTest.allCases, OutboxStoreContract.cases)
     func outbox(_ store: StoreUnderTest, _ rule: StoreCase<any OutboxStore>) async {
@@ -76,7 +76,7 @@ struct StoreContractTests {
         #expect(failures == [], "\(failures.map(\.message))")
     }
 
-    @Test("a rule of the state", arguments: StoreUnderTest.allCases, StateStoreContract.cases)
+    @Test("a rule of the state store", arguments: StoreUnderTest.allCases, StateStoreContract.cases)
     func state(_ store: StoreUnderTest, _ rule: StoreCase<any StateStore>) async {
         let bench = store.states
         guard rule.needs.isSubset(of: bench.features) else { return }
@@ -84,7 +84,7 @@ struct StoreContractTests {
         #expect(failures == [], "\(failures.map(\.message))")
     }
 
-    @Test("all of it runs over a store of one's own in a line, and says what it left out")
+    @Test("one line runs all of it on your own store, and lists what was left out")
     func inALine() async {
         let outbox = await OutboxStoreContract.run(
             over: StoreBench { size in
@@ -100,7 +100,7 @@ struct StoreContractTests {
         #expect(state.leftOut == ["state/first-of-two", "state/counted", "state/reopened"])
     }
 
-    @Test("every rule has a name of its own")
+    @Test("every rule has a unique name")
     func names() {
         let names = OutboxStoreContract.cases.map(\.id) + StateStoreContract.cases.map(\.id)
         #expect(Set(names).count == names.count)

@@ -4,11 +4,11 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("A store that is cut short is kept as far as it reaches")
+@Suite("A truncated store keeps what is left")
 struct StoreCutTests {
     private let folder = TemporaryFolder()
 
-    /// A store of 3,300 events for one destination and 300 for another, 300 of the first delivered, with nothing in its log.
+    /// A store with 3,300 events for one destination, 300 of them delivered, 300 for another, and an empty log.
     private func template() async throws -> URL {
         let url = folder.file("template")
         let store = try SQLiteStore(at: url)
@@ -30,7 +30,7 @@ struct StoreCutTests {
         return url
     }
 
-    @Test("P16 two pages are missing at the end: all others are kept, and what is lost is counted")
+    @Test("P16 with two pages missing at the end, all others are kept, and losses are counted")
     func twoPages() async throws {
         let url = try await template()
         try StoreSurgery.cut(url, to: try StoreSurgery.size(of: url) - 8_192)
@@ -44,7 +44,7 @@ struct StoreCutTests {
         #expect(try await store.fetch().ids.count == ledger.pending)
     }
 
-    @Test("P16 cut to any length, the accounts say what was accepted, and what is left is delivered")
+    @Test("P16 truncated to any length, the ledger knows what was accepted, and the rest is delivered")
     func anyLength() async throws {
         let template = try await template()
         let size = try StoreSurgery.size(of: template)
@@ -76,7 +76,7 @@ struct StoreCutTests {
         #expect(kept.filter { $0 > 0 }.count > kept.count / 3, "\(kept)")
     }
 
-    @Test("P16 without the accounts beside it, a store that is cut short balances all the same")
+    @Test("P16 without the copy of its ledger, a truncated store still balances")
     func withoutAccounts() async throws {
         let template = try await template()
         let size = try StoreSurgery.size(of: template)
@@ -92,7 +92,7 @@ struct StoreCutTests {
         }
     }
 
-    @Test("P16 what is only in the log is kept when the database is cut to nothing")
+    @Test("P16 data only in the log is kept when the database is truncated to nothing")
     func logAlone() async throws {
         let store = try SQLiteStore(at: folder.file("open"))
         try await store.file((0..<50).map { .sample("\($0)") })
@@ -106,7 +106,7 @@ struct StoreCutTests {
         #expect(ledger.accepted == 50 && ledger.isBalanced, "\(ledger)")
     }
 
-    @Test("P16 what was delivered counts as delivered, though the store is killed and nothing but its lock is left")
+    @Test("P16 delivered events count as delivered, though the store is killed and only its lock file is left")
     func lockAlone() async throws {
         let store = try SQLiteStore(at: folder.file("open"))
         try await store.file((0..<50).map { .sample("\($0)") })
@@ -119,7 +119,7 @@ struct StoreCutTests {
         #expect(try await cut.ledger(of: .filed) == ledger)
     }
 
-    @Test("P16 hundreds of pages that are missing here and there hide none of the others")
+    @Test("P16 hundreds of missing pages hide none of the others")
     func holes() async throws {
         let url = try await template()
         var data = try Data(contentsOf: url)

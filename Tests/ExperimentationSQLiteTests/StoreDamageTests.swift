@@ -15,7 +15,7 @@ struct StoreDamageTests {
             indexGarbage
     }
 
-    /// A store with fifty events waiting and fifty delivered, copied with its log still beside it.
+    /// A store with fifty waiting and fifty delivered events, copied together with its log.
     private func template() async throws -> [String: Data] {
         let store = try SQLiteStore(at: folder.file("template"))
         for number in 0..<100 {
@@ -27,7 +27,7 @@ struct StoreDamageTests {
         return files.filter { !$0.key.hasSuffix("-lock") && !$0.key.hasSuffix("-reserve") }
     }
 
-    @Test("P16 ten kinds of damage: opened within a second, one copy kept, accounts in balance")
+    @Test("P16 ten kinds of damage: opened within a second, one copy kept, ledgers balanced")
     func damage() async throws {
         let template = try await template()
         let clock = ContinuousClock()
@@ -55,7 +55,7 @@ struct StoreDamageTests {
                     #expect(FileManager.default.fileExists(atPath: folder.file(name + ".damaged").path))
                 }
                 await store.close()
-                // Healthy from now on.
+                // Intact from now on.
                 let again = try SQLiteStore(at: folder.file(name))
                 #expect(!again.hasSetAsideDamage)
                 try await again.expectBalance()
@@ -93,7 +93,7 @@ struct StoreDamageTests {
         }
     }
 
-    @Test("events that can't be read, nor dropped, end a delivery as a failing store does, and don't spin")
+    @Test("unreadable events that can't be dropped either end a delivery like a failing store, without spinning")
     func unreadableAndKept() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1"), .sample("2", user: "bob")])
@@ -115,7 +115,7 @@ struct StoreDamageTests {
         #expect(try await store.ledger() == Ledger(accepted: 2, dropped: [.unreadable: 2]))
     }
 
-    @Test("a page of events that can't be read isn't the end of them, nor keeps the others")
+    @Test("an unreadable page of events neither ends the outbox nor blocks other events")
     func unreadablePage() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<7).map { .sample("\($0)", user: "u\($0)") })
@@ -130,7 +130,7 @@ struct StoreDamageTests {
         #expect(try await store.fetch().ids == ["4", "5", "6"])
     }
 
-    @Test("P16 P17 a file that may not be written is a typed error, not a crash")
+    @Test("P16 P17 a read-only file is a typed error, not a crash")
     func unwritable() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         try FileManager.default.createDirectory(at: folder.file(), withIntermediateDirectories: true)
@@ -146,11 +146,11 @@ struct StoreDamageTests {
         #expect(nowhere?.code == .store)
     }
 
-    @Test("P17 a full file is survived: typed error, nothing lost, deliveries go on and make room")
+    @Test("P17 a full file is survived: typed error, nothing lost, deliveries continue and make room")
     func full() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumBytes: 1_000_000)))
         for number in 0..<100 { try await store.file([.sample("\(number)")]) }
-        // Cached values fill the file up to the reserve.
+        // Stored values fill the file up to the reserve.
         var stored = 0
         var refusal: ExperimentationError?
         while refusal == nil, stored < 1_000 {
@@ -163,7 +163,7 @@ struct StoreDamageTests {
         }
         #expect(refusal?.code == .store)
         #expect(stored > 40)
-        // Events still come in, at the price of the oldest, which is counted.
+        // Events are still accepted, in exchange for the oldest ones, which are counted as dropped.
         for number in 100..<3_000 { try await store.file([.sample("\(number)")]) }
         var ledger = try await store.ledger()
         #expect(ledger.accepted == 3_000 && ledger.dropped[.overflow, default: 0] > 0 && ledger.pending > 10)
@@ -178,12 +178,12 @@ struct StoreDamageTests {
         try await store.file((0..<1_000).map { .sample("again \($0)") })
         ledger = try await store.ledger()
         #expect(ledger.pending == 1_000 && ledger.isBalanced)
-        // While the file is rewritten, its log holds it a second time.
+        // While the file is rewritten, its log holds a second copy.
         try await store.finishErasing()
         #expect(try size() <= 1_500_000)
     }
 
-    @Test("P08 offline for long: no more than may wait, the drops exact, the oldest and least important first")
+    @Test("P08 long offline: events up to the limit, exact drops, the oldest and least important first")
     func bounded() async throws {
         let total = isSoak ? 1_000_000 : 30_000
         let most = total / 100
@@ -204,7 +204,7 @@ struct StoreDamageTests {
         }
         let ledger = try await store.ledger()
         #expect(ledger == Ledger(accepted: total, pending: most, dropped: [.overflow: total - most]))
-        // Every purchase is there, and nothing else: there are as many as may wait.
+        // The store's limit equals the number of purchases, so it holds exactly these.
         let leased = try await store.fetch(most)
         #expect(leased.ids == stride(from: 0, to: total, by: 100).map(String.init))
         #expect(try size() <= max(1_000_000, most * 400) * 3 / 2)

@@ -15,7 +15,7 @@ struct StoreFileTests {
     }
 
     @Test(
-        "P62 folder and files are their owner's alone, whatever the mask, also after damage",
+        "P62 folder and files are accessible only to their owner, whatever the umask, also after damage",
         .serialized,
         arguments: [0, 0o022]
     )
@@ -32,14 +32,14 @@ struct StoreFileTests {
             #expect(try mode(".") == 0o700)
             #expect(store.hasSetAsideDamage == (round == 1))
             await store.close()
-            // Damaged, and opened to the world.
+            // Damaged and readable by everyone.
             try Data(repeating: 7, count: 9_000).write(to: folder.file())
             try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: folder.file().path)
         }
     }
 
     @Test(
-        "P62 folders on the way that aren't there are made for their owner alone",
+        "P62 missing parent folders are created for their owner only",
         .serialized,
         arguments: [0, 0o022]
     )
@@ -50,11 +50,11 @@ struct StoreFileTests {
         for name in [".", "a", "a/b"] { #expect(try mode(name) == 0o700, "\(name)") }
     }
 
-    @Test("P62 a folder that is there keeps its mode, being somebody's; the files in it are their owner's alone")
+    @Test("P62 an existing folder keeps its mode; the files in it are accessible only to their owner")
     func otherFolder() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.url.path)
-        // Also one that its owner may only read: taken away from others means given to its owner.
+        // Even if the owner could only read it: restricting a file to its owner includes writing.
         for ending in ["", "-lock"] {
             #expect(FileManager.default.createFile(atPath: folder.file().path + ending, contents: Data()))
             try FileManager.default.setAttributes(
@@ -71,7 +71,7 @@ struct StoreFileTests {
         await store.close()
     }
 
-    @Test("P59 links and folders in the file's place are not followed")
+    @Test("P59 links and folders in place of the file aren't followed")
     func links() throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         let target = folder.file("target")
@@ -110,7 +110,7 @@ struct StoreFileTests {
         #expect(try folder.occurrences(of: "secret") == 0)
     }
 
-    @Test("P21 a file that belongs to one account is refused to another")
+    @Test("P21 a file of one account is rejected for another")
     func accounts() async throws {
         let one = InMemoryProvider(name: "v", scope: "account-1")
         await (try SQLiteStore(at: folder.file(), for: one)).close()
@@ -122,7 +122,7 @@ struct StoreFileTests {
         #expect(error?.message.contains("account-") == false)
     }
 
-    @Test("a database of something else is refused and left alone")
+    @Test("another program's database is rejected and left unchanged")
     func foreign() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         let database = try DatabaseQueue(path: folder.file().path)
@@ -136,7 +136,7 @@ struct StoreFileTests {
         #expect(try await again.read { try String.fetchOne($0, sql: "SELECT name FROM recipe") } == "x")
     }
 
-    @Test("errors name the file as it was named, when it is opened and later")
+    @Test("errors show the file's name as given, on opening and later")
     func namedAsTyped() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         let url = URL(filePath: "notes.db", relativeTo: URL(filePath: folder.url.path, directoryHint: .isDirectory))
@@ -150,9 +150,9 @@ struct StoreFileTests {
         #expect(error?.message.hasPrefix("notes.db") == true, "\(error?.message ?? "")")
     }
 
-    @Test("both durabilities are what the database says they are", arguments: zip(Durability.allCases, [1, 2]))
+    @Test("both durabilities have the database's own settings", arguments: zip(Durability.allCases, [1, 2]))
     func durability(_ durability: Durability, _ expected: Int) async throws {
-        // The store reads the setting back itself and refuses to open when it isn't so; here it opens and works.
+        // The store checks the setting and refuses to open if it doesn't hold; opening and working is the test.
         let store = try SQLiteStore(at: folder.file(), options: .init(durability: durability))
         try await withThrowingTaskGroup { group in
             for caller in 0..<16 {

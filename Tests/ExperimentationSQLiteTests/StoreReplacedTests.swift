@@ -15,7 +15,7 @@ struct StoreReplacedTests {
     }
 
     @Test(
-        "what was accepted before and after is in the file that is there",
+        "events accepted before and after are in the current file",
         arguments: [[""], ["", "-wal", "-shm"], ["", "-wal", "-shm", "-lock", "-reserve"]]
     )
     func deleted(_ endings: [String]) async throws {
@@ -47,7 +47,7 @@ struct StoreReplacedTests {
         #expect(names.contains("store.sqlite-lock") && names.contains("store.sqlite-reserve"))
     }
 
-    @Test("the whole folder may go")
+    @Test("the whole folder may be deleted")
     func folderDeleted() async throws {
         let store = try SQLiteStore(at: folder.file(), log: log)
         try await store.file([.sample("1")])
@@ -57,7 +57,7 @@ struct StoreReplacedTests {
         #expect(try await SQLiteStore(at: folder.file()).fetch().ids == ["1", "2"])
     }
 
-    @Test("what is in hand when the store is closed doesn't go with its file")
+    @Test("waiting events survive closing a store whose file was deleted")
     func closed() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("1"), .sample("2")])
@@ -66,7 +66,7 @@ struct StoreReplacedTests {
         #expect(try await SQLiteStore(at: folder.file()).fetch().ids == ["1", "2"])
     }
 
-    @Test("a lease ends with its file, and what was delivered under it isn't delivered again")
+    @Test("a lease ends with its file, and events delivered under it aren't delivered again")
     func leased() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<6).map { .sample("\($0)") })
@@ -80,7 +80,7 @@ struct StoreReplacedTests {
         #expect(try await store.fetch().ids == ["3", "4", "5", "6"])
     }
 
-    @Test("a store that stands there by now gets everything on top, and nothing of its own is settled by mistake")
+    @Test("a store that is there by now gets all events added, and none of its own is settled by mistake")
     func anotherStore() async throws {
         let store = try SQLiteStore(at: folder.file(), log: log)
         try await store.file((0..<4).map { .sample("ours \($0)") })
@@ -96,7 +96,7 @@ struct StoreReplacedTests {
         try remove(["", "-wal", "-shm"])
         try FileManager.default.moveItem(at: folder.file("other"), to: folder.file())
         try await store.file([.sample("ours 4")])
-        // Its numbers are those of other events here.
+        // Here its sequence numbers belong to other events.
         #expect(try await !store.finish(batch))
         #expect(try await store.ledger(of: .filed) == Ledger(accepted: 10, delivered: 3, pending: 7))
         #expect(try await store.ledger(of: .alsoFiled) == Ledger(accepted: 5, pending: 5))
@@ -111,7 +111,7 @@ struct StoreReplacedTests {
         #expect(log.names == ["store.replaced"])
     }
 
-    @Test("an earlier copy of the same store doesn't double its events")
+    @Test("an earlier copy of the same store doesn't duplicate its events")
     func backup() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("1"), .sample("2")])
@@ -127,7 +127,7 @@ struct StoreReplacedTests {
         #expect(try await again.ledger() == Ledger(accepted: 4, delivered: 1, pending: 3))
     }
 
-    @Test("a file of something else is refused and left alone, and nothing is accepted until it goes")
+    @Test("another program's file is rejected and left unchanged, and nothing is accepted until it is removed")
     func foreign() async throws {
         let store = try SQLiteStore(at: folder.file(), log: log)
         try await store.file([.sample("1")])
@@ -149,7 +149,7 @@ struct StoreReplacedTests {
         #expect(log.names == ["store.replaced"])
     }
 
-    @Test("two that have the same deleted file open carry its events over once")
+    @Test("two stores with the same deleted file open carry its events over once")
     func twoStores() async throws {
         let one = try SQLiteStore(at: folder.file())
         let two = try SQLiteStore(at: folder.file())
@@ -163,7 +163,7 @@ struct StoreReplacedTests {
         #expect(try await one.ledger() == Ledger(accepted: 5, pending: 5))
     }
 
-    @Test("many callers at once lose nothing while the file is deleted again and again")
+    @Test("many concurrent callers lose nothing while the file is repeatedly deleted")
     func manyCallers() async throws {
         let store = try SQLiteStore(at: folder.file())
         for round in 0..<5 {
@@ -179,7 +179,7 @@ struct StoreReplacedTests {
         #expect(Set(try await store.fetch().ids).count == 100)
     }
 
-    @Test("many denials of one's own never find the file locked")
+    @Test("many concurrent denials never find the file locked")
     func manyDenials() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .zero))
         try await withThrowingTaskGroup { group in

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("The latest events have no rows for their deliveries yet")
+@Suite("The latest events have no delivery rows yet")
 struct TailTests {
     private let folder = TemporaryFolder()
 
@@ -27,7 +27,7 @@ struct TailTests {
         #expect(try sizeOfLog() - before == 8 * (4_096 + 24))
     }
 
-    @Test("whoever only looks sees them, and writes nothing")
+    @Test("queries include them and write nothing")
     func looking() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1"), .sample("2", user: "bob")])
@@ -51,7 +51,7 @@ struct TailTests {
         #expect(try await number("SELECT count(*) FROM delivery") == 2)
     }
 
-    @Test("they get them together, before there are too many or they are too large")
+    @Test("they get rows together, before they become too many or too large")
     func together() async throws {
         let store = try SQLiteStore(at: folder.file())
         for number in 0..<255 { try await store.append([.sample("\(number)")]) }
@@ -66,7 +66,7 @@ struct TailTests {
         try await store.expectBalance(260)
     }
 
-    @Test("another process delivers them, denies them and drops them")
+    @Test("another process delivers, denies and drops them")
     func otherProcess() async throws {
         let stores = [try SQLiteStore(at: folder.file()), try SQLiteStore(at: folder.file())]
         try await stores[0].append([.sample("1"), .sample("2", user: "bob"), .sample("3", user: "eve")])
@@ -78,7 +78,7 @@ struct TailTests {
         for store in stores { try await store.expectBalance(5) }
     }
 
-    @Test("after a kill and in a damaged file they wait for those whom they are owed to, held where they were held")
+    @Test("after a kill and in a damaged file they are owed to the same destinations, and held where they were held")
     func afterAKill() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1")])
@@ -109,7 +109,7 @@ struct TailTests {
         }
     }
 
-    @Test("more destinations than an event can name itself get their rows at once")
+    @Test("events with more destinations than fit into the event get their rows at once")
     func manyDestinations() async throws {
         let store = try SQLiteStore(at: folder.file())
         let all = (0..<30).map { Destination(provider: "vendor-\($0)", scope: "") }

@@ -6,7 +6,7 @@ import GRDB
 import Testing
 import Waiting
 
-@Suite("What a user withdraws leaves no trace")
+@Suite("A withdrawal leaves no trace")
 struct TracesTests {
     private let folder = TemporaryFolder()
 
@@ -43,7 +43,7 @@ struct TracesTests {
                 try await bob.track(.custom("bought", value: Double(step)))
             }
             if seed.isMultiple(of: 2) {
-                // The withdrawal may come in a later run, which knows nothing of what was written before.
+                // The withdrawal may come in a later run, without knowledge of earlier writes.
                 await client.shutdown(within: .zero)
                 await file.close()
                 (client, file) = try await open()
@@ -54,10 +54,10 @@ struct TracesTests {
             try await ada.setConsent(.denied)
             try await file.finishErasing()
             #expect(try folder.occurrences(of: marker) == 0, "seed \(seed)")
-            // Others lose nothing.
+            // Other users lose nothing.
             let status = try await client.outboxStatus()
             #expect(status.deliverable == 60)
-            // Beside those that were tracked, the exposure of the one read.
+            // In addition to the tracked events: the exposure of one read.
             let ledger = try await client.ledger()
             #expect(ledger == Ledger(accepted: 121, pending: 60, purged: 61))
             await client.shutdown(within: .zero)
@@ -70,7 +70,7 @@ struct TracesTests {
         let file = folder.file("large.sqlite")
         let store = try SQLiteStore(at: file)
         let marker = "marker-4711@example.com"
-        // Beyond 16 MB the new file is built on disk and not in memory.
+        // Above 16 MB, the new file is built on disk instead of in memory.
         try await store.setValue(Array(repeating: 7, count: 17 << 20), for: "rules")
         try await store.append([.sample("1", user: marker, .custom(marker)), .sample("2", user: "bob")])
         for round in 0..<2 {
@@ -125,7 +125,7 @@ struct TracesTests {
         }
     }
 
-    @Test("P24 the mark of a denial, which refuses later events, is no trace of its user")
+    @Test("P24 the mark of a denial, by which later events are rejected, is no trace of its user")
     func mark() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("a", user: "marker-4711"), .sample("b", user: "bob")])
@@ -138,12 +138,12 @@ struct TracesTests {
     }
 
     @Test(
-        "P24 closing erases what was removed, and so does the next that opens what couldn't be",
+        "P24 closing erases removed data; if that fails, the next opening does",
         arguments: [true, false]
     )
     func erasedLater(isHindered: Bool) async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(20)))
-        // Enough for copies to stay behind where rows are moved from page to page.
+        // Enough for copies to remain where rows move between pages.
         for number in 0..<200 {
             try await store.append([.sample("\(number)", user: number % 2 == 0 ? "marker-4711" : "bob")])
         }
@@ -171,7 +171,7 @@ struct TracesTests {
         #expect(try folder.occurrences(of: "marker-4711") == 0)
     }
 
-    /// Whether it stands in the file that it has to be rewritten.
+    /// Whether the file records that it must be rewritten.
     private func isErasingOwed() async throws -> Bool {
         let raw = try DatabaseQueue(path: folder.file().path)
         return try await raw.read { database in
@@ -180,7 +180,7 @@ struct TracesTests {
     }
 
     @Test(
-        "P24 what a denial removed is erased when the client's shutdown has returned, or else owed",
+        "P24 data removed by a denial is erased when the client's shutdown has returned, or recorded as owed",
         .timeLimit(.minutes(5))
     )
     func erasedAtShutdown() async throws {
@@ -209,7 +209,7 @@ struct TracesTests {
         }
     }
 
-    @Test("P24 what was set aside as damaged goes with the purge")
+    @Test("P24 files set aside as damaged are deleted by the purge")
     func tracesInDamage() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("a", user: "marker")])
@@ -227,7 +227,7 @@ struct TracesTests {
 
 }
 
-/// A vendor whose decisions tell who they are for.
+/// A vendor whose decisions contain the user's id.
 private struct MarkingProvider: ExperimentationProvider, DecisionSource, EventSink {
     let name = "marking"
     let scope = ""

@@ -31,7 +31,7 @@
         }
     }
 
-    /// A vendor that notes what it gets, and another one that does too, or never answers.
+    /// A vendor with two destinations that record events; the second one may never answer.
     private struct TwoDestinations: ExperimentationProvider {
         private struct Silent: EventSink {
             let batching = BatchPolicy(count: 1, interval: .milliseconds(1))
@@ -80,7 +80,7 @@
                 let end = ContinuousClock.now + generousLimit
                 var isTold = false
                 while true {
-                    // What was told before this append began must be known to it.
+                    // An append must respect every denial that was acknowledged before it began.
                     isTold = isTold || LineFile.lines(of: denied).count > race
                     let event = NewEvent(.sample("\(race)-\(accepted)", user: "u\(race)"), to: .home)
                     let refusal = try await store.append([event], now: noon)[0]
@@ -102,7 +102,7 @@
             #expect(try await store.ledger() == Ledger(accepted: accepted, purged: accepted))
         }
 
-        @Test("P75 a kill between the two deliveries of one event loses neither, and both accounts balance")
+        @Test("P75 a kill between the two deliveries of one event loses neither, and both ledgers balance")
         func killedBetween() async throws {
             let kills = isSoak ? 100 : 4
             let (first, second) = (folder.file("first").path, folder.file("second").path)
@@ -125,7 +125,7 @@
             for received in [first, second] {
                 let lines = LineFile.lines(of: received).map { $0.split(separator: "\t") }
                 #expect(Set(lines.map { $0[0] }) == Set((0..<kills).map { "event-\($0)" }))
-                // Repeats have the same id and time.
+                // Repetitions have the same id and time.
                 #expect(Set(lines).count == kills, "\(received)")
             }
         }

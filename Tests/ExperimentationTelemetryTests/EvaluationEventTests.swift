@@ -6,7 +6,7 @@ import Testing
 import Tracing
 import Waiting
 
-/// A provider with a flag that has a variant, one that has none and an experiment.
+/// A provider with a flag with a variant, one without, and an experiment.
 func shop(_ flags: [InMemoryFlag] = []) -> InMemoryProvider {
     let experiment = InMemoryExperiment(
         Experiment(id: "exp-1"),
@@ -42,7 +42,7 @@ func session(
 
 @Suite("Events of evaluations and exposures")
 struct EvaluationEventTests {
-    /// Evaluates once and gives the metadata of the event.
+    /// Evaluates once and returns the event's metadata.
     private func told(
         _ options: TelemetryOptions = TelemetryOptions(),
         _ flags: [InMemoryFlag] = [],
@@ -57,7 +57,7 @@ struct EvaluationEventTests {
         return kept.metadata.filter { $0["event.name"] == FlagAttribute.event }
     }
 
-    @Test("a variant goes without its value, and the user without an id")
+    @Test("a variant is sent without its value, and the user without an id")
     func variant() async throws {
         let told = try await told()
         let expected = [
@@ -69,7 +69,7 @@ struct EvaluationEventTests {
     }
 
     @Test(
-        "names by convention",
+        "names follow the chosen version of the conventions",
         arguments: [
             (FlagAttribute.Names.current, ["error.type", "feature_flag.error.message", "feature_flag.result.reason"]),
             (.beforeV1_40, ["error.message", "error.type", "feature_flag.result.reason"]),
@@ -84,7 +84,7 @@ struct EvaluationEventTests {
         #expect(told.first?["error.type"] == "type_mismatch")
     }
 
-    @Test("a flag that isn't there has its default as the value, since it has no variant")
+    @Test("a missing flag has its default as the value, since it has no variant")
     func missing() async throws {
         let told = try await told { _ = $0.string("nowhere", default: "x") }
         #expect(told.first?["error.type"] == "flag_not_found")
@@ -92,7 +92,7 @@ struct EvaluationEventTests {
         #expect(told.first?["feature_flag.result.variant"] == nil)
     }
 
-    @Test("metadata of the vendor's names set, version and context")
+    @Test("the vendor's metadata provides flag set, version and context")
     func metadata() async throws {
         var flag = InMemoryFlag("m", variants: ["a": 1], defaultVariant: "a")
         flag.metadata = ["flagSetId": "set-1", "version": 7, "contextId": "c-1"]
@@ -102,7 +102,7 @@ struct EvaluationEventTests {
         #expect(told.first?["feature_flag.context.id"] == "c-1")
     }
 
-    @Test("ids: left out, digested with a key, or plain")
+    @Test("ids are left out, digested with a key, or plain")
     func ids() async throws {
         let name = "feature_flag.context.id"
         let plain = try await told(TelemetryOptions(ids: .plain))
@@ -115,7 +115,7 @@ struct EvaluationEventTests {
         #expect(one != other)
     }
 
-    @Test("more attributes, fewer attributes, limits")
+    @Test("attributes can be added, excluded and limited")
     func shaping() async throws {
         let options = TelemetryOptions(
             includesValues: true,
@@ -139,7 +139,7 @@ struct EvaluationEventTests {
         )
     }
 
-    @Test("an exposure is another event, once however often the flag is read")
+    @Test("an exposure is a separate event, once however often the flag is read")
     func exposure() async throws {
         let kept = Kept()
         let telemetry = Telemetry(logger: kept.logger(.info))
@@ -159,7 +159,7 @@ struct EvaluationEventTests {
         await client.shutdown()
     }
 
-    @Test("an exposure of a user without a session is told once, too")
+    @Test("an exposure of a user without a session is logged once, too")
     func exposureWithoutSession() async throws {
         let kept = Kept()
         let telemetry = Telemetry(logger: kept.logger(.info))
@@ -171,7 +171,7 @@ struct EvaluationEventTests {
         await client.shutdown()
     }
 
-    @Test("below the logger's level nothing is said, and with a level of its own it is")
+    @Test("below the logger's level nothing is logged, and a level can be chosen")
     func level() async throws {
         let kept = Kept()
         let telemetry = Telemetry(
@@ -186,7 +186,7 @@ struct EvaluationEventTests {
         await client.shutdown()
     }
 
-    @Test("the log finds the trace of the task that read the flag")
+    @Test("the log has the trace of the task that read the flag")
     func traceOfReader() async throws {
         let kept = Kept()
         let provider = Logger.MetadataProvider { ["trace": "\(ServiceContext.current?.mark ?? "none")"] }
@@ -200,14 +200,14 @@ struct EvaluationEventTests {
         await client.shutdown()
     }
 
-    @Test("a log that blocks holds no read up; what is too much is dropped and counted")
+    @Test("a log that blocks delays no read; excess events are dropped and counted")
     func blockedLog() async throws {
         let gate = Gate()
         let kept = Kept(gate: gate)
         let telemetry = Telemetry(logger: kept.logger(.info), options: TelemetryOptions(waitingLimit: 10))
         let (client, session) = try await session(telemetry)
         _ = session.bool("checkout", default: false)
-        // Time that stands still ends no wait: the flush is asked for, and not waited for.
+        // With stopped time, `flush` can't time out, so it isn't awaited yet.
         async let first = telemetry.flush(within: .seconds(60))
         try await eventually("the log holds the first event") { gate.comers == 1 }
         for _ in 0..<1_000 { #expect(session.bool("checkout", default: false)) }

@@ -3,7 +3,7 @@ import ExperimentationTelemetry
 import Foundation
 import Testing
 
-/// What was copied out of the published model.
+/// The attributes in the published model.
 private struct Model: Decodable {
     struct Attribute: Decodable, Equatable {
         var name: String
@@ -23,7 +23,7 @@ private struct Model: Decodable {
     }
 }
 
-@Suite("Attributes of the event of an evaluation")
+@Suite("Attributes of the evaluation event")
 struct FlagAttributeTests {
     @Test("names, levels and former names are the published model's")
     func tableIsTheModel() throws {
@@ -39,13 +39,13 @@ struct FlagAttributeTests {
         #expect(own == model.attributes)
     }
 
-    @Test("each content stands in the table once")
+    @Test("each content is in the table once")
     func contentsAreComplete() {
         #expect(Set(FlagAttribute.all.map(\.content)) == Set(FlagAttribute.Content.allCases))
         #expect(FlagAttribute.all.count == FlagAttribute.Content.allCases.count)
     }
 
-    @Test("between v1.32 and v1.40 only the message of an error had another name")
+    @Test("between v1.32 and v1.40 only the error message had another name")
     func namesBetween() {
         let other = FlagAttribute.all.filter { $0.name(.beforeV1_40) != $0.name }
         #expect(other.map { $0.name(.beforeV1_40) } == ["error.message"])

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Blocks whoever passes, until it is opened: an exporter that hangs.
+/// Blocks callers until it is opened, like an exporter that hangs.
 final class Gate: @unchecked Sendable {
     private let condition = NSCondition()
     private var isOpen = false
     private var count = 0
 
-    /// How many have come to it.
+    /// The number of callers so far.
     var comers: Int {
         condition.lock()
         defer { condition.unlock() }

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what a logger is given, and blocks it if a test wants that.
+/// Records log output, and blocks the logger if a test asks for it.
 final class Kept: Sendable {
     struct Line: Equatable {
         var level: Logger.Level

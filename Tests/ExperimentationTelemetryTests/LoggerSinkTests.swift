@@ -24,7 +24,7 @@ struct LoggerSinkTests {
     }
 
     @Test(
-        "what the logger's level leaves out isn't made",
+        "messages below the logger's level aren't built",
         arguments: zip(
             Logger.Level.allCases,
             [LogLevel.trace, .debug, .info, .warning, .warning, .error, .off]

@@ -15,7 +15,7 @@ struct MetricsTests {
         metrics.recorders(label: label, dimensions: dimensions).last?.lastValue
     }
 
-    @Test("evaluations by key, variant and reason, and users by variant, exactly as many as there were")
+    @Test("evaluations by key, variant and reason, and users by variant, are counted exactly")
     func evaluations() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -39,7 +39,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("threads that read at once lose no count")
+    @Test("concurrent reads lose no count")
     func concurrent() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -54,7 +54,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("too many flags are counted together")
+    @Test("flags beyond the limit are counted together")
     func cardinality() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics, options: TelemetryOptions(seriesLimit: 80))
@@ -66,7 +66,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("what waits, was delivered and was dropped by reason, by destination; what came before isn't counted")
+    @Test("waiting, delivered and dropped events are measured by destination and reason; earlier ones aren't counted")
     func outbox() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -92,7 +92,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("how long a refresh and a delivery took, how they ended, and how long ago the last good answer was")
+    @Test("durations and outcomes of refreshes and deliveries are measured, and the age of the last good answer")
     func operations() async throws {
         let metrics = TestMetrics()
         let time = ManualTime()
@@ -120,7 +120,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("exposures by experiment and variation, and mismatches by kind")
+    @Test("exposures are counted by experiment and variation, mismatches by kind")
     func exposuresAndMismatches() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)

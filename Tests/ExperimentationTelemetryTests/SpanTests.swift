@@ -11,7 +11,7 @@ import SigmaAdapter
 import Testing
 import Tracing
 
-/// A tracer in memory that injects as OpenTelemetry's do.
+/// An in-memory tracer that injects headers as OpenTelemetry does.
 private struct W3CTracer: Tracer {
     let kept = InMemoryTracer()
 
@@ -74,7 +74,7 @@ struct SpanTests {
         return (tracer, transport.requests.map(\.request))
     }
 
-    @Test("a request is a part of the refresh or the delivery that sends it, with method, host and status")
+    @Test("a request is a child of the refresh or delivery that sends it, with method, host and status")
     func nesting() async throws {
         let (tracer, _) = try await flagship(TelemetryOptions())
         let spans = tracer.kept.finishedSpans
@@ -89,11 +89,11 @@ struct SpanTests {
         let delivery = try #require(spans.first { $0.operationName == "experimentation.delivery" })
         #expect(spans.contains { $0.parentSpanID == delivery.spanID })
         #expect(delivery.kind == .producer)
-        // No part of an address beyond the host: a path may hold a user's id.
+        // Only the host is recorded, since a path may contain a user's id.
         #expect(!spans.contains { "\($0.attributes)".contains("u-1") })
     }
 
-    @Test("a failure is told with its code, and a status of failure with itself")
+    @Test("a failure has its code, and an error status itself")
     func failures() async throws {
         let (tracer, _) = try await flagship(TelemetryOptions(), status: 400)
         let spans = tracer.kept.finishedSpans
@@ -105,7 +105,7 @@ struct SpanTests {
     }
 
     @Test(
-        "the trace goes only where the options allow it, and nothing but what the W3C defines",
+        "trace headers go only where the options allow it, and only those defined by the W3C",
         arguments: [
             (TelemetryOptions.Propagation.none, false), (.hosts(["decision.flagship.io"]), true),
             (.hosts(["elsewhere.example"]), false), (.everywhere, true),

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Unique users")
 struct UserCountTests {
-    /// The relative error of the estimate after so many users, each of them seen twice.
+    /// Returns the estimate's relative error after a number of users, each seen twice.
     private func error(after count: Int, named prefix: String) -> Double {
         var users = UserCount()
         for _ in 0..<2 {
@@ -14,14 +14,14 @@ struct UserCountTests {
     }
 
     @Test(
-        "a count is within three standard errors of the exact one, from one user to half a million",
+        "an estimate is within three standard errors of the exact count, from one user to half a million",
         arguments: [1, 10, 100, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000]
     )
     func closeToExact(count: Int) {
         #expect(abs(error(after: count, named: "user-")) <= 3 * 0.0135)
     }
 
-    @Test("over a hundred populations the mean error is none, and its spread what the theory says")
+    @Test("over a hundred populations the mean error is zero, and its spread as in theory")
     func spread() {
         for count in [500, 20_000] {
             let errors = (0..<100).map { error(after: count, named: "population-\($0)-") }
@@ -32,7 +32,7 @@ struct UserCountTests {
         }
     }
 
-    @Test("it takes at most two kilobytes, however many came")
+    @Test("it takes at most two kilobytes, however many users were counted")
     func memory() {
         var users = UserCount()
         #expect(users.bytes <= 2_048)

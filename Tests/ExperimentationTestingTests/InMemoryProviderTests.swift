@@ -2,11 +2,11 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Flags of the provider in memory", .timeLimit(.minutes(2)))
+@Suite("Flags of the in-memory provider", .timeLimit(.minutes(2)))
 struct InMemoryProviderTests {
     private let provider = InMemoryProvider(flags: [InMemoryFlag("a", "1"), InMemoryFlag("b", "1")])
 
-    @Test("one flag is changed alone, and an open session comes to it by itself")
+    @Test("one flag is changed, and an open session updates by itself")
     func changedAlone() async throws {
         let client = try await ExperimentationClient(provider: provider)
         let session = client.session(for: User(id: "ada"))
@@ -23,7 +23,7 @@ struct InMemoryProviderTests {
         await client.shutdown()
     }
 
-    @Test("flags that are replaced as a whole are seen with the next refresh")
+    @Test("replacing all flags takes effect with the next refresh")
     func replaced() async throws {
         let client = try await ExperimentationClient(provider: provider)
         let session = client.session(for: User(id: "ada"))
@@ -35,7 +35,7 @@ struct InMemoryProviderTests {
         await client.shutdown()
     }
 
-    @Test("assignments of another place are honoured by group and variation")
+    @Test("assignments from elsewhere are honored by group and variation")
     func honored() {
         let experiment = Experiment(id: "e")
         let kept = Assignment(experiment: experiment, variation: Variation(id: "green"))

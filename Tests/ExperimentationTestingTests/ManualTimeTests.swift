@@ -2,11 +2,11 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Time that a test moves", .timeLimit(.minutes(2)))
+@Suite("Manual time", .timeLimit(.minutes(2)))
 struct ManualTimeTests {
     private let time = ManualTime()
 
-    @Test("wakes whoever slept until then, and nobody else")
+    @Test("wakes tasks whose time has come, and no other")
     func wakes() async throws {
         let soon = Task { [time] in try await time.sleep(for: .seconds(1)) }
         let late = Task { [time] in try await time.sleep(for: .seconds(3)) }
@@ -20,13 +20,13 @@ struct ManualTimeTests {
         #expect(time.untilNextWake == nil)
     }
 
-    @Test("a sleep that is over already doesn't wait")
+    @Test("a sleep in the past doesn't wait")
     func isOver() async throws {
         try await time.sleep(until: time.instant)
         #expect(time.sleepers == 0)
     }
 
-    @Test("who is cancelled sleeps no longer, whether before or while asleep")
+    @Test("cancellation ends a sleep, before or during it")
     func cancelled() async {
         let sleeper = Task { [time] in try await time.sleep(for: .seconds(1)) }
         await time.waitForSleepers(1)
@@ -41,7 +41,7 @@ struct ManualTimeTests {
         #expect(time.sleepers == 0)
     }
 
-    @Test("who waits for sleepers that don't come can be cancelled")
+    @Test("waiting for sleepers that never come can be cancelled")
     func cancelledWait() async {
         let waiter = Task { [time] in await time.waitForSleepers(1) }
         waiter.cancel()
@@ -49,7 +49,7 @@ struct ManualTimeTests {
         #expect(time.sleepers == 0)
     }
 
-    @Test("things settle: who was woken has gone on to the next sleep")
+    @Test("after settling, woken tasks have reached their next sleep")
     func settles() async {
         let rounds = Task { [time] in
             for _ in 0..<5 { try await time.sleep(for: .seconds(10)) }
@@ -63,14 +63,14 @@ struct ManualTimeTests {
         #expect(time.sleepers == 0)
     }
 
-    @Test("time that passes wakes sleepers that sleep again, each in its turn")
+    @Test("passing time wakes tasks that sleep repeatedly, each in turn")
     func passes() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 10, interval: .seconds(5)), needsConsent: false)
         let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
         try await client.track(.custom("a"), for: User(id: "ada"))
         await time.settle()
         #expect(provider.delivered == [])
-        // Asleep until the batch is due.
+        // Waits until the client sleeps until the batch is due.
         await time.waitForSleepers(1)
         let ticks = Task { [time] in
             for _ in 0..<4 { try await time.sleep(for: .seconds(2)) }

@@ -18,7 +18,7 @@ struct ScriptedTransportTests {
         }
     }
 
-    @Test("answers in turn and remembers what it was asked")
+    @Test("answers in order and records the requests")
     func answers() async throws {
         let transport = ScriptedTransport([
             .json(#"{"a":1}"#, status: 201), .failure(ExperimentationError(.timeout, "late")),
@@ -40,13 +40,13 @@ struct ScriptedTransportTests {
         #expect(transport.requests[0].text == "x")
     }
 
-    @Test("works an answer out from what it is asked")
+    @Test("computes an answer from the request")
     func responds() async throws {
         let transport = ScriptedTransport { .body($0.text.uppercased(), type: "text/plain") }
         #expect(try await send(transport, "abc").get().text == "ABC")
     }
 
-    @Test("is silent until the task is cancelled")
+    @Test("never answers until the task is cancelled")
     func silence() async {
         let transport = ScriptedTransport([.silence])
         let task = Task { await send(transport) }
@@ -55,7 +55,7 @@ struct ScriptedTransportTests {
         #expect(await task.value == .failure(ExperimentationError(.cancelled, "the task was cancelled")))
     }
 
-    @Test("holds requests to the same rules as the engines")
+    @Test("enforces the same rules for requests as the engines")
     func validates() async {
         let transport = ScriptedTransport([.status(200)])
         var unsound = request

@@ -5,9 +5,9 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What an application's tests do with a session")
+@Suite("Sessions in an application's tests")
 struct SessionTests {
-    @Test("one flag has another value while a body runs, and then the one before")
+    @Test("a flag has another value while a closure runs, and then its former one")
     func override() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("theme", "light"), InMemoryFlag("size", 1)])
         let client = try await ExperimentationClient(provider: provider)
@@ -28,7 +28,7 @@ struct SessionTests {
         await client.shutdown()
     }
 
-    @Test("what happened is told in its order, in short, for everybody or for one")
+    @Test("records are listed in order, in short form, for all users or for one")
     func happenings() async throws {
         let provider = InMemoryProvider()
         let client = try await ExperimentationClient(provider: provider)
@@ -50,7 +50,7 @@ struct SessionTests {
         await client.shutdown()
     }
 
-    @Test("the exposure of a read stands among the events where it was read")
+    @Test("the exposure of a read is listed among the events at its place")
     func exposuresInOrder() async throws {
         let experiment = InMemoryExperiment(
             Experiment(id: "checkout"),
@@ -72,7 +72,7 @@ struct SessionTests {
         await client.shutdown()
     }
 
-    @Test("a session that was recorded is played back, failures included, and nothing of the credentials is kept")
+    @Test("a recorded session is played back, failures included, and contains no credentials")
     func playback() async throws {
         let recorder = RecordingTransport(
             ScriptedTransport([
@@ -102,7 +102,7 @@ struct SessionTests {
         #expect(!String(decoding: file, as: UTF8.self).contains("canary"))
         let player = ScriptedTransport(playing: try JSONDecoder().decode(Recording.self, from: file))
         var played: [String] = []
-        // In another order between places; in the same order for each.
+        // The order differs between paths but is the same for each path.
         for path in ["/c", "/a", "/b?x=1", "/a", "/a", "/d"] { played.append(await send(player, path)) }
         #expect(played == [lived[3], lived[0], lived[2], lived[1], lived[1], "TRANSPORT"])
     }

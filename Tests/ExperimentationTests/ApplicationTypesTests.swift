@@ -6,13 +6,13 @@ import Waiting
 
 @testable import Experimentation
 
-/// What a flag is read as.
+/// A flag's type in the application.
 private struct Theme: Codable, Sendable, Equatable {
     var color = "plain"
     var size = 1
 }
 
-/// Counts how often it is decoded, by its name.
+/// Counts its decodings by name.
 private struct Counted: Decodable, Sendable {
     static let decoded = Mutex<[String: Int]>([:])
     var name: String
@@ -25,7 +25,7 @@ private struct Counted: Decodable, Sendable {
     }
 }
 
-@Suite("Values as an application has them")
+@Suite("Values in an application's types")
 struct ApplicationTypesTests {
     private func client(_ flags: [InMemoryFlag], options: ClientOptions = ClientOptions()) async throws -> (
         InMemoryProvider, ExperimentationClient
@@ -50,7 +50,7 @@ struct ApplicationTypesTests {
         #expect(attributes["plan"] == nil)
     }
 
-    @Test("an object flag is decoded once for as long as it stays the same, also by a session that is refreshed")
+    @Test("an object flag is decoded once while it stays the same, even after refreshes")
     func decodedOnce() async throws {
         let (provider, client) = try await client([InMemoryFlag("counted", ["name": "one"])])
         let session = client.session(for: User(id: "ada", consent: .granted))
@@ -72,7 +72,7 @@ struct ApplicationTypesTests {
     }
 
     @Test(
-        "an object flag is read as a type, with and without a session; what doesn't fit is the default and says where"
+        "an object flag is read as a type, with and without a session; a mismatch gives the default and its position"
     )
     func decodable() async throws {
         let (_, client) = try await client([
@@ -94,7 +94,7 @@ struct ApplicationTypesTests {
         #expect(session.value("none", default: Theme()) == Theme())
     }
 
-    @Test("an override is read everywhere, recognisable as such, and removable")
+    @Test("an override applies everywhere, is recognizable, and can be removed")
     func overrides() async throws {
         let (provider, client) = try await client([InMemoryFlag("color", "red")])
         let user = User(id: "ada", consent: .granted)
@@ -119,7 +119,7 @@ struct ApplicationTypesTests {
         #expect(provider.exposures.isEmpty)
     }
 
-    @Test("a session announces only what reads differently")
+    @Test("a session announces only flags whose value changed")
     func changes() async throws {
         let (provider, client) = try await client([InMemoryFlag("a", 1), InMemoryFlag("b", 1)])
         let session = client.session(for: User(id: "ada"))
@@ -158,7 +158,7 @@ struct ApplicationTypesTests {
         #expect(throws: ExperimentationError.self) { try Bootstrap(contentsOf: file.appending(path: "none")) }
     }
 
-    @Test("a user without a session is tracked, consents and withdraws")
+    @Test("a user without a session can track, consent and withdraw")
     func server() async throws {
         let (provider, client) = try await client([])
         let ada = User(id: "ada", attributes: ["vip": true])
@@ -179,6 +179,6 @@ struct ApplicationTypesTests {
         await client.shutdown()
     }
 
-    @Test("a drop's reason prints as its name")
+    @Test("a drop reason prints as its name")
     func dropReason() { #expect("\(Ledger.DropReason.overflow)" == "overflow") }
 }

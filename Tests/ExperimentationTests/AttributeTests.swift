@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attributes")
 struct AttributeTests {
-    @Test("a null removes an attribute, and replacing all removes those that aren't named")
+    @Test("a null removes an attribute, and replacing all removes those that aren't given")
     func removing() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider())
         let session = client.session(for: User(id: "ada", attributes: ["a": 1, "b": 2], consent: .granted))
@@ -16,7 +16,7 @@ struct AttributeTests {
         await client.shutdown()
     }
 
-    @Test("of two concurrent replacements of the attributes, one wins completely")
+    @Test("of two concurrent replacements, one wins completely")
     func replacing() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider())
         for _ in 0..<2_000 {

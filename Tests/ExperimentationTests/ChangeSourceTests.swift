@@ -5,9 +5,9 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("A vendor that tells of changes")
+@Suite("A vendor that announces changes")
 struct ChangeSourceTests {
-    /// A vendor that counts how often it is asked, and tells what a test says.
+    /// A vendor that counts questions and announces changes for a test.
     private final class Vendor: ExperimentationProvider, DecisionSource, ChangeSource {
         let name = "telling"
         let scope = "a"
@@ -41,7 +41,7 @@ struct ChangeSourceTests {
         func tell(_ notice: ChangeNotice) { _ = output.withLock { $0 }?.yield(notice) }
     }
 
-    @Test("is asked again for every session, which announces its changes without a refresh")
+    @Test("it is asked again for every session, which announces its changes without a refresh")
     func changed() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)
@@ -54,7 +54,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("that can't be heard any more leaves the last values STALE, until there is an answer")
+    @Test("while it is unreachable the last values are STALE")
     func unheard() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -73,7 +73,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("that can't be heard before there are decisions changes no status")
+    @Test("being unreachable before there are decisions doesn't change the status")
     func unheardAtFirst() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -82,14 +82,14 @@ struct ChangeSourceTests {
         vendor.tell(.unheard(ExperimentationError(.transport, "away")))
         try await eventually("the warning") { log.entries.contains { "\($0)".contains("away") } }
         #expect(session.status == .notReady && client.status == .notReady)
-        // A session that was never refreshed shows its defaults until it is.
+        // A session without a refresh shows defaults.
         vendor.tell(.changed)
         try await session.refresh()
         #expect(session.status == .ready && client.status == .ready)
         await client.shutdown()
     }
 
-    @Test("is no longer listened to after the client's end")
+    @Test("after the client's shutdown nothing listens to it")
     func ends() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Decisions of users without a session are kept, within a bound")
+@Suite("Decisions of users without a session are cached, within a limit")
 struct DecisionCacheTests {
     private func decisions(_ number: Int) -> HeldDecisions {
         HeldDecisions(
@@ -13,18 +13,18 @@ struct DecisionCacheTests {
         )
     }
 
-    /// What one user's decisions take.
+    /// The weight of one user's decisions.
     private var weight: Int {
         let cache = DecisionCache(bytes: 0)
         cache.keep(decisions(0), for: User(id: "u0000"))
         return cache.bytes
     }
 
-    @Test("P46 of ten thousand users only as many are kept as fit", arguments: [1, 7, 100, 1_000, 9_999, 20_000])
+    @Test("P46 of ten thousand users, as many are kept as fit", arguments: [1, 7, 100, 1_000, 9_999, 20_000])
     func bounded(users: Int) {
         let bytes = users * weight
         let cache = DecisionCache(bytes: bytes)
-        // All of one length, so that all weigh the same.
+        // Ids of equal length, so that all entries have the same weight.
         let ids = (10_000..<20_000).map { "u" + String($0).dropFirst() }
         for (number, id) in ids.enumerated() {
             cache.keep(decisions(number), for: User(id: id))
@@ -40,7 +40,7 @@ struct DecisionCacheTests {
         }
     }
 
-    @Test("P46 decisions larger than the whole limit are kept until others come")
+    @Test("P46 decisions larger than the limit are kept until others arrive")
     func large() {
         let cache = DecisionCache(bytes: 10)
         cache.keep(decisions(1), for: User(id: "a"))
@@ -50,7 +50,7 @@ struct DecisionCacheTests {
         #expect(cache.count == 1)
     }
 
-    /// The same, written as plainly as possible.
+    /// The cache in its simplest form.
     private struct Model {
         let limit: Int
         var entries: [(id: String, number: Int)] = []
@@ -68,7 +68,7 @@ struct DecisionCacheTests {
         }
     }
 
-    @Test("P46 the least recently used goes first, whatever is kept, used and removed in between", arguments: 0..<40)
+    @Test("P46 the least recently used are evicted first, after any sequence of operations", arguments: 0..<40)
     func exact(seed: Int) {
         let dice = Dice(seed)
         let limit = 1 + dice.below(12)

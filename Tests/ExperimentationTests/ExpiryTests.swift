@@ -4,7 +4,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("The moment at which decisions are overdue")
+@Suite("When decisions are overdue")
 struct ExpiryTests {
     static let moments: [(Duration, Bool)] = [
         (.seconds(-1e9), true), (.seconds(-1), true), (.milliseconds(-1), true),
@@ -18,7 +18,7 @@ struct ExpiryTests {
         #expect(expiry.hasPassed == isOver)
     }
 
-    @Test("is determined by an injected clock, however far that is from the machine's")
+    @Test("is determined by an injected clock, however far it is from the machine's")
     func injected() {
         let time = ManualTime()
         let expiry = Expiry(at: time.instant.advanced(by: .seconds(60)), by: time)

@@ -50,13 +50,13 @@ struct ExposureTests {
         )
     }
 
-    /// A control that leaves one flag to the application, beside a value of its own.
+    /// A control that leaves one flag to the application and sets another.
     static let control = InMemoryExperiment(
         Experiment(id: "checkout"),
         arms: [.init(Variation(id: "a", isControl: true), weight: 100, flags: ["color": .null, "size": 3])]
     )
 
-    @Test("a flag that the variation leaves to the caller exposes the variation: the default is recorded, once")
+    @Test("a flag that the variation leaves to the caller's default exposes the variation, once")
     func blank() async throws {
         let (client, provider, session) = try await session(experiments: [Self.control])
         for _ in 0..<3 {
@@ -98,7 +98,7 @@ struct ExposureTests {
         #expect(try await client.ledger() == Ledger())
     }
 
-    @Test("another session, another user and another variation are exposures of their own")
+    @Test("another session, another user and another variation are separate exposures")
     func others() async throws {
         let (client, provider, session) = try await session()
         _ = session.string("color", default: "")
@@ -129,7 +129,7 @@ struct ExposureTests {
         #expect(otherProvider.exposures.map(\.flagKey) == [nil])
     }
 
-    @Test("without consent nothing is recorded; exposures while consent was unknown are sent once it is given")
+    @Test("without consent nothing is recorded; exposures under unknown consent are sent once it is granted")
     func consent() async throws {
         let (client, provider, session) = try await session(consent: .denied)
         _ = session.string("color", default: "")
@@ -150,7 +150,7 @@ struct ExposureTests {
         #expect(unaskedProvider.exposures.count == 1)
     }
 
-    @Test("an override is honoured, visible, kept over a restart, and not made sticky")
+    @Test("an override is honored, visible, kept over a restart, and not made sticky")
     func overrides() async throws {
         let store = ClientStore.inMemory()
         let experiment = InMemoryExperiment(
@@ -176,7 +176,7 @@ struct ExposureTests {
         #expect(session.assignments == [])
     }
 
-    @Test("an assignment sticks when the allocation changes, and over a restart")
+    @Test("an assignment stays when the allocation changes, and over a restart")
     func sticky() async throws {
         let store = ClientStore.inMemory()
         func arms(_ a: Double, _ b: Double) -> [InMemoryExperiment] {

@@ -18,7 +18,7 @@ struct FlagCatalogueTests {
         for key in ["b", "generated.flag.2000", "generated.flag.1 ", "É"] { #expect(catalogue.index(of: key) == nil) }
     }
 
-    @Test("of two flags with one key the later counts")
+    @Test("of two flags with the same key the later one counts")
     func later() {
         let catalogue = FlagCatalogue(flags: [
             .init("a", outcomes: [Resolution(1)]), .init("b", outcomes: [Resolution(2)]),
@@ -38,7 +38,7 @@ struct FlagCatalogueTests {
         #expect(Decisions(catalogue: catalogue, outcomes: [0], alsoAssigned: [index]).assignments == [])
     }
 
-    @Test("a flag with more than 254 values is chosen from exactly", arguments: [0, 1, 253, 254, 255, 299])
+    @Test("a flag may have more than 254 values", arguments: [0, 1, 253, 254, 255, 299])
     func wide(outcome: Int) {
         let catalogue = FlagCatalogue(flags: [
             .init("many", outcomes: (0..<300).map { Resolution(.int($0)) }),

@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 import Testing
 
-@Suite("Values without a type")
+@Suite("Untyped values")
 struct FlagValueAnyTests {
-    @Test("an untyped dictionary becomes a value, and the value a dictionary again")
+    @Test("an untyped dictionary survives a round trip through a value")
     func roundTrip() throws {
         let any: [String: Any] = [
             "bool": true, "int": 1, "zero": 0, "double": 2.5, "float": Float(0.5), "text": "a", "null": NSNull(),
@@ -23,7 +23,7 @@ struct FlagValueAnyTests {
         #expect(try Attributes(any: ["a": 1]).any["a"] as? Int == 1)
     }
 
-    @Test("boxed Booleans stay Booleans, and boxed numbers numbers, as a parser of JSON boxes them")
+    @Test("boxed Booleans and boxed numbers, as a JSON parser creates them, keep their types")
     func boxed() throws {
         let parsed = try JSONSerialization.jsonObject(with: Data(#"{"a":true,"b":1,"c":0,"d":1.5,"e":false}"#.utf8))
         #expect(try FlagValue(any: parsed) == ["a": true, "b": 1, "c": 0, "d": 1.5, "e": false])
@@ -31,7 +31,7 @@ struct FlagValueAnyTests {
         #expect(try FlagValue(any: boxes) == ["a": true, "b": 1, "c": 0.5])
     }
 
-    @Test("everything that can be represented is taken from a notification, however deep the rest is nested")
+    @Test("every representable part of a notification is converted, however deep the rest is nested")
     func userInfo() {
         let carried: [AnyHashable: Any] = [
             "aps": ["alert": "Hi", "at": Date(timeIntervalSince1970: 0), "badge": 1] as [String: Any], 7: "no text",
@@ -46,7 +46,7 @@ struct FlagValueAnyTests {
         )
     }
 
-    @Test("what can't be represented is refused with its type, without its value")
+    @Test("a value that can't be represented is rejected with its type, without its content")
     func refused() {
         #expect(
             throws: ExperimentationError(.invalidArgument, "A value of the type Date has no form here.")

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Testing
 
-@Suite("Values convert only when nothing is lost")
+@Suite("Values convert only without loss")
 struct FlagValueTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var value: FlagValue
@@ -34,7 +34,7 @@ struct FlagValueTests {
         Row(value: ["a": 1]),
     ]
 
-    @Test("each kind reads as the types that hold it", arguments: table)
+    @Test("each value reads as the types that can hold it", arguments: table)
     func conversions(row: Row) {
         #expect(row.value.boolValue == row.bool)
         #expect(row.value.intValue == row.int)
@@ -43,7 +43,7 @@ struct FlagValueTests {
     }
 
     @Test(
-        "JSON is read and written without change",
+        "JSON is read and written unchanged",
         arguments: [
             #"null"#, #"true"#, #"1"#, #"1.5"#, #""a""#, #"[1,"b",null]"#, #"{"a":{"b":[true]}}"#,
         ]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Hooks")
 struct HookTests {
-    /// Writes down the order of all stages of all hooks.
+    /// Records the order of the stages of all hooks.
     final class Diary: Sendable {
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock { $0 } }
@@ -72,7 +72,7 @@ struct HookTests {
     }
 
     @Test(
-        "a hook that fails before or after gives the default, and the later hooks' stage doesn't run",
+        "a hook that fails in *before* or *after* gives the default, and skips the later hooks' stage",
         arguments: [
             (true, false, ["1 before a", "2 error GENERAL", "1 error GENERAL", "2 finally false", "1 finally false"]),
             (
@@ -96,7 +96,7 @@ struct HookTests {
         #expect(diary.all == expected)
     }
 
-    @Test("a hook's attributes have an effect where a client decides for a user")
+    @Test("a hook's attributes take effect where a client decides for a user")
     func attributes() async throws {
         let client = try await ExperimentationClient(
             provider: InMemoryProvider(flags: [

@@ -8,7 +8,7 @@ struct LinkingTests {
     static let anon = User(id: "anon", consent: .granted)
     static let ada = Identity(id: "ada", anonymousID: "anon", isAuthenticated: true)
 
-    /// Takes the first step, and fails at the second as often as it is told to.
+    /// Completes the first step, and fails at the second a number of times.
     final class Linker: IdentityLinker {
         let failures: Mutex<Int>
         let seen = Mutex<[String]>([])
@@ -20,7 +20,7 @@ struct LinkingTests {
             var next = progress
             if progress.notes.isEmpty {
                 next.notes = [1]
-                // The vendor decides which ids survive.
+                // The vendor determines the resulting ids.
                 next.to.anonymousID = "of the vendor"
                 return next
             }
@@ -64,7 +64,7 @@ struct LinkingTests {
     }
 
     @Test(
-        "one that was interrupted isn't finished for somebody else: another user, or other criteria, begin anew",
+        "an interrupted link isn't continued for another user or other criteria",
         arguments: [("ben", ["a": "b"], #"ben ["b"]"#), ("ada", ["a": "c"], #"ada ["c"]"#)]
     )
     func isNotSomebodyElses(id: String, criteria: [String: String], seen: String) async throws {

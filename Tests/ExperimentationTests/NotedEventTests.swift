@@ -4,9 +4,9 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Noted events")
+@Suite("Events noted without waiting")
 struct NotedEventTests {
-    @Test("noted events are accepted in the order of the calls, with the user of that moment, and checked at once")
+    @Test("noted events are accepted in the order of the calls, with the user at that time, and checked at once")
     func order() async throws {
         let provider = InMemoryProvider()
         let client = try await ExperimentationClient(

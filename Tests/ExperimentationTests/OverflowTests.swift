@@ -24,7 +24,7 @@ struct OverflowTests {
         ScriptedVendor(batching: BatchPolicy(count: .max, largest: 100, interval: .seconds(3_600)))
     }
 
-    @Test("twelve thousand events wait by default, and none is dropped")
+    @Test("by default twelve thousand events wait without a drop")
     func roomy() async throws {
         let client = try await ExperimentationClient(
             provider: patient(),
@@ -42,7 +42,7 @@ struct OverflowTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("the first drop is announced and logged, then each tenfold increase")
+    @Test("the first drop is reported and logged, then each tenfold increase")
     func announced() async throws {
         let log = RecordingLog(level: .error)
         let client = try await client(patient(), most: 5, log: log)
@@ -61,7 +61,7 @@ struct OverflowTests {
         #expect(told.map { $0.error?.message } == log.entries.map(\.message))
     }
 
-    @Test("with back-pressure that refuses, nothing is dropped and nothing more is accepted")
+    @Test("with back-pressure that rejects, nothing is dropped and nothing more is accepted")
     func refused() async throws {
         let client = try await client(patient(), options: ClientOptions(backPressure: .refuse(above: 10)))
         await client.setConnectivity(.offline)
@@ -95,7 +95,7 @@ struct OverflowTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("with back-pressure that waits, track throws when its time runs out")
+    @Test("with back-pressure that waits, track throws after its time limit")
     func waitsInVain() async throws {
         let time = ManualTime()
         let options = ClientOptions(backPressure: .wait(above: 1, atMost: .milliseconds(500)))

@@ -29,7 +29,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "overdue decisions are stale, or not there, as the policy says",
+        "overdue decisions are stale or missing, depending on the policy",
         arguments: [
             (Freshness.AfterExpiry.stale, Reason.stale, true), (.notReady, .error, false),
         ]
@@ -145,7 +145,7 @@ struct RefreshTests {
         #expect(other.details("user", default: "").errorCode == .providerNotReady)
     }
 
-    @Test("P36 the kill switch reaches every session, holds over a restart, and lifts cleanly")
+    @Test("P36 the kill switch reaches every session, survives a restart, and lifts cleanly")
     func killSwitch() async throws {
         let store = ClientStore.inMemory()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -174,7 +174,7 @@ struct RefreshTests {
         #expect(provider.delivered == [.custom("bought")])
     }
 
-    @Test("P36 a kill switch that comes with the last delivery is stored before shutdown ends")
+    @Test("P36 a kill switch received with the last delivery is stored before shutdown ends")
     func killSwitchAtTheEnd() async throws {
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: HesitantState())
         let vendor = ScriptedVendor { _ in DeliveryReport(.delivered, isDisabled: true) }
@@ -184,7 +184,7 @@ struct RefreshTests {
         #expect(try await vendor.client(store: store).status == .disabled)
     }
 
-    @Test("events that an unreachable vendor doesn't take use bounded memory in their session")
+    @Test("events for an unreachable vendor use bounded memory in their session")
     func boundedEpochs() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider(capabilities: [.tracking, .campaigns]))
         await client.setConnectivity(.offline)
@@ -222,7 +222,7 @@ struct RefreshTests {
     }
 }
 
-/// Decides that a user's name is the user's, once a gate is open.
+/// Decides a flag with the user's name once a gate is open.
 final class GatedSource: DecisionSource {
     private struct State {
         var requests = 0
@@ -288,7 +288,7 @@ struct GatedProvider: ExperimentationProvider {
     var capabilities: Set<Capability> { [.flags] }
 }
 
-/// A store that takes its time to write.
+/// A store with slow writes.
 private struct HesitantState: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
 

@@ -5,9 +5,9 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("A vendor's switch that the client asks for")
+@Suite("A vendor's switch that the client polls")
 struct RemoteSwitchTests {
-    /// A vendor that answers what a test says.
+    /// A remote switch that answers as scripted.
     private final class Switch: RemoteSwitch {
         let answer = Mutex<(isOff: Bool?, count: Int)>((nil, 0))
 
@@ -33,7 +33,7 @@ struct RemoteSwitchTests {
         }
     }
 
-    @Test("is requested at the start and after each wait, and shown in the status when turned on and off")
+    @Test("it is requested at the start and after each wait, and shown in the status")
     func bothWays() async throws {
         let (remote, time) = (Switch(), ManualTime())
         let client = try await ExperimentationClient(
@@ -60,7 +60,7 @@ struct RemoteSwitchTests {
         #expect(remote.count == 4)
     }
 
-    @Test("is known to the next run, which can lift it")
+    @Test("its state is known to the next run, which can lift it")
     func nextRun() async throws {
         let (remote, store) = (Switch(), ClientStore.inMemory())
         remote.set(true)

@@ -40,7 +40,7 @@ struct StoredDecisionsTests {
         ),
     ]
 
-    @Test("they are written as JSONEncoder writes them, byte for byte", arguments: samples)
+    @Test("they are written exactly as by JSONEncoder", arguments: samples)
     func bytes(decisions: Decisions) throws {
         for seconds in [0, 815_000_000.123, -1.5, 1e9] {
             let stored = StoredDecisions(decisions, date: Date(timeIntervalSinceReferenceDate: seconds))
@@ -51,7 +51,7 @@ struct StoredDecisionsTests {
         }
     }
 
-    @Test("a number that JSON has no form for is refused, as JSONEncoder refuses it")
+    @Test("a number that JSON can't represent is rejected, as by JSONEncoder")
     func infinite() {
         let decisions = Decisions(flags: [("f", Resolution(.double(.infinity)))])
         let stored = StoredDecisions(decisions, date: Date(timeIntervalSinceReferenceDate: 0))

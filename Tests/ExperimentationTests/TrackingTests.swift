@@ -39,7 +39,7 @@ struct TrackingTests {
         #expect(try await client.ledger() == Ledger(accepted: 3, delivered: 3))
     }
 
-    @Test("a single event is delivered when it has waited long enough")
+    @Test("a single event is delivered after its maximum wait")
     func interval() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 10, interval: .seconds(5)))
         let client = try await client(provider)
@@ -69,18 +69,18 @@ struct TrackingTests {
         provider.setVerdict { _ in .delivered }
         time.advance(by: .seconds(40))
         try await eventually("a delivery") { !provider.delivered.isEmpty }
-        // The vendor has it a moment before the accounts say so.
+        // The vendor receives the event slightly before it is settled.
         try await client.flush()
         #expect(try await client.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("an event that is refused with others is found by halving, and the rest are delivered")
+    @Test("an event that makes its batch fail is found by halving, and the rest is delivered")
     func poison() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 100, largest: 100, attempts: 1))
         let client = try await client(provider)
         let session = client.session(for: Self.ada)
         for number in 0..<64 { try await session.track(.custom("event \(number)")) }
-        // Refuses every batch with the poison in it, as a vendor does that takes all or nothing.
+        // Rejects every batch that contains the poison, as an all-or-nothing vendor does.
         let poison = PoisonedProvider(inner: provider, poison: "event 40")
         let store = ClientStore.inMemory()
         let other = try await ExperimentationClient(
@@ -97,7 +97,7 @@ struct TrackingTests {
         await client.shutdown()
     }
 
-    @Test("what a vendor has no word for is refused, and the ledger is unchanged")
+    @Test("an unsupported event is rejected, and the ledger is unchanged")
     func unsupported() async throws {
         let client = try await ExperimentationClient(provider: GatedProvider(source: GatedSource()))
         let session = client.session(for: Self.ada)
@@ -108,7 +108,7 @@ struct TrackingTests {
     }
 
     @Test(
-        "what makes no sense for any vendor is refused",
+        "an invalid event is rejected for any vendor",
         arguments: [
             TrackingEvent.custom(""), .custom("a", value: .nan), .custom("a", attributes: ["x": .double(.infinity)]),
             .screenView(""), .pageView(""), .goalCompleted(""), .sessionEnded(seconds: -1),
@@ -123,7 +123,7 @@ struct TrackingTests {
         #expect(try await client.ledger() == Ledger())
     }
 
-    @Test("P56 a value nested ten thousand times is refused")
+    @Test("P56 a value nested ten thousand times is rejected")
     func deep() async throws {
         var value: FlagValue = 1
         for _ in 0..<10_000 { value = [value] }
@@ -136,7 +136,7 @@ struct TrackingTests {
         #expect(throws: ExperimentationError.self) { try session.update(["deep": value]) }
     }
 
-    @Test("consent unknown holds, granted sends with the original times, denied purges and refuses")
+    @Test("unknown consent holds, granted consent sends with the original times, denied consent purges and rejects")
     func consent() async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 1))
         let client = try await client(provider)
@@ -165,7 +165,7 @@ struct TrackingTests {
         #expect(ledger.isBalanced)
     }
 
-    @Test("changed attributes travel with the next event, once")
+    @Test("changed attributes are sent with the next event, once")
     func attributes() async throws {
         let provider = InMemoryProvider()
         let client = try await client(provider)
@@ -219,7 +219,7 @@ struct TrackingTests {
     }
 }
 
-/// Refuses every batch with one event in it.
+/// Rejects every batch that contains one particular event.
 struct PoisonedProvider: ExperimentationProvider, EventSink {
     let inner: InMemoryProvider
     let poison: String

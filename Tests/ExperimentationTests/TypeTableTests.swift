@@ -5,7 +5,7 @@ import Waiting
 
 @Suite("Types are exact, and ids are bytes")
 struct TypeTableTests {
-    /// A value, and what each getter reads from it; `nil` is a mismatch.
+    /// A value and the result of each getter; `nil` is a type mismatch.
     struct Row: Sendable {
         var value: FlagValue
         var bool: Bool?
@@ -40,7 +40,7 @@ struct TypeTableTests {
         Row(value: [["a": [true]]], isObject: true),
     ]
 
-    @Test("P39 each getter reads what it should from each value, and a Boolean is never a number")
+    @Test("P39 each getter reads the right values, and a Boolean is never a number")
     func getters() async throws {
         #expect(Self.rows.count == 40)
         let flags = Self.rows.enumerated().map { InMemoryFlag("f\($0)", $1.value) }
@@ -68,7 +68,7 @@ struct TypeTableTests {
     }
 
     @Test(
-        "P40 two ids that Unicode calls equal are two users",
+        "P40 canonically equivalent ids are different users",
         arguments: [("é", "e\u{301}"), ("\u{212b}", "å".uppercased()), ("가", "\u{1100}\u{1161}")]
     )
     func twoUsers(one: String, other: String) async throws {
@@ -87,7 +87,7 @@ struct TypeTableTests {
         #expect(source.requests == 2)
     }
 
-    @Test("P40 an id goes to the vendor and back byte by byte, however it is composed")
+    @Test("P40 an id goes to the vendor and back byte by byte, in any normalization form")
     func ids() async throws {
         let pieces = [
             "é", "e\u{301}", "\u{212b}", "å", "ﬁ", "fi", "👩‍👩‍👧", "👩", "\u{200d}", "\u{202e}", "אבג", "عربى", "ı", "İ", "ß",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Experimentation
 
-/// A vendor that is asked for each user, or publishes rules, and takes what a test says it takes.
+/// A vendor that is asked for each user, and fails while a test wants it to.
 private struct Shop: ExperimentationProvider, DecisionSource {
     let name = "shop"
     let scope = ""
@@ -33,7 +33,7 @@ private struct Shop: ExperimentationProvider, DecisionSource {
 
 @Suite("Users without a session")
 struct UserDecisionsTests {
-    @Test("decisions for a thousand users are read for each of them, also after a wait")
+    @Test("decisions for a thousand users can be read for each of them, also later")
     func thousand() async throws {
         let client = try await ExperimentationClient(provider: Shop())
         let users = (0..<1_000).map { User(id: "u\($0)") }
@@ -45,7 +45,7 @@ struct UserDecisionsTests {
         }
     }
 
-    @Test("decisions answer for themselves, whatever the client has evicted")
+    @Test("decisions remain readable, whatever the client has evicted")
     func forgotten() async throws {
         let client = try await ExperimentationClient(provider: Shop(), options: ClientOptions(decisionCacheBytes: 0))
         let ada = try await client.decisions(for: User(id: "ada"))
@@ -91,7 +91,7 @@ struct UserDecisionsTests {
         #expect(client.decisionsAtHand(for: User(id: "bob"))?.keys == nil)
     }
 
-    @Test("rules from before the kill switch was turned on don't turn it off, whoever asks for decisions")
+    @Test("rules from before the kill switch was turned on don't lift it, for any user")
     func switchStays() async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(
@@ -181,7 +181,7 @@ struct UserDecisionsTests {
         }
     }
 
-    @Test("a vendor without exposures: an explicit one throws, and reads log it once")
+    @Test("with a vendor without exposures, an explicit one throws, and reads log it once")
     func exposures() async throws {
         let log = RecordingLog(level: .info)
         let provider = NoExposures()
@@ -197,7 +197,7 @@ struct UserDecisionsTests {
     }
 }
 
-/// A vendor with an experiment and without exposures.
+/// A vendor with an experiment but no exposures.
 private struct NoExposures: ExperimentationProvider, DecisionSource, EventSink {
     let name = "plain"
     let scope = ""

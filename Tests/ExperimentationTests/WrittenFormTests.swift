@@ -3,10 +3,10 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Waits, digests and the written form of events")
+@Suite("Waits, digests and the encoding of events")
 struct WrittenFormTests {
     @Test(
-        "waits double up to a bound and are drawn from a twentieth of it on",
+        "waits double up to a limit and are drawn from a twentieth of it on",
         arguments: [
             (0, 1.0, 1.0), (1, 1.0, 2.0), (1, 0.0, 0.1), (3, 0.5, 4.0), (8, 1.0, 256.0), (9, 1.0, 300.0),
             (.max, 1.0, 300.0), (.min, 1.0, 1.0), (2, 7.0, 4.0), (2, -7.0, 0.2),
@@ -33,13 +33,13 @@ struct WrittenFormTests {
 
     @Test("every length up to three blocks is padded correctly")
     func padding() {
-        // The digest of a text and of the same text in another array must agree, and no two lengths may collide.
+        // No two lengths collide, nor do the same bytes split into different fields.
         let digests = Set((0..<192).map { Digest.sha256(Array(repeating: UInt8(97), count: $0)) })
         #expect(digests.count == 192)
         #expect(Digest.hex("ab", "c") != Digest.hex("a", "bc"))
     }
 
-    @Test("events are written as flat objects and read back completely", arguments: TrackingEvent.examples)
+    @Test("events are written as flat objects and survive a round trip", arguments: TrackingEvent.examples)
     func events(event: TrackingEvent) throws {
         let data = try JSONEncoder().encode(event)
         #expect(try JSONDecoder().decode(TrackingEvent.self, from: data) == event)

@@ -29,14 +29,16 @@ struct FlagKeySourceTests {
         try FlagKeySource.text(of: FlagManifestTests.read(text), file: "flags.json")
     }
 
-    @Test("the same for the same flags in any order, with a constant for each flag and a structure for each schema")
+    @Test(
+        "the output doesn't depend on the order of flags, with a constant for each flag and a structure for each schema"
+    )
     func golden() throws {
         let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/Flags.swift.txt")
         #expect(try Self.source(Self.shop) == String(contentsOf: golden, encoding: .utf8))
     }
 
     @Test(
-        "keys become names",
+        "keys become Swift names",
         arguments: [
             ("btnColor", "btnColor"), ("URLPath", "urlPath"), ("BETA", "beta"),
             ("checkout_v2-new.flow", "checkoutV2NewFlow"),
@@ -51,7 +53,7 @@ struct FlagKeySourceTests {
         #expect(source.contains("static let \(name) = FlagKey<Bool>("), "\(source.prefix(400))")
     }
 
-    @Test("two keys that are one name in Swift are refused, with both lines")
+    @Test("two keys with the same Swift name are rejected, with both lines")
     func collision() throws {
         #expect {
             try Self.source(
@@ -67,7 +69,7 @@ struct FlagKeySourceTests {
         }
     }
 
-    @Test("a text can't leave its literal or its comment")
+    @Test("text can't escape from its literal or comment")
     func escapes() async throws {
         let hostile = "\"); fatalError() //\r\n*/ \u{202E}\u{0}\\(1)"
         let manifest = FlagManifest([.init(hostile, .string, default: .string(hostile), description: hostile)])
@@ -79,7 +81,7 @@ struct FlagKeySourceTests {
         try await Compiler.expectCompiles(source)
     }
 
-    @Test("what is written compiles, and is read with the right types")
+    @Test("the output compiles, and is read with the right types")
     func compiles() async throws {
         try await Compiler.expectCompiles(
             Self.source(Self.shop) + """
@@ -121,9 +123,9 @@ extension String {
     fileprivate func count(of part: String) -> Int { components(separatedBy: part).count - 1 }
 }
 
-/// The compiler, over the library as it is built beside the tests.
+/// The compiler, with the library built next to the tests.
 enum Compiler {
-    /// The folder of the modules that are built.
+    /// The folder of built modules.
     private static let modules: URL = {
         let places = [
             URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent(), Bundle.main.bundleURL,
@@ -140,7 +142,7 @@ enum Compiler {
         #expect(try await complaints(of: source) == "", sourceLocation: sourceLocation)
     }
 
-    /// What the compiler says of a source; empty if it takes it.
+    /// Returns the compiler's errors for a source; empty if it compiles.
     static func complaints(of source: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

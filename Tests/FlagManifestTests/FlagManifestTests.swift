@@ -2,13 +2,13 @@ import Experimentation
 import FlagManifest
 import Testing
 
-@Suite("A manifest of flags is read")
+@Suite("A manifest of flags")
 struct FlagManifestTests {
     static func read(_ text: String) throws -> FlagManifest {
         try FlagManifest(json: Array(text.utf8), file: "flags.json")
     }
 
-    @Test("with its types, by each of their names, sorted by key, whatever else the file has")
+    @Test("is read with its types, by each of their names, sorted by key, ignoring unknown properties")
     func types() throws {
         let manifest = try Self.read(
             """
@@ -32,7 +32,7 @@ struct FlagManifestTests {
     }
 
     @Test(
-        "or refused in one line, with the place",
+        "is rejected in one line, with the position",
         arguments: [
             (#"{"flags": {"a": "#, "flags.json:1: the document ends too early; expected a value"),
             ("", "flags.json:1: the document ends too early; expected a value"),
@@ -82,7 +82,7 @@ struct FlagManifestTests {
         }
     }
 
-    @Test("and held against another one")
+    @Test("is compared with another one")
     func changes() throws {
         let before = FlagManifest([
             .init("same", .boolean, default: true, line: 2), .init("gone", .string, default: "x"),
@@ -96,7 +96,7 @@ struct FlagManifestTests {
         #expect(before.changes(to: before) == [])
     }
 
-    @Test("and against what a vendor publishes")
+    @Test("is compared with what a vendor publishes")
     func findings() {
         let manifest = FlagManifest([
             .init("fits", .integer, default: 1), .init("lost", .boolean, default: true),

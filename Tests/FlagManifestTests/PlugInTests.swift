@@ -26,7 +26,9 @@ struct PlugInTests {
         return (status, process.output.text + process.errors.text)
     }
 
-    @Test("writes the keys of a package that depends on this one, and compiles nothing while the manifest stays")
+    @Test(
+        "generates the keys of a package that depends on this one, and recompiles nothing while the manifest is unchanged"
+    )
     func outside() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "plugged-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// A file with one campaign, written for the case at hand.
+/// A file with one campaign, made for one case.
 struct BucketingSample {
     var rules: FlagshipRules = .ios
-    /// The targeting of each group, as JSON.
+    /// Each group with its targeting as JSON.
     var groups: [(id: String, targeting: String, variations: [(id: String, allocation: String)])]
 
     static let everybody =
@@ -39,7 +39,7 @@ struct BucketingSample {
         BucketingRuleset(try BucketingFile(try JSON.parse(json)), rules: rules, automatic: [:])
     }
 
-    /// The variation that a visitor gets, decided as a whole and flag by flag, which must agree.
+    /// The visitor's variation, decided as a whole and flag by flag, with a check that both agree.
     func variation(
         _ id: String,
         _ attributes: Attributes = [:],
@@ -85,7 +85,7 @@ struct BucketingAllocationTests {
     }
 
     @Test(
-        "the hash agrees with the published check values",
+        "the hash agrees with published check values",
         arguments: [
             ("", 0), ("a", 1_009_084_850), ("ab", 2_613_040_991), ("abc", 3_017_643_002), ("abcd", 1_139_631_978),
             ("hello", 613_153_351), ("vg-alphavisitor-001", 2_157_120_681), ("vg-alphavisitor-002", 755_170_171),
@@ -96,7 +96,7 @@ struct BucketingAllocationTests {
     )
     func hash(text: String, expected: UInt32) {
         #expect(FlagshipMurmur3.hash(text) == expected)
-        // Fed in two pieces, wherever they are cut, it is the same.
+        // Fed in two pieces, cut anywhere, the hash is the same.
         for cut in text.indices {
             var hash = FlagshipMurmur3()
             hash.feed(String(text[..<cut]))
@@ -105,7 +105,7 @@ struct BucketingAllocationTests {
         }
     }
 
-    @Test("F25 a thousand visitors of a split in halves fall exactly where the oracle says")
+    @Test("F25 a thousand visitors of a split in halves are assigned as computed by another program")
     func oracle() throws {
         let places = try Places.read()
         #expect(places.visitors.count == 1_000)
@@ -120,7 +120,7 @@ struct BucketingAllocationTests {
     }
 
     @Test(
-        "F26 the boundaries of 33/33/34, 0/100 and 100/0 fall below the running sum",
+        "F26 the boundaries of 33/33/34, 0/100 and 100/0 are exclusive of the running sum",
         arguments: [
             (["33", "33", "34"], [32: "a", 33: "b", 65: "b", 66: "c", 99: "c"]),
             (["0", "100"], [0: "b", 99: "b"]), (["100", "0"], [0: "a", 99: "a"]),
@@ -138,7 +138,7 @@ struct BucketingAllocationTests {
         }
     }
 
-    @Test("F27 what a group leaves over falls to the next group, or to nothing; by the server's rules to nothing")
+    @Test("F27 what a group leaves over goes to the next group or to nothing, by the server's rules to nothing")
     func leftOver() throws {
         let places = try Places.read()
         let inside = places.visitors[try #require(places.places.firstIndex(of: 59))]
@@ -163,7 +163,7 @@ struct BucketingAllocationTests {
         for id in 0..<200 { #expect(try sample.variation("v-\(id)") == "rest") }
     }
 
-    @Test("an allocation of 33.0 is one of 33, and one beyond all bounds does no harm")
+    @Test("an allocation of 33.0 equals 33, and an excessive one does no harm")
     func oddAllocations() throws {
         let places = try Places.read()
         let sample = BucketingSample(
@@ -191,7 +191,7 @@ struct BucketingAllocationTests {
         #expect(try sample.variation("visitor", earlier: ["other": "a"]) == "b")
     }
 
-    @Test("an earlier variation that is gone takes the campaign with it, and nobody is said to be in it")
+    @Test("an earlier variation that no longer exists removes the campaign, and the visitor isn't listed in it")
     func deletedVariation() throws {
         let sample = BucketingSample(groups: [("g", BucketingSample.everybody, [("b", "100")])])
         #expect(try sample.variation("visitor", earlier: ["g": "gone"]) == nil)
@@ -203,7 +203,7 @@ struct BucketingAllocationTests {
         #expect(try sample.ruleset().decisions(for: context).assignments == [])
     }
 
-    /// A control that sets no flags, beside a variation that does.
+    /// A control that sets no flags, and a variation that does.
     static let control = """
         {"campaigns":[{"id":"c","type":"ab","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g",
          "targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"fs_all_users","value":""}]}]},
@@ -211,7 +211,7 @@ struct BucketingAllocationTests {
                        {"id":"b","allocation":50,"modifications":{"type":"FLAG","value":{"flag":"b"}}}]}]}]}
         """
 
-    @Test("a variation that sets no flags is assigned like any other", arguments: FlagshipRules.allCases)
+    @Test("a variation without flags is assigned like any other", arguments: FlagshipRules.allCases)
     func withoutFlags(rules: FlagshipRules) throws {
         let ruleset = BucketingRuleset(try BucketingFile(try JSON.parse(Self.control)), rules: rules, automatic: [:])
         var found: Set<[String]> = []
@@ -227,12 +227,12 @@ struct BucketingAllocationTests {
             date: Date(timeIntervalSince1970: 0)
         )
         let free = EvaluationContext(user: User(id: "u-1"), date: Date(timeIntervalSince1970: 0))
-        // The SDK remembers assignments by their flags, the server all of them.
+        // The iOS rules remember assignments by their flags, the server's rules all of them.
         let kept = rules == .ios ? ruleset.decisions(for: free).assignments.map(\.variation.id) : ["control"]
         #expect(ruleset.decisions(for: earlier).assignments.map(\.variation.id) == kept)
     }
 
-    @Test("the Decision API's variation without flags is a place as well")
+    @Test("the Decision API's variation without flags is an assignment as well")
     func withoutFlagsAsked() async throws {
         let bench = try await Bench(Self.control)
         let client = try await bench.client()
@@ -253,7 +253,7 @@ struct BucketingAllocationTests {
         #expect(bench.transport.exchanges("activate").count == 1)
     }
 
-    @Test("F30 an earlier assignment isn't looked at when the targeting doesn't match")
+    @Test("F30 an earlier assignment is ignored when the targeting doesn't match")
     func stickyNeedsTargeting() throws {
         let lyon = BucketingSample.targeting([[BucketingSample.rule("EQUALS", "city", #""lyon""#)]])
         let sample = BucketingSample(groups: [("g", lyon, [("a", "0"), ("b", "100")])])
@@ -261,7 +261,7 @@ struct BucketingAllocationTests {
         #expect(try sample.variation("visitor", ["city": "lyon"], earlier: ["g": "a"]) == "a")
     }
 
-    @Test("F43 visitor ids beyond the basic plane are hashed by their UTF-8 bytes")
+    @Test("F43 visitor ids outside the basic plane are hashed by their UTF-8 bytes")
     func beyondTheBasicPlane() throws {
         let sample = BucketingSample(
             groups: [("cq3k0g9s5d7f1h2j4m60", BucketingSample.everybody, [("a", "3"), ("b", "1"), ("c", "96")])]
@@ -270,7 +270,7 @@ struct BucketingAllocationTests {
         #expect(try sample.variation("中文") == "c")
     }
 
-    @Test("ranges of buckets open a campaign by the server's rules alone")
+    @Test("bucket ranges apply only under the server's rules")
     func bucketRanges() throws {
         // murmur3("abc") % 100 = 2
         for (ranges, isOpen) in [(#"[{"r":[0,2]}]"#, false), (#"[{"r":[2,3]}]"#, true), ("[]", false), ("null", false)]
@@ -302,7 +302,7 @@ struct BucketingAllocationTests {
         }
     }
 
-    @Test("one visitor gets one test by the server's rules, if the account says so")
+    @Test("under the server's rules, one visitor gets one test if the account says so")
     func oneTest() throws {
         func campaign(_ id: String, _ type: String) -> String {
             #"{"id":"\#(id)","type":"\#(type)","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g-\#(id)","targeting":\#(BucketingSample.everybody),"variations":[{"id":"v-\#(id)","allocation":100,"modifications":{"type":"FLAG","value":{"\#(id)":true}}}]}]}"#

@@ -16,7 +16,7 @@ struct BucketingSourceTests {
         return source
     }
 
-    @Test("F38 a 304 keeps the file that is there")
+    @Test("F38 a 304 keeps the stored file")
     func unchanged() async throws {
         let bench = try await Bench()
         let source = try await Self.source(bench)
@@ -35,7 +35,7 @@ struct BucketingSourceTests {
     }
 
     @Test(
-        "F39 the file's date is asked with, word for word, and without key or SDK; a date is kept with a good file alone"
+        "F39 requests send the file's date unchanged, without key or SDK; a date is kept only with a good file"
     )
     func validator() async throws {
         let bench = try await Bench()
@@ -53,7 +53,7 @@ struct BucketingSourceTests {
     }
 
     @Test(
-        "every other status is an error, and so is a 304 that nobody asked for",
+        "every other status is an error, and so is an unexpected 304",
         arguments: [204, 206, 302, 304, 404, 500]
     )
     func otherStatuses(status: Int) async throws {
@@ -64,7 +64,7 @@ struct BucketingSourceTests {
     }
 
     @Test(
-        "bad files are clear errors, and no trap",
+        "bad files are clear errors, and don't trap",
         arguments: [
             "", "{", "[]", "7", "null", #"{"campaigns":7}"#, #"{"campaigns":null}"#, "{}",
             Bench.file.prefix(Bench.file.count / 2).description, String(repeating: "[", count: 100_000),
@@ -83,7 +83,7 @@ struct BucketingSourceTests {
     }
 
     @Test(
-        "what can't be read in a file hides nothing else",
+        "an unreadable part of a file hides nothing else",
         arguments: [
             "7", "null", "{}", #"{"id":7,"variationGroups":"x"}"#, #"{"id":"x","variationGroups":[7]}"#,
             #"{"id":"x","variationGroups":[{"id":"g","variations":[null],"targeting":{"targetingGroups":[{"targetings":[]}]}}]}"#,
@@ -101,7 +101,7 @@ struct BucketingSourceTests {
         #expect(rules.decisions(for: context)["cta"]?.value == "new")
     }
 
-    @Test("a file of five megabytes is read, and decides")
+    @Test("a file of five megabytes is read and decides")
     func largeFile() async throws {
         let one =
             #"{"id":"c-N","name":"N","type":"ab","variationGroups":[{"id":"g-N","targeting":{"targetingGroups":[{"targetings":[{"operator":"EQUALS","key":"city","value":"town-N"}]}]},"variations":[{"id":"a-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"\#(String(repeating: "x", count: 600))"}}},{"id":"b-N","allocation":50,"modifications":{"type":"FLAG","value":{"flag-N":"y"}}}]}]}"#
@@ -116,7 +116,7 @@ struct BucketingSourceTests {
     }
 
     @Test(
-        "odd visitor ids are decided for, in the request and here",
+        "unusual visitor ids are decided, by the vendor and here",
         arguments: [
             "a/b", "a\nb", "👩‍👩‍👧", String(repeating: "x", count: 4_096), "../../activate", "\"}", "%2e%2e", " ",
         ]

@@ -10,7 +10,7 @@ struct BucketingTargetingTests {
     typealias Sample = BucketingSample
 
     @Test(
-        "F31 lists of rules are alternatives, and the rules of a list must all hold",
+        "F31 groups of rules are alternatives, and all rules of a group must hold",
         arguments: [
             ([["a"], ["b"]], ["a"], true), ([["a"], ["b"]], ["b"], true), ([["a"], ["b"]], ["c"], false),
             ([["a", "b"]], ["a"], false), ([["a", "b"]], ["a", "b"], true),
@@ -72,7 +72,7 @@ struct BucketingTargetingTests {
         (("equals", #""a""#), "a", false, false),
     ]
 
-    @Test("every operator by both columns", arguments: table.indices)
+    @Test("every operator, under both sets of rules", arguments: table.indices)
     func operators(index: Int) throws {
         let (rule, value, ios, server) = Self.table[index]
         let targeting = Sample.targeting([[Sample.rule(rule.0, "key", rule.1)]])
@@ -91,12 +91,12 @@ struct BucketingTargetingTests {
         let targeting = Sample.targeting([[Sample.rule(comparison, "key", #""a""#)]])
         for rules in FlagshipRules.allCases {
             #expect(try !Sample.matches(targeting, [:], rules: rules))
-            // A value of a type that the vendor has no word for is as good as none.
+            // A value of a type that the vendor doesn't support counts as missing.
             #expect(try !Sample.matches(targeting, ["key": ["nested": 1]], rules: rules))
         }
     }
 
-    @Test("F33 between two types NOT_EQUALS holds and NOT_CONTAINS doesn't; by the server's rules neither")
+    @Test("F33 between two types NOT_EQUALS holds and NOT_CONTAINS doesn't; by the server's rules neither does")
     func typeMismatch() throws {
         for (comparison, ios) in [("NOT_EQUALS", true), ("NOT_CONTAINS", false)] {
             let targeting = Sample.targeting([[Sample.rule(comparison, "key", #""a""#)]])
@@ -106,7 +106,7 @@ struct BucketingTargetingTests {
     }
 
     @Test(
-        "F34 a list holds for any of its values, and a negative one for all",
+        "F34 a list holds for any of its values, a negative one for all",
         arguments: [
             ("EQUALS", #"["a","b"]"#, "b", true), ("EQUALS", #"["a","b"]"#, "c", false),
             ("NOT_EQUALS", #"["a","b"]"#, "c", true), ("NOT_EQUALS", #"["a","b"]"#, "b", false),
@@ -122,7 +122,7 @@ struct BucketingTargetingTests {
     }
 
     @Test(
-        "a list of several types, or of Booleans, can't be read by iOS: only NOT_EQUALS holds",
+        "iOS can't read a list of mixed types or of Booleans: only NOT_EQUALS holds",
         arguments: [
             (#"["a",1]"#, FlagValue("a")), ("[true]", true),
         ]
@@ -135,7 +135,7 @@ struct BucketingTargetingTests {
         )
     }
 
-    @Test("a list of whole and other numbers is one of numbers with fractions, by iOS")
+    @Test("on iOS, a list of integers and fractions is one of fractions")
     func promotedLists() throws {
         let targeting = Sample.targeting([[Sample.rule("EQUALS", "key", "[1,2.5]")]])
         #expect(try Sample.matches(targeting, ["key": 1.0]))
@@ -143,7 +143,7 @@ struct BucketingTargetingTests {
         #expect(try Sample.matches(targeting, ["key": 1], rules: .server))
     }
 
-    @Test("an empty list holds for everybody by iOS, even without a value; by the server only a negative one with one")
+    @Test("an empty list matches all on iOS, even without a value; on the server only a negative one with a value")
     func emptyLists() throws {
         for comparison in ["EQUALS", "NOT_EQUALS", "CONTAINS", "GREATER_THAN"] {
             let targeting = Sample.targeting([[Sample.rule(comparison, "key", "[]")]])
@@ -154,7 +154,7 @@ struct BucketingTargetingTests {
         }
     }
 
-    @Test("F35 an order with a list never holds")
+    @Test("F35 an ordering operator with a list never holds")
     func orderWithList() throws {
         for comparison in ["GREATER_THAN", "LOWER_THAN", "GREATER_THAN_OR_EQUALS", "LOWER_THAN_OR_EQUALS"] {
             let targeting = Sample.targeting([[Sample.rule(comparison, "key", "[1,9]")]])
@@ -164,7 +164,7 @@ struct BucketingTargetingTests {
         }
     }
 
-    @Test("F36 an unknown operator spoils its own list alone by iOS, and the whole group by the server's rules")
+    @Test("F36 an unknown operator spoils only its own group on iOS, and the whole targeting by the server's rules")
     func unknownOperator() throws {
         let targeting = Sample.targeting([
             [Sample.rule("RESEMBLES", "key", #""a""#)], [Sample.rule("EQUALS", "key", #""a""#)],
@@ -173,7 +173,7 @@ struct BucketingTargetingTests {
         #expect(try !Sample.matches(targeting, ["key": "a"], rules: .server))
     }
 
-    @Test("F37 rules for single visitors go by the visitor's id, whatever the context says")
+    @Test("F37 rules for single visitors use the visitor's id, whatever the context says")
     func singleVisitors() throws {
         let targeting = Sample.targeting([[Sample.rule("EQUALS", "fs_users", #"["ada","ben"]"#)]])
         for rules in FlagshipRules.allCases {
@@ -182,13 +182,13 @@ struct BucketingTargetingTests {
         }
     }
 
-    @Test("everybody is everybody, also after the context was cleared")
+    @Test("the rule for all visitors matches after the context was cleared, too")
     func everybody() throws {
         for rules in FlagshipRules.allCases { #expect(try Sample.matches(Sample.everybody, [:], rules: rules)) }
     }
 
     @Test(
-        "no targeting, and none that can be read, is for nobody; a list that is empty or can't be read is, by iOS, for all",
+        "missing or unreadable targeting matches no visitor; on iOS, an empty or unreadable list matches all",
         arguments: [
             ("null", false, false), ("{}", false, false), (#"{"targetingGroups":[]}"#, false, false),
             (#"{"targetingGroups":7}"#, false, false), (#"{"targetingGroups":[{"targetings":[]}]}"#, true, false),
@@ -201,7 +201,7 @@ struct BucketingTargetingTests {
         #expect(try Sample.matches(targeting, rules: .server) == server)
     }
 
-    @Test("what the device knows is targeted like the rest, and the application's word counts more")
+    @Test("automatic keys can be targeted, and the application's values take precedence")
     func automaticKeys() throws {
         let sample = Sample(
             groups: [("g", Sample.targeting([[Sample.rule("EQUALS", "sdk_osName", #""iOS""#)]]), [("v", "100")])]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// A cache of an application's own, which can be slow.
+/// An application's own cache, which can be slow.
 final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
     struct State {
         var visitors: [String: Data] = [:]
@@ -25,7 +25,7 @@ final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
     var calls: [String] { state.withLock { $0.calls } }
     var hits: [String: FlagshipHitRecord] { state.withLock { $0.hits } }
     var visitors: [String: Data] { state.withLock { $0.visitors } }
-    /// The names of the cached screens, the oldest first; of those of one moment, in their own order.
+    /// The names of the cached screens, oldest first; sorted by name within one moment.
     var screens: [FlagValue] {
         hits.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }.compactMap { $0.value.content["dl"] }
     }
@@ -70,7 +70,7 @@ final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
 
 @Suite("Flagship: caches")
 struct CacheTests {
-    @Test("F74 a cached visitor's flags are there before the first fetch, and without the vendor")
+    @Test("F74 a cached visitor's flags are available before the first fetch, and without the vendor")
     func cachedVisitor() async throws {
         let bench = try await Bench()
         let first = await bench.flagship()
@@ -91,7 +91,7 @@ struct CacheTests {
         #expect(await bench.mock.receivedActivations.map(\.group) == ["grp-test"])
     }
 
-    @Test("F75 a look-up that takes longer than its time is taken for none, and a late answer changes nothing")
+    @Test("F75 a look-up that exceeds its time limit counts as empty, and a late answer changes nothing")
     func slowLookup() async throws {
         let bench = try await Bench()
         let cache = OwnCache(slowBy: bench.time)
@@ -109,7 +109,7 @@ struct CacheTests {
         #expect(visitor.fetchReason == .visitorCreate && !visitor.flag("cta_text").exists())
     }
 
-    @Test("a look-up is waited for also by somebody who was cancelled: a visitor keeps the variations of earlier runs")
+    @Test("a look-up completes even if its caller is cancelled: a visitor keeps the variations of earlier runs")
     func cancelledLookup() async {
         let time = ManualTime()
         let lookup = Task {
@@ -125,7 +125,7 @@ struct CacheTests {
     }
 
     @Test(
-        "a look-up of hits that takes longer than its time finds none, and what it left is there at the next start",
+        "a look-up of hits that exceeds its time limit finds none, and its hits are there at the next start",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func slowHitLookup(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -220,7 +220,7 @@ struct CacheTests {
     }
 
     @Test(
-        "F64 continuous: each hit is cached until it is sent; periodic: the cache is the pool after each batch",
+        "F64 continuous: each hit is cached until it is sent; periodic: the cache holds the pool after each batch",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func strategies(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -232,14 +232,14 @@ struct CacheTests {
         }
         let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
         try await flagship.client?.flush()
-        // The vendor takes one batch, and then none.
+        // The vendor accepts one batch, then none.
         bench.transport.fail("hits", .error(.transport), times: 50)
         let names: [FlagValue] = ["one", "two", "three", "four", "five"]
         var cached: [[FlagValue]] = []
         for name in names {
             bench.time.advance(by: .milliseconds(1))
             await visitor.sendHit(.screen(name.stringValue ?? ""))
-            // By batches, what the first hit leaves in the cache shows that it wasn't written by itself.
+            // With batching, the cache's content after the first hit shows that it isn't written one by one.
             if strategy == .continuousCaching || cached.isEmpty { cached.append(cache.screens) }
         }
         #expect(cached == (strategy == .continuousCaching ? names.indices.map { Array(names[...$0]) } : [[]]))
@@ -273,7 +273,7 @@ struct CacheTests {
         )
     }
 
-    @Test("F61 cached hits of less than four hours go out at the next start, older ones are deleted")
+    @Test("F61 cached hits of less than four hours are sent at the next start, older ones are deleted")
     func restart() async throws {
         let bench = try await Bench()
         let cache = OwnCache()
@@ -290,7 +290,7 @@ struct CacheTests {
         #expect(cache.hits.isEmpty)
     }
 
-    @Test("F61 the client's own store keeps hits in the same way: the next run sends them, unless they are too old")
+    @Test("F61 the client's own store keeps hits in the same way: the next run sends them unless they are too old")
     func restartWithoutCache() async throws {
         let bench = try await Bench()
         bench.transport.fail("hits", .error(.transport), times: 50)
@@ -309,7 +309,7 @@ struct CacheTests {
     }
 
     @Test(
-        "with a store and a cache that both outlive the process, a hit goes out once, after however many starts",
+        "with a store and a cache that both survive the process, a hit is sent once, after any number of starts",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func onlyOnce(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -343,7 +343,7 @@ struct CacheTests {
     }
 
     @Test(
-        "hits that were cached under another environment stay in the cache for it",
+        "hits cached for another environment stay in the cache",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func otherEnvironment(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -374,7 +374,7 @@ struct CacheTests {
             .appending(path: "Conformance/Fixtures/Flagship/\(name)")
     }
 
-    @Test("F66 the original's own records come back as the hits that they were, its mistakes mended")
+    @Test("F66 the original's records become the hits that they were, with its mistakes corrected")
     func originalHits() async throws {
         let bench = try await Bench()
         let records = try #require(try JSON.parse(try Data(contentsOf: Self.fixture("cached-hits.json"))).objectValue)
@@ -393,7 +393,7 @@ struct CacheTests {
         let flagship = await bench.flagship(store: store)
         _ = await flagship.newVisitor("amber-17", hasConsented: true).build()
         try await flagship.client?.flush()
-        // The last one is the new visitor's own consent.
+        // The last hit is the new visitor's consent.
         let hits = await bench.hits.dropLast()
         func hit(_ type: String) -> [String: FlagValue]? { hits.first { $0["t"] == .string(type) } }
         #expect(hits.count == 6)
@@ -414,7 +414,7 @@ struct CacheTests {
         )
     }
 
-    @Test("the original's record of a visitor comes in, and its variations are kept by bucketing")
+    @Test("the original's record of a visitor is imported, and its variations are kept by bucketing")
     func originalVisitor() async throws {
         let data = try Data(contentsOf: Self.fixture("cached-visitor.json"))
         let record = try FlagshipVisitorRecord(data)
@@ -436,7 +436,7 @@ struct CacheTests {
     }
 
     @Test(
-        "what isn't a record is an error",
+        "an invalid record is an error",
         arguments: ["", "{}", "[]", #"{"data":{}}"#, #"{"data":{"visitorId":""}}"#]
     )
     func noRecord(text: String) {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import FlagshipAdapter
 
-@Suite("Flagship: several at once")
+@Suite("Flagship: concurrency")
 struct ConcurrencyTests {
-    @Test("of changes of the context at once none is lost, neither here nor for the vendor")
+    @Test("concurrent changes of the context are all kept, here and at the vendor")
     func context() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -24,7 +24,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("of signing in and out at once the last one counts, here and for the vendor")
+    @Test("after concurrent sign-ins and sign-outs the last one counts, here and at the vendor")
     func identity() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -38,7 +38,7 @@ struct ConcurrencyTests {
         }
     }
 
-    /// Lets others go first, before and after each operation.
+    /// Yields before and after each operation.
     struct Polite: StateStoreDecorator {
         let baseState: any StateStore
 
@@ -53,7 +53,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("of visitors built at once in a new installation one is the first, and all have the same anonymous id")
+    @Test("of visitors built concurrently in a new installation one is the first, and all have the same anonymous id")
     func firstBuilds() async throws {
         let bench = try await Bench()
         let store = ClientStore(outbox: bench.store.outbox, state: Polite(baseState: bench.store.state))

@@ -11,12 +11,12 @@ import Waiting
 
 @Suite("Flagship: consent")
 struct ConsentTests {
-    /// What the vendor has got: consents by their label, screens by their name.
+    /// What the vendor received: consents by label, screens by name.
     static func told(_ bench: Bench) async -> [FlagValue] {
         await bench.hits.compactMap { $0["el"] ?? $0["dl"] }
     }
 
-    @Test("a visitor built without consent removes what an earlier run left, before any of it is sent")
+    @Test("a visitor built without consent removes an earlier run's events before any of them is sent")
     func builtWithoutConsent() async throws {
         let bench = try await Bench()
         bench.transport.fail("hits", .error(.transport), times: 10)
@@ -37,7 +37,7 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
     }
 
-    @Test("what an earlier run left of others goes out when the first visitor is there")
+    @Test("other visitors' events of an earlier run are sent when the first visitor is built")
     func othersGoOut() async throws {
         let bench = try await Bench()
         bench.transport.fail("hits", .error(.transport), times: 10)
@@ -51,7 +51,7 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", "earlier", "iOS:false"])
     }
 
-    @Test("consent withdrawn after signing in removes what was done before it as well")
+    @Test("consent withdrawn after signing in removes events from before it as well")
     func afterSigningIn() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -72,7 +72,7 @@ struct ConsentTests {
         #expect(await visitor.sendHit(.screen("again")))
     }
 
-    /// Refuses consent signals as long as it is told to.
+    /// Rejects consent signals while told to.
     final class Refusing: OutboxStoreDecorator {
         let base: any OutboxStore
         let isRefusing = Atomic(true)
@@ -86,7 +86,7 @@ struct ConsentTests {
         }
     }
 
-    @Test("consent that couldn't be told counts as untold: by the same call, or by the next visitor, it is")
+    @Test("a consent that couldn't be reported is reported later, by the same call or by the next visitor")
     func untold() async throws {
         let bench = try await Bench()
         let refusing = Refusing(bench.store.outbox)

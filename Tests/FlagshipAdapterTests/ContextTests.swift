@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Flagship: the context")
 struct ContextTests {
-    @Test("F44 a bucketing fetch tells the context in one hit of texts, once for each context, and not without consent")
+    @Test(
+        "F44 a bucketing fetch sends the context in one hit of strings, once for each context, and not without consent"
+    )
     func segment() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship(.bucketing)
@@ -31,7 +33,7 @@ struct ContextTests {
     }
 
     @Test(
-        "the automatic keys are there on every platform, the application's word counts more, and clearing takes all away"
+        "the automatic keys exist on every platform, the application's values take precedence, and clearing removes all"
     )
     func automaticKeys() async throws {
         let bench = try await Bench()
@@ -64,7 +66,7 @@ struct ContextTests {
         (.flagshipVersion, "4.0.3", 4), (.interfaceName, "ProductPage", 1),
     ]
 
-    @Test("each predefined key takes its type and no other", arguments: predefined.indices)
+    @Test("each predefined key accepts only values of its type", arguments: predefined.indices)
     func predefinedKeys(index: Int) async throws {
         let (key, good, bad) = Self.predefined[index]
         let bench = try await Bench()
@@ -76,7 +78,7 @@ struct ContextTests {
         #expect(visitor.context()[key.rawValue] == good)
     }
 
-    @Test("F72 values that Flagship has no type for are left out, and the others apply; at creation too")
+    @Test("F72 values of unsupported types are left out, and the others apply, at creation too")
     func contextTypes() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

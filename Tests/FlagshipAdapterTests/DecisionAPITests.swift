@@ -13,7 +13,7 @@ struct DecisionAPITests {
         consent: .granted
     )
 
-    @Test("F08 a fetch posts to the environment's campaigns and asks for all keys and the account's settings")
+    @Test("F08 a fetch posts to the environment's campaigns and requests all keys and the account's settings")
     func path() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
@@ -44,7 +44,7 @@ struct DecisionAPITests {
         }
     }
 
-    @Test("F10 without an anonymous id the body has no such member, and it holds the whole context with its types")
+    @Test("F10 without an anonymous id the body has no such member, and it contains the whole context with its types")
     func body() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
@@ -86,7 +86,7 @@ struct DecisionAPITests {
         #expect(session.string("cta", default: "none") == "new")
     }
 
-    @Test("F13 every fetch forbids the vendor to record exposures by itself")
+    @Test("F13 every fetch tells the vendor not to record exposures by itself")
     func triggersNothing() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
@@ -96,7 +96,7 @@ struct DecisionAPITests {
     }
 
     @Test(
-        "F14 a bad answer leaves the flags, which are stale then",
+        "F14 a bad answer keeps the flags, which are then stale",
         arguments: [VendorTransport.Failure.status(500), .error(.transport), .status(429)]
     )
     func badAnswer(failure: VendorTransport.Failure) async throws {
@@ -112,7 +112,7 @@ struct DecisionAPITests {
         #expect(session.details("cta", default: "none").reason == .split)
     }
 
-    @Test("F15 an answer that takes longer than the timeout is no answer, and the flags stay")
+    @Test("F15 an answer after the timeout counts as none, and the flags stay")
     func timeout() async throws {
         let bench = try await Bench()
         let client = try await bench.client { $0.timeout = .milliseconds(700) }
@@ -127,7 +127,7 @@ struct DecisionAPITests {
     }
 
     @Test(
-        "F16 an object without a list of campaigns is no answer: the flags stay, and without any the client isn't ready",
+        "F16 an object without a list of campaigns is no answer: flags stay, and without any the client isn't ready",
         arguments: [
             "{}", #"{"visitorId":"ada"}"#, #"{"message":"Hello"}"#, #"{"campaigns":null}"#, #"{"campaigns":{}}"#,
         ]
@@ -158,7 +158,7 @@ struct DecisionAPITests {
         #expect(session.details("cta", default: "none").errorCode == .flagNotFound)
     }
 
-    @Test("panic needs no list beside it")
+    @Test("panic needs no list of campaigns")
     func barePanic() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
@@ -168,7 +168,7 @@ struct DecisionAPITests {
     }
 
     @Test(
-        "F17 a page, a list, a text that breaks off and nothing at all are no answers",
+        "F17 a page, a list, truncated text and an empty body are no answers",
         arguments: ["<html><body>Hello</body></html>", "[]", #"{"campaigns":[{"id":"#, ""]
     )
     func notJSON(text: String) async throws {
@@ -183,7 +183,7 @@ struct DecisionAPITests {
         #expect(session.string("cta", default: "none") == "new")
     }
 
-    @Test("F18 a flag that a later answer doesn't have is gone")
+    @Test("F18 a flag missing in a later answer is gone")
     func replacedWhole() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
@@ -195,7 +195,7 @@ struct DecisionAPITests {
         #expect(session.details("size", default: 0).errorCode == .flagNotFound)
     }
 
-    @Test("F19 of two campaigns with the same flag the later wins, its metadata included")
+    @Test("F19 of two campaigns with the same flag the later one wins, metadata included")
     func laterWins() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: Self.ada)
@@ -214,7 +214,7 @@ struct DecisionAPITests {
         #expect(session.assignments.map(\.group) == ["grp-plain", "grp-test", "grp-lyon"])
     }
 
-    @Test("F20 in panic reads give defaults, and neither exposures nor hits go out")
+    @Test("F20 in panic mode reads give defaults, and neither exposures nor hits are sent")
     func panic() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -229,7 +229,7 @@ struct DecisionAPITests {
         #expect(bench.transport.exchanges("activate").isEmpty && bench.transport.exchanges("hits").isEmpty)
     }
 
-    @Test("F21 an answer without panic ends it, and what waited goes out")
+    @Test("F21 an answer without panic ends it, and waiting hits are sent")
     func panicEnds() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -245,7 +245,7 @@ struct DecisionAPITests {
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
-    @Test("F22 a null flag exists and reads as the default, and the variation that says so is exposed")
+    @Test("F22 a null flag exists and reads as the default, and its variation is exposed")
     func nullFlag() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -260,7 +260,7 @@ struct DecisionAPITests {
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
-    @Test("F23 a slug that is null reads as an empty one")
+    @Test("F23 a null slug reads as an empty one")
     func nullSlug() async throws {
         let bench = try await Bench()
         let session = try await bench.client().session(for: User(id: "ada", consent: .granted))
@@ -269,7 +269,7 @@ struct DecisionAPITests {
     }
 
     @Test(
-        "F24 every status of 2xx is good and no other",
+        "F24 every 2xx status is good, and no other",
         arguments: [(200, true), (299, true), (300, false), (400, false)]
     )
     func statuses(status: Int, isGood: Bool) async throws {
@@ -284,7 +284,7 @@ struct DecisionAPITests {
         #expect(session.string("cta", default: "none") == (isGood ? "new" : "none"))
     }
 
-    @Test("a wrong key is told as one, without the key")
+    @Test("a wrong key is reported as such, without the key")
     func wrongKey() async throws {
         let bench = try await Bench()
         let session = try await bench.client { $0.apiKey = "a-wrong-key" }.session(for: Self.ada)
@@ -294,7 +294,7 @@ struct DecisionAPITests {
     }
 
     @Test(
-        "a campaign without a type or with flags that aren't an object hides no other",
+        "a campaign without a type, or with flags that aren't an object, hides no other",
         arguments: [
             #"{"id":"x","variation":{"id":"v","modifications":{"value":{"cta":"bad"}}}}"#,
             #"{"id":"x","variation":{"id":"v","modifications":{"type":"FLAG","value":[1]}}}"#,

@@ -6,10 +6,10 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// The defaults of the vendor's reference, each where an application would notice it.
+/// The defaults of the vendor's reference, each tested by its effect on an application.
 @Suite("Flagship: defaults")
 struct DefaultsTests {
-    @Test("every default of the vendor's reference is the default here, but for the reports")
+    @Test("every default is the vendor reference's, except for reports")
     func reference() async throws {
         let bench = try await Bench()
         let options = FlagshipOptions()

@@ -9,10 +9,10 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// What the original does wrong and this doesn't, where no numbered case shows it.
+/// Defects of the original SDK that the adapter doesn't share, where no numbered case covers them.
 @Suite("Flagship: defects of the original")
 struct DefectTests {
-    @Test("a second visitor doesn't send again what the first has taken over from the cache")
+    @Test("a second visitor doesn't send hits again that the first one has taken over from the cache")
     func cachedHitsGoOutOnce() async throws {
         let bench = try await Bench()
         let cache = OwnCache()
@@ -33,7 +33,7 @@ struct DefectTests {
         #expect(await bench.hits.filter { $0["dl"] == "kept" }.count == 1)
     }
 
-    @Test("an exposure that failed goes out again without any other traffic")
+    @Test("a failed exposure is sent again without any other traffic")
     func exposuresDontWaitForHits() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -51,7 +51,7 @@ struct DefectTests {
         #expect(bench.transport.exchanges("hits").isEmpty)
     }
 
-    @Test("while Flagship initialises, a visitor who hasn't agreed sends nothing either")
+    @Test("while Flagship is initializing, a visitor without consent sends nothing")
     func consentWhileInitializing() async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .status(500), times: 100)
@@ -64,7 +64,7 @@ struct DefectTests {
     }
 
     @Test(
-        "a file that can't be read leaves neither its date nor the flags changed",
+        "an unreadable file changes neither its date nor the flags",
         arguments: [#"{"campaigns":["#, #"{"campaigns":7}"#, "<html></html>", ""]
     )
     func brokenFile(text: String) async throws {
@@ -86,7 +86,7 @@ struct DefectTests {
         #expect(visitor.fetchStatus == .fetched && visitor.flag("cta").value(default: "none") == "new")
     }
 
-    @Test("odd ids neither break the default cache nor reach another visitor's record")
+    @Test("unusual ids neither break the default cache nor reach another visitor's record")
     func oddIDsInTheCache() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "flagship-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -111,7 +111,7 @@ struct DefectTests {
         await flagship.close()
     }
 
-    @Test("forgetting one visitor can't reach another whose key begins alike")
+    @Test("forgetting one visitor can't affect another whose key has the same prefix")
     func keysEnd() async throws {
         let state = KeyRecorder()
         await FlagshipStateCache(state: state, scope: "env").flushVisitor("ada")
@@ -120,14 +120,14 @@ struct DefectTests {
         #expect(!key.contains("ada"))
     }
 
-    @Test("a delivery has a limit in bytes")
+    @Test("a delivery has a limit on bytes")
     func batchesHaveALimit() async throws {
         let sink = try #require(try await Bench().roles().events)
         #expect(sink.batching.bytes == 2_500_000)
         #expect(sink.batching.maximumAge == .seconds(14_400))
     }
 
-    @Test("a visitor may be used from many tasks at once")
+    @Test("a visitor may be used from many tasks concurrently")
     func concurrency() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -153,7 +153,7 @@ struct DefectTests {
     }
 }
 
-/// Notes which keys are removed by their beginning.
+/// Records the prefixes of removed keys.
 private final class KeyRecorder: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
     private let state = Mutex<[String]>([])
@@ -201,7 +201,7 @@ struct ConfigurationTests {
         )
     }
 
-    @Test("what is missing has the vendor's defaults")
+    @Test("missing settings have the vendor's defaults")
     func defaults() throws {
         let configuration = try Self.read(#"{"environmentID":"env","apiKey":"key"}"#)
         #expect(configuration.endpoints.decision.description == "https://decision.flagship.io/v2")
@@ -233,7 +233,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("settings that can't work are refused at the start", arguments: [0, 1, 2, 3, 4])
+    @Test("invalid settings are rejected at the start", arguments: [0, 1, 2, 3, 4])
     func refused(index: Int) async throws {
         let bench = try await Bench()
         await #expect {

@@ -18,7 +18,7 @@ struct DurableTests {
         )
     }
 
-    @Test("without a store, hits, flags and the anonymous id are there in the next run")
+    @Test("without a store, hits, flags and the anonymous id are available in the next run")
     func isDurable() async throws {
         let bench = try await Bench()
         let folder = FileManager.default.temporaryDirectory.appending(path: "flagship-\(UUID().uuidString)")
@@ -42,7 +42,7 @@ struct DurableTests {
         await second.close()
     }
 
-    @Test("a file that can't be opened is logged, and Flagship starts all the same")
+    @Test("a file that can't be opened is logged, and Flagship starts anyway")
     func withoutFile() async throws {
         let bench = try await Bench()
         let flagship = await start(bench, in: URL(filePath: "/dev/null/nowhere"))

@@ -17,20 +17,20 @@ struct EventSinkTests {
         return (client, session)
     }
 
-    @Test("F46 a flag that nobody knows gives the default and no exposure")
+    @Test("F46 an unknown flag gives the default and no exposure")
     func unknownFlag() async throws {
         let bench = try await Bench()
         let (client, session) = try await Self.seen(bench)
         #expect(session.string("nobody", default: "none") == "none")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.isEmpty)
-        // The next one has an exposure, so the silence was the flag's.
+        // The next flag causes an exposure, so the silence was specific to this one.
         #expect(session.string("cta", default: "none") == "new")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
-    @Test("F47 a value of another type gives the default, the whole metadata, and no exposure")
+    @Test("F47 a value of another type gives the default, the full metadata, and no exposure")
     func wrongType() async throws {
         let bench = try await Bench()
         let (client, session) = try await Self.seen(bench)
@@ -40,14 +40,14 @@ struct EventSinkTests {
         #expect(details.metadata["campaignId"] == "camp-test")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.isEmpty)
-        // The right type of the same flag has an exposure: the wrong one has not taken its place.
+        // Read with its correct type, the same flag causes an exposure: the mismatch didn't count as one.
         #expect(session.details("cta", default: "none").value == "new")
         try await client.flush()
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
     @Test(
-        "F50 an exposure names the variation group and the variation, the visitor first and the anonymous id beside it"
+        "F50 an exposure names variation group and variation, the visitor first and the anonymous id with it"
     )
     func exposureIDs() async throws {
         let bench = try await Bench()
@@ -126,7 +126,7 @@ struct EventSinkTests {
         ),
     ]
 
-    @Test("F57 an event becomes its hit with just its keys", arguments: wires.indices)
+    @Test("F57 an event becomes its hit with exactly its keys", arguments: wires.indices)
     func wire(index: Int) async throws {
         let (event, expected) = Self.wires[index]
         let bench = try await Bench()
@@ -148,7 +148,7 @@ struct EventSinkTests {
     }
 
     @Test(
-        "what the vendor has no hit for is refused, and the ledger untouched",
+        "an event without a hit is rejected, and the ledger is unchanged",
         arguments: [
             TrackingEvent.viewItem(CatalogItem(id: "x")), .addToCart(LineItem(item: CatalogItem(id: "x"))), .installed,
             TrackingEvent(.native(NativeEvent(type: "sigma.something"))),
@@ -163,7 +163,7 @@ struct EventSinkTests {
         #expect(try await client.ledger() == Ledger())
     }
 
-    @Test("a value that the vendor can't count is refused", arguments: [-1, 0.5, 1e300])
+    @Test("a value that the vendor can't count is rejected", arguments: [-1, 0.5, 1e300])
     func badValue(value: Double) async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -172,14 +172,14 @@ struct EventSinkTests {
         }
     }
 
-    @Test("F58 ten hits go out together without waiting, and twenty-five in batches of ten at most")
+    @Test("F58 ten hits are sent at once, and twenty-five in batches of up to ten")
     func batches() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
         let session = client.session(for: Self.ada)
         func sizes() -> [Int] { bench.transport.exchanges("hits").map { $0.json["h"]?.arrayValue?.count ?? 0 } }
         for index in 0..<10 { try await session.track(.screenView("s-\(index)")) }
-        // Nobody flushes, and no time goes by.
+        // Without a flush, and with time stopped.
         #expect(await bench.eventually { sizes() == [10] })
         #expect(await bench.hits.count == 10)
         for index in 10..<35 { try await session.track(.screenView("s-\(index)")) }
@@ -189,7 +189,7 @@ struct EventSinkTests {
         #expect(await bench.hits.map { $0["dl"] } == (0..<35).map { .string("s-\($0)") })
     }
 
-    @Test("F60 after a failure the same hits go out again: none is lost and none is doubled")
+    @Test("F60 after a failure the same hits are sent again, none lost and none doubled")
     func retries() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -207,7 +207,7 @@ struct EventSinkTests {
         #expect(ledger.delivered == 3 && ledger.pending == 0 && ledger.isBalanced)
     }
 
-    @Test("F62 a hit names the anonymous id as the visitor and the other as the customer, or the visitor alone")
+    @Test("F62 a hit names the anonymous id as the visitor and the other as the customer, or only the visitor")
     func hitIDs() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -236,7 +236,7 @@ struct EventSinkTests {
         #expect(times == [2_250, 0, 2_750, 0])
     }
 
-    @Test("a refused batch is halved until the hit that is to blame stands alone")
+    @Test("a rejected batch is halved until the faulty hit is alone")
     func split() async throws {
         let bench = try await Bench()
         let sink = try #require(try await bench.roles().events)
@@ -252,7 +252,7 @@ struct EventSinkTests {
     }
 
     @Test(
-        "only a status of 2xx is a delivery, and a portal's page isn't one",
+        "only a 2xx status is delivery, and a captive portal's page isn't",
         arguments: [
             (VendorTransport.Failure.status(204), nil), (.status(302), .answered(302)), (.status(500), .answered(500)),
             (.body("<!DOCTYPE html><html></html>"), .foreign), (.error(.transport), .unreachable),

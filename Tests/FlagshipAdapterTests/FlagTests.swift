@@ -24,7 +24,7 @@ struct FlagTests {
         return await bench.mock.receivedActivations.map(\.variation)
     }
 
-    @Test("F48 without a default the value comes as the type that is asked for, or not at all")
+    @Test("F48 without a default the value is returned in the requested type, or not at all")
     func withoutDefault() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench)
@@ -34,7 +34,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
     }
 
-    @Test("F49 a value can be read without an exposure, which is reported later once")
+    @Test("F49 a value can be read without an exposure, which is reported once later")
     func laterExposure() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench)
@@ -46,7 +46,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
     }
 
-    @Test("a policy brings back the original's habit of one exposure for every read")
+    @Test("a policy restores the original's exposure for every read")
     func everyRead() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .everyRead }
@@ -74,7 +74,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, often).suffix(3) == ["var-lyon", "var-b", "var-b"])
     }
 
-    @Test("a null flag shows the default because its variation says so: that is exposed, and told as it is")
+    @Test("a null flag shows the default because its variation says so: it is exposed, with its null value")
     func nullFlag() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -86,7 +86,7 @@ struct FlagTests {
         #expect(heard.values.first?.defaultValue == 5)
     }
 
-    @Test("the application is told of each flag once, also of one that is seen when its variation is long exposed")
+    @Test("the application is told of each flag once, even if its variation was exposed long before")
     func laterFlag() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -102,7 +102,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
     }
 
-    @Test("the application is told of the visitor as they were when they saw the flag, also by the next run")
+    @Test("the application is told of the visitor as of the time of the exposure, even by the next run")
     func contextAtExposure() async throws {
         let bench = try await Bench()
         let (first, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { _, _ in } }
@@ -120,7 +120,7 @@ struct FlagTests {
         #expect(bench.transport.exchanges("activate").allSatisfy { $0.json["context"] == nil })
     }
 
-    @Test("with the manual policy no reading is an exposure, and what is exposed by hand is")
+    @Test("with the manual policy reads are no exposures, and explicit ones are")
     func manual() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .manual }
@@ -131,7 +131,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
     }
 
-    @Test("in panic that another visitor's fetch has found, a flag's status says so")
+    @Test("in panic mode found by another visitor's fetch, a flag's status says so")
     func panicOfOthers() async throws {
         let bench = try await Bench()
         let (flagship, visitor) = await Self.fetched(bench)
@@ -142,7 +142,7 @@ struct FlagTests {
         #expect(visitor.flag("cta").value(default: "none") == "none")
     }
 
-    @Test("F52 the callback isn't called for a failed exposure, and later for all that the vendor has taken")
+    @Test("F52 the callback isn't called for a failed exposure, and later for each one that the vendor accepted")
     func exposureCallback() async throws {
         let bench = try await Bench()
         let heard = Heard<(FlagshipExposedVisitor, FlagshipExposedFlag)>()
@@ -151,7 +151,7 @@ struct FlagTests {
         try await client.flush()
         bench.transport.fail("activate", .status(500))
         _ = visitor.flag("cta").value(default: "none")
-        // This one waits until everything was tried once.
+        // This flush waits until each event was tried once.
         #expect(try await client.flush(retrying: false).isDone == false)
         #expect(bench.transport.exchanges("activate").count == 1)
         #expect(heard.values.isEmpty)
@@ -176,13 +176,13 @@ struct FlagTests {
                 ],
             ]
         )
-        // The two forms say the same.
+        // Both forms have the same content.
         #expect(try JSON.parse(try #require(cta.1.toJson())) == .object(cta.1.toDictionary()))
         #expect(try JSON.parse(try #require(cta.0.toJson())) == .object(cta.0.toDictionary()))
         #expect(cta.0.toDictionary()["anonymousId"] == nil)
     }
 
-    @Test("the callback names both ids of one who has signed in")
+    @Test("the callback has both ids of a signed-in visitor")
     func exposedAnonymousID() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedVisitor>()
@@ -198,7 +198,7 @@ struct FlagTests {
         #expect(heard.values.first?.context["fs_users"] == "member")
     }
 
-    @Test("what is exposed as the reference is told as the reference")
+    @Test("an exposed reference variation is reported as the reference")
     func referenceIsTold() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -221,7 +221,7 @@ struct FlagTests {
         #expect(FlagshipFlagStatus(fetchStatus: fetch, isKnown: false) == unknown)
     }
 
-    @Test("a flag's status is worked out when it is asked")
+    @Test("a flag's status is computed on demand")
     func liveStatus() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -253,7 +253,7 @@ struct FlagTests {
         #expect(on["hex"] == "7b2276223a747275657d")
     }
 
-    @Test("F55 metadata have all members, and empty ones for a flag that nobody knows")
+    @Test("F55 metadata has all members, and empty ones for an unknown flag")
     func metadata() async throws {
         let bench = try await Bench()
         let (_, visitor) = await Self.fetched(bench)
@@ -268,7 +268,7 @@ struct FlagTests {
         )
     }
 
-    @Test("F56 a whole number is read as an Int and as a Double, a fraction as a Double alone")
+    @Test("F56 an integer is read as an Int and as a Double, a fraction only as a Double")
     func wholeNumbers() async throws {
         let bench = try await Bench()
         let (_, visitor) = await Self.fetched(bench)

@@ -10,7 +10,7 @@ import Testing
 @Suite("Flagship: typed hits and the log")
 struct HitTests {
     @Test(
-        "a level lets through what is as important or more, in the order that Flagship has",
+        "a level lets through messages of equal or higher importance, in Flagship's order",
         arguments: [
             (FlagshipLogLevel.none, []), (.exceptions, []), (.error, [LogLevel.error]), (.warning, [.error, .warning]),
             (.debug, [.error, .warning, .debug]), (.info, [.error, .warning, .debug, .info]),
@@ -24,7 +24,7 @@ struct HitTests {
         #expect(recorder.entries.map(\.level) == wanted)
     }
 
-    @Test("typed hits go out with their own and the common keys")
+    @Test("typed hits are sent with their own and the common keys")
     func typedHits() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

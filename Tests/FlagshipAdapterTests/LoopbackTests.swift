@@ -12,7 +12,7 @@ struct LoopbackTests {
     static let subjects = [FlagshipSubject(mode: .decisionAPI), FlagshipSubject(mode: .bucketing)]
 
     @Test(
-        "the shop of the default scenario is decided, seen, bought in and told in neutral words",
+        "the default scenario's shop is decided, exposed, bought in and tracked through the neutral API",
         arguments: subjects.indices
     )
     func story(index: Int) async throws {
@@ -41,7 +41,7 @@ struct LoopbackTests {
         await stage.close()
     }
 
-    @Test("F15 over a socket an answer that takes longer than the timeout is no answer, and the flags stay")
+    @Test("F15 over a socket an answer after the timeout counts as none, and the flags stay")
     func slowAnswer() async throws {
         let mock = FlagshipMock(environmentID: Bench.environmentID, apiKey: Bench.apiKey)
         try await mock.load(Data(Bench.file.utf8))
@@ -71,7 +71,7 @@ struct LoopbackTests {
     }
 
     @Test(
-        "both modes decide the same for everybody in worlds without chance",
+        "both modes decide alike for all users in worlds without chance",
         arguments: [
             World.shop, .oneFlag, .everyType, .targeted, .forced,
         ]

@@ -8,16 +8,16 @@ import Foundation
 import GRDB
 import Testing
 
-/// The samples of the page for those who move over: they compile here, and are the page's, line by line.
+/// Compiles the samples of the migration page, which must match it line by line.
 @Suite("Flagship: the samples of the migration page")
 struct MigrationPageTests {
     private struct Analytics: Sendable {
         func track(_ name: String, properties: [String: FlagValue], user: String) {}
     }
 
-    /// Compiled, not run, since it would write into the user's own folder: compile.
+    /// Compiled but not run, because it would write into the user's own folder.
     func compile() {
-        // Not called: it would leave a file where this machine's user keeps theirs. DurableTests run it in a folder.
+        // DurableTests run it in a folder of their own.
         func sample() async {
             // page: begin
             // After, in Flagship's words
@@ -35,7 +35,7 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    /// Compiled, not run, since it would write into the user's own folder: start from code that can't wait.
+    /// Compiled but not run, because it would write into the user's own folder.
     func launch() {
         // page: begin
         @MainActor
@@ -56,7 +56,7 @@ struct MigrationPageTests {
         _ = Launch.self
     }
 
-    /// Compiled, not run, since it would write into the user's own folder: print what is logged.
+    /// Compiled but not run, because it would write into the user's own folder.
     func logging() {
         func sample() async {
             // page: begin
@@ -71,7 +71,7 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    @Test("turn dictionaries of anything into values and back")
+    @Test("convert untyped dictionaries to values and back")
     func dictionaries() throws {
         let context: [String: Any] = ["isVip": true, "age": 41, "city": "lyon"]
         // page: begin
@@ -173,13 +173,13 @@ struct MigrationPageTests {
         #expect(options.onVisitorExposed != nil)
     }
 
-    @Test("are these")
+    @Test("equal the page's")
     func areThese() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/migrating-from-flagship.md"), encoding: .utf8)
         let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        /// Layout aside: the formatter breaks lines that the page doesn't.
+        /// Ignores layout: the formatter breaks lines that the page doesn't.
         func code(_ text: String) -> String { text.filter { !$0.isWhitespace } }
         func parts(_ text: String, from begin: String, to end: String) -> [String] {
             text.components(separatedBy: begin).dropFirst().map { code($0.components(separatedBy: end)[0]) }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Flagship: exposures through the neutral client")
 struct NeutralExposureTests {
-    /// What an application is told.
+    /// An exposure as reported to an application.
     private struct Told: Sendable, Hashable {
         var visitor: String
         var flag: String
@@ -31,7 +31,7 @@ struct NeutralExposureTests {
     }
 
     @Test(
-        "the vendor hears of each variation once, and the application of each flag once, in both modes",
+        "the vendor is told of each variation once, and the application of each flag once, in both modes",
         arguments: [FlagshipConfiguration.Mode.decisionAPI, .bucketing]
     )
     func eachFlag(mode: FlagshipConfiguration.Mode) async throws {
@@ -72,7 +72,7 @@ struct NeutralExposureTests {
         #expect(heard.values.map(\.flag) == ["size", "on"])
     }
 
-    @Test("a flag that isn't there, or is of another type, is none that was seen")
+    @Test("a missing flag, or one of another type, counts as not seen")
     func unseen() async throws {
         let bench = try await Bench()
         let heard = Heard<Told>()
@@ -86,7 +86,7 @@ struct NeutralExposureTests {
         #expect(heard.values.map(\.flag) == ["size"])
     }
 
-    @Test("the visitor is told as they were when they saw the flag")
+    @Test("the visitor is reported as of the time of the exposure")
     func contextAtExposure() async throws {
         let bench = try await Bench()
         let heard = Heard<Told>()
@@ -101,7 +101,7 @@ struct NeutralExposureTests {
         #expect(heard.values.map(\.city) == ["lyon", "paris"])
     }
 
-    @Test("who denies consent is told to nobody, and nothing is remembered of them")
+    @Test("a user who denies consent is reported to no one, and nothing is remembered of them")
     func denied() async throws {
         let bench = try await Bench()
         let heard = Heard<Told>()

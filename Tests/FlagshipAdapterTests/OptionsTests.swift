@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Flagship: options and names")
 struct OptionsTests {
-    @Test("options have the original's defaults, but that nothing is reported")
+    @Test("options have the original's defaults, except that nothing is reported")
     func defaults() {
         let options = FlagshipOptions()
         #expect(options.mode == .decisionAPI && options.rules == .ios)
@@ -69,7 +69,7 @@ struct OptionsTests {
         #expect(own == all.filter { level.wants($0) })
     }
 
-    @Test("what the builder was told last counts")
+    @Test("the builder's last value counts")
     func builder() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -81,7 +81,7 @@ struct OptionsTests {
         #expect(member.hasConsented && member.isAuthenticated && member.anonymousID != nil)
     }
 
-    @Test("every case of the reference's enumerations is there under its name")
+    @Test("every case of the reference's enumerations exists under its name")
     func names() {
         #expect(
             FlagshipStatus.allCases.map(\.rawValue) == [

@@ -9,11 +9,11 @@ import Testing
 
 @testable import FlagshipAdapter
 
-@Suite("A user's order over Flagship's two addresses")
+@Suite("A user's order across Flagship's two endpoints")
 struct OrderTests {
     private static let date = ManualTime().now
 
-    /// Events of users: `A.e` is an exposure of A's, `A.h` a hit, `A.x` what Flagship has no hit for.
+    /// Creates events: `A.e` is an exposure of user A, `A.h` a hit, `A.x` an event for which Flagship has no hit.
     private static func batch(_ text: String) -> [Envelope] {
         text.split(separator: " ").enumerated().map { place, token in
             let user = String(token.prefix(1))
@@ -33,7 +33,7 @@ struct OrderTests {
         )
     }
 
-    /// Requests as text: the operation, and whose events of which place.
+    /// Formats requests: the operation, and user and position of each event.
     private static func text(_ exchanges: [VendorTransport.Exchange]) -> [String] {
         exchanges.map { exchange in
             let entries = (exchange.json["batch"] ?? exchange.json["h"])?.arrayValue ?? []
@@ -46,7 +46,7 @@ struct OrderTests {
     }
 
     @Test(
-        "the requests of a batch: exposures first, as in the original, unless that parts a user's order",
+        "a batch's requests: exposures first, as in the original, unless that breaks a user's order",
         arguments: [
             ("A.e", ["exposures A0"]),
             ("A.e A.h A.h", ["exposures A0", "hits A1 A2"]),
@@ -62,7 +62,7 @@ struct OrderTests {
         #expect(plan.requests.map { (["\($0.lane)"] + $0.events.map(\.id)).joined(separator: " ") } == requests)
     }
 
-    @Test("a hundred exposures go into one request, and hits have no bound but their delivery's")
+    @Test("a hundred exposures fit into one request, and hits have no limit but their delivery's")
     func bounds() {
         let text = (0..<150).map { _ in "A.e" } + (0..<150).map { _ in "A.h" }
         let plan = FlagshipEventSink.plan(Self.batch(text.joined(separator: " ")))
@@ -111,7 +111,7 @@ struct OrderTests {
         ),
     ]
 
-    @Test("what fails keeps its user's later events back, unsent, and others' go out", arguments: failures.indices)
+    @Test("a failure holds back its user's later events, unsent, and others' are sent", arguments: failures.indices)
     func failure(index: Int) async throws {
         let (operation, failure, text, requests, verdicts) = Self.failures[index]
         let bench = try await Bench()
@@ -122,7 +122,7 @@ struct OrderTests {
         #expect(report.verdicts == .each(verdicts))
     }
 
-    @Test("a hit that can't be translated any more is given up, alone, and keeps nothing back")
+    @Test("a hit that can no longer be translated is dropped, alone, and holds nothing back")
     func untranslatable() async throws {
         let bench = try await Bench()
         let sink = try #require(try await bench.roles().events)
@@ -134,7 +134,7 @@ struct OrderTests {
         #expect(report.verdicts == .each([.delivered, rejected, .delivered, .delivered]))
     }
 
-    @Test("the application hears of exposures in their order, each once, also when a request between them fails")
+    @Test("the application is told of exposures in order, each once, even if a request between them fails")
     func callbacks() async throws {
         let bench = try await Bench()
         let heard = Heard<String>()
@@ -160,7 +160,7 @@ struct OrderTests {
     }
 
     @Test(
-        "P07 whatever goes wrong at either address, each user's exposures and hits arrive in their order, each once",
+        "P07 whatever fails at either endpoint, each user's exposures and hits arrive in order, each once",
         arguments: 0..<(ProcessInfo.processInfo.environment["SOAK"] == "1" ? 200 : 12)
     )
     func whatever(seed: UInt64) async throws {
@@ -189,7 +189,7 @@ struct OrderTests {
             switch Int.random(in: 0..<4, using: &dice) {
             case 0: bench.transport.fail(operation, .status(503))
             case 1: bench.transport.fail(operation, .error(.timeout))
-            // A third refusal could be an event's last.
+            // A third rejection could be an event's last.
             case 2 where refusals < 2:
                 refusals += 1
                 bench.transport.fail(operation, .status(400))
@@ -209,7 +209,7 @@ struct OrderTests {
         #expect(try await client.ledger() == Ledger(accepted: 40, delivered: 40))
     }
 
-    /// The same numbers for the same seed.
+    /// Generates the same numbers for the same seed.
     private struct Dice: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {

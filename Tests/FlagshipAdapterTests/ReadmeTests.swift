@@ -6,7 +6,7 @@ import Foundation
 import MockVendors
 import Testing
 
-/// What the README's program does, with what it can't show: the exposure, the activation and the hit at the vendor's end.
+/// The effects of the README's program at the vendor: the exposure, the activation and the hit.
 @Suite("A visit with Flagship")
 struct ReadmeTests {
     static let world = """

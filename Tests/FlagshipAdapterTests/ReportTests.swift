@@ -7,9 +7,9 @@ import Testing
 
 @testable import FlagshipAdapter
 
-@Suite("Flagship: what its developers may hear")
+@Suite("Flagship: reports to its developers")
 struct ReportTests {
-    /// The usual file in an account whose trouble the vendor looks into, from an hour ago for a day.
+    /// The usual file for an account with troubleshooting enabled from an hour ago, for a day.
     static func file(traffic: Int = 100, now: Date = ManualTime().now) -> String {
         func text(_ offset: Double) -> String { now.addingTimeInterval(offset).formatted(.iso8601) }
         let block =
@@ -25,7 +25,7 @@ struct ReportTests {
         await received(bench).compactMap { $0["cv"]?.objectValue?["label"]?.stringValue }
     }
 
-    /// The visitors whose usage is reported on the day of the tests, and one whose isn't.
+    /// A visitor whose usage is sampled on the day of the tests, and one who isn't.
     static func sample() throws -> (wanted: String, other: String) {
         let ids = (0..<10_000).map { "visitor-\($0)" }
         func isWanted(_ id: String) -> Bool {
@@ -34,7 +34,7 @@ struct ReportTests {
         return (try #require(ids.first(where: isWanted)), try #require(ids.first { !isWanted($0) }))
     }
 
-    /// Everything that a report can be about.
+    /// Causes every kind of report.
     static func live(_ bench: Bench, _ flagship: Flagship, consent: Bool = true, _ id: String = "ada") async throws {
         let visitor = await flagship.newVisitor(id, hasConsented: consent).context(["city": "lyon"]).build()
         await visitor.fetchFlags()
@@ -57,7 +57,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 
-    @Test("usage tells how Flagship is set up, under a name made for this run and without the visitor")
+    @Test("usage reports describe Flagship's configuration, under a random name for this run and without the visitor")
     func usage() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship {
@@ -92,7 +92,7 @@ struct ReportTests {
                 "sdk.lastInitializationTimestamp": now,
             ]
         )
-        // Others are not in the sample, and who has refused is not in any.
+        // Other visitors aren't sampled, and one without consent is never reported.
         await flagship.newVisitor(sample.other, hasConsented: true).build().fetchFlags()
         await flagship.newVisitor(sample.wanted, hasConsented: false).build().fetchFlags()
         await visitor.fetchFlags()
@@ -100,7 +100,7 @@ struct ReportTests {
         #expect(bench.transport.exchanges("troubleshooting").isEmpty)
     }
 
-    @Test("trouble is told by each of the vendor's labels, once the account is known to want it")
+    @Test("troubleshooting reports have each of the vendor's labels, once the account is known to want them")
     func troubleshooting() async throws {
         let bench = try await Bench(Self.file())
         let flagship = await bench.flagship { $0.reports = .troubleshooting }
@@ -136,7 +136,7 @@ struct ReportTests {
         #expect(signedIn["visitor.visitorId"] == "member" && signedIn["visitor.anonymousId"] == "ada")
     }
 
-    @Test("who hasn't agreed is in no report, nor is anybody before, after or outside the share that is wanted")
+    @Test("a visitor without consent is in no report, nor is one outside the dates or the share")
     func notWanted() async throws {
         let none = try await Bench(Self.file(traffic: 0))
         let over = try await Bench(Self.file(now: ManualTime().now.addingTimeInterval(-90_000)))
@@ -152,7 +152,7 @@ struct ReportTests {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)  // 2030-03-17T17:46:40Z
 
     @Test(
-        "the vendor wants a visitor between its dates, however it writes them, and up to its share",
+        "the vendor wants a visitor between its dates, in any format, and up to its share",
         arguments: [
             ("2030-03-17T17:46:39Z", "2030-03-17T17:46:41Z", 100, true),
             ("2030-03-17T17:46:39.000Z", "2030-03-17T17:46:41.500Z", 100, true),
@@ -174,7 +174,7 @@ struct ReportTests {
         #expect(block.wants("ada", at: Self.now) == isWanted)
     }
 
-    @Test("the share is that of the hash of the visitor and the end, and usage is drawn anew each local day")
+    @Test("the share uses a hash of visitor and end date, and usage is drawn anew each local day")
     func draws() throws {
         let end = "2030-03-17T17:46:41Z"
         let block = AccountSettings.Troubleshooting(
@@ -183,7 +183,7 @@ struct ReportTests {
             timezone: "",
             traffic: 30
         )
-        // Fourteen hours ahead it is the next day already.
+        // Fourteen hours ahead, it is already the next day.
         let islands = try #require(TimeZone(secondsFromGMT: 14 * 3_600))
         let london = try #require(TimeZone(secondsFromGMT: 0))
         for index in 0..<2_000 {
@@ -197,7 +197,7 @@ struct ReportTests {
     }
 
     @Test(
-        "what fails on the way is told with its exchange, and never the key",
+        "a transport failure is reported with its exchange, and never the key",
         arguments: [
             (FlagshipConfiguration.Mode.decisionAPI, "campaigns", "GET_CAMPAIGNS_ROUTE_RESPONSE_ERROR"),
             (.decisionAPI, "hits", "SEND_BATCH_HIT_ROUTE_RESPONSE_ERROR"),
@@ -234,7 +234,7 @@ struct ReportTests {
         for report in await bench.mock.receivedReports { #expect(!report.contains(Bench.apiKey)) }
     }
 
-    @Test("a file is told of whole up to a limit, and what has no answer by its error")
+    @Test("a file is reported whole up to a limit, and a failed request by its error")
     func filesAndErrors() async throws {
         let long = #"{"id":"long","variationGroups":[],"name":"\#(String(repeating: "x", count: 100_000))"}"#
         let bench = try await Bench(Self.file().replacing(#""campaigns":["#, with: #""campaigns":[\#(long),"#))
@@ -260,7 +260,7 @@ struct ReportTests {
             $0["cv"]?.objectValue?["error.message"]?.stringValue?.split(separator: ":").first
         }
         #expect(Set(messages) == ["TRANSPORT", "PARSE_ERROR"])
-        // Once the visitor has withdrawn, nobody is left whom a file could be told of.
+        // After the withdrawal, no consenting visitor is left to report about.
         await visitor.setConsent(false)
         let before = bench.transport.exchanges("bucketing").count
         await bench.time.waitForSleepers(1)
@@ -270,7 +270,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.count == 4)
     }
 
-    @Test("reports that can't be delivered are lost, few are under way at once, and nothing else is held up")
+    @Test("reports that can't be delivered are lost, few are sent concurrently, and nothing else is delayed")
     func lost() async throws {
         let bench = try await Bench(Self.file())
         bench.transport.fail("troubleshooting", .error(.transport), times: 1_000)
@@ -289,7 +289,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 
-    @Test("the level of a report follows from its label's words", arguments: FlagshipReport.Label.allCases)
+    @Test("a report's level follows from its label", arguments: FlagshipReport.Label.allCases)
     func levels(label: FlagshipReport.Label) {
         let expected =
             switch label {
@@ -300,7 +300,7 @@ struct ReportTests {
         #expect(label.level == expected)
     }
 
-    @Test("a configuration file can turn them on by name, and no other name")
+    @Test("a configuration file can turn reports on by name, and by no other name")
     func configured() throws {
         func reports(_ list: String) throws -> FlagshipReports {
             try ConfigurationTests.read(#"{"environmentID":"env","apiKey":"key","reports":\#(list)}"#).reports

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FlagshipAdapter
 
-/// Keeps what a listener hears.
+/// Records what a listener receives.
 final class Heard<Value: Sendable>: Sendable {
     private let state = Mutex<[Value]>([])
     var values: [Value] { state.withLock { $0 } }
@@ -34,10 +34,10 @@ extension Bench {
         )
     }
 
-    /// Waits, without a clock, until something holds and no request is under way: the vendor has what is sent before the
-    /// exchange is noted.
+    /// Waits until a condition is true and no request is in flight: the vendor receives a request before the exchange
+    /// is recorded.
     func eventually(_ holds: () async throws -> Bool) async rethrows -> Bool {
-        // A busy machine needs longer than any number of turns says.
+        // Bounded by time, because a busy machine may need any number of turns.
         let end = ContinuousClock.now.advanced(by: .seconds(20))
         while ContinuousClock.now < end {
             if try await holds(), transport.isQuiet { return true }
@@ -49,7 +49,7 @@ extension Bench {
 
 @Suite("Flagship: start and status")
 struct StatusTests {
-    @Test("F01 with an environment id of 19 characters nothing is started, and nothing sent")
+    @Test("F01 with an environment id of 19 characters nothing is started or sent")
     func shortID() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship(environmentID: "bkk9glocmjcg0vtmdln")
@@ -58,7 +58,7 @@ struct StatusTests {
         #expect(bench.transport.exchanges.isEmpty)
     }
 
-    @Test("F02 an environment id with a letter beyond v is none; the neutral adapter warns and goes on")
+    @Test("F02 an environment id with a letter beyond v is invalid; the neutral adapter warns and continues")
     func strangeID() async throws {
         let bench = try await Bench()
         let strange = "bkk9glocmjcg0vtmdlnz"
@@ -67,7 +67,7 @@ struct StatusTests {
         #expect(bench.log.entries.contains { $0.event == "flagship.environment" && $0.level == .warning })
     }
 
-    @Test("F03 in API mode Flagship is initialised at once, without a request")
+    @Test("F03 in API mode Flagship is initialized at once, without a request")
     func apiMode() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipStatus>()
@@ -77,7 +77,7 @@ struct StatusTests {
         #expect(bench.transport.exchanges.isEmpty)
     }
 
-    @Test("F04 in bucketing mode without a file it initialises, and is initialised when the file is there")
+    @Test("F04 in bucketing mode without a file it is initializing, and initialized once there is a file")
     func bucketingMode() async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .status(500))
@@ -91,7 +91,7 @@ struct StatusTests {
         #expect(await bench.eventually { heard.values == [.initializing, .initialized] })
     }
 
-    @Test("F05 with a stored file it is initialised before any answer")
+    @Test("F05 with a stored file it is initialized before any answer")
     func storedFile() async throws {
         let bench = try await Bench()
         let first = await bench.flagship(.bucketing)
@@ -101,7 +101,7 @@ struct StatusTests {
         bench.transport.fail("bucketing", .error(.transport), times: 100)
         let second = await bench.flagship(.bucketing)
         #expect(second.status == .initialized)
-        // The date is kept with the file: the next run asks whether that one has changed.
+        // The date is stored with the file: the next run sends it as If-Modified-Since.
         #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == 2 })
         let dates = bench.transport.exchanges("bucketing").map { $0.request.header("if-modified-since") }
         #expect(dates == [nil, await bench.mock.lastModified])
@@ -110,7 +110,7 @@ struct StatusTests {
         #expect(visitor.flag("cta").value(default: "none") == "new")
     }
 
-    @Test("F06 a file with panic brings panic, told once; one without ends it")
+    @Test("F06 a file with panic starts panic mode, reported once; one without it ends it")
     func panicFile() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipStatus>()
@@ -130,7 +130,7 @@ struct StatusTests {
         #expect(await bench.eventually { heard.values == [.initializing, .initialized, .panic, .initialized] })
     }
 
-    @Test("panic is told in API mode too, when it begins and when it ends")
+    @Test("panic is reported in API mode too, when it begins and when it ends")
     func panicInAPIMode() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipStatus>()
@@ -155,7 +155,7 @@ struct StatusTests {
         #expect(news == [.initialized, .panic, .initialized])
     }
 
-    @Test("an announcement that a listener causes comes after the one that it hears")
+    @Test("an announcement caused by a listener comes after the current one")
     func announcer() {
         let heard = Heard<Int>()
         let box = Mutex<FlagshipAnnouncer<Int>?>(nil)
@@ -170,7 +170,7 @@ struct StatusTests {
         box.withLock { $0 = nil }
     }
 
-    @Test("F40 with an interval of zero the file is asked for once")
+    @Test("F40 with an interval of zero the file is requested once")
     func pollsOnce() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship(.bucketing) { $0.pollingInterval = .zero }
@@ -183,7 +183,7 @@ struct StatusTests {
     }
 
     @Test(
-        "a fleet's polls spread over a tenth of the interval to either side",
+        "a fleet's polls are spread over a tenth of the interval to either side",
         arguments: [(0.0, 54), (0.5, 60), (1, 66)]
     )
     func spread(chance: Double, seconds: Int) async throws {
@@ -203,7 +203,7 @@ struct StatusTests {
         await flagship.close(within: .zero)
     }
 
-    @Test("F41 a new file changes flags at the next fetch alone")
+    @Test("F41 a new file changes flags only at the next fetch")
     func newFile() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship(.bucketing)
@@ -224,7 +224,7 @@ struct StatusTests {
         )
     }
 
-    @Test("F42 polling goes on after a failure, and initialises meanwhile; a fetch without a file is an error")
+    @Test("F42 polling continues after a failure, with the status initializing; a fetch without a file is an error")
     func pollingGoesOn() async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .error(.transport), times: 4)

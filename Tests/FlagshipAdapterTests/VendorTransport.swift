@@ -7,7 +7,7 @@ import HTTPTypes
 import MockVendors
 import Synchronization
 
-/// A transport straight into the mock vendor, without a socket; it can be told to fail.
+/// A transport directly to the mock vendor in the same process, with faults.
 final class VendorTransport: HTTPTransport {
     struct Exchange: Sendable {
         var operation: String
@@ -21,12 +21,12 @@ final class VendorTransport: HTTPTransport {
     enum Failure: Sendable {
         case status(Int)
         case body(String, status: Int = 200)
-        /// A body with a date, as the CDN gives one out.
+        /// A body with a date, as the CDN sends it.
         case dated(String, String)
         case error(ErrorCode)
-        /// The vendor takes it, and the answer is lost.
+        /// The vendor receives the request, and the answer is lost.
         case lostAnswer
-        /// Nothing goes wrong this time.
+        /// No fault this time.
         case passing
     }
 
@@ -43,7 +43,7 @@ final class VendorTransport: HTTPTransport {
 
     var exchanges: [Exchange] { state.withLock { $0.exchanges } }
 
-    /// Whether every request that was begun is among the exchanges.
+    /// Whether all started requests have been recorded.
     var isQuiet: Bool { state.withLock { $0.underWay == 0 } }
 
     func exchanges(_ operation: String) -> [Exchange] { exchanges.filter { $0.operation == operation } }
@@ -52,7 +52,7 @@ final class VendorTransport: HTTPTransport {
         state.withLock { $0.failures += Array(repeating: (operation, failure), count: times) }
     }
 
-    /// Lets some requests through, and fails all after them.
+    /// Lets some requests through and fails all further ones.
     func passThenFail(_ operation: String, passing count: Int) {
         state.withLock { state in
             state.failures =
@@ -116,7 +116,7 @@ final class VendorTransport: HTTPTransport {
     }
 }
 
-/// A mock vendor with a file, and what talks to it.
+/// A mock vendor with a file, and a transport to it.
 struct Bench {
     static let environmentID = "bkk9glocmjcg0vtmdlng"
     static let apiKey = "flagship-mock-key"
@@ -161,7 +161,7 @@ struct Bench {
         return FlagshipProvider(configuration: configuration, transport: transport)
     }
 
-    /// What a provider plays that is started by itself.
+    /// The roles of a provider that is started without a client.
     func roles(
         _ mode: FlagshipConfiguration.Mode = .decisionAPI,
         _ change: (inout FlagshipConfiguration) -> Void = { _ in }
@@ -182,14 +182,14 @@ struct Bench {
         )
     }
 
-    /// The hits that the vendor took, as objects.
+    /// The hits that the vendor accepted.
     var hits: [[String: FlagValue]] {
         get async { await mock.receivedHits.compactMap { try? JSON.parse($0).objectValue } }
     }
 }
 
 extension Bench {
-    /// A test that splits everybody in two, a flag for everybody, and one for Lyon alone.
+    /// A test that splits all users in two, a flag for all users, and one for Lyon only.
     static let file = """
         {"accountSettings":{"enabledXPC":true,"enabled1V1T":false,"troubleshooting":null},
          "campaigns":[

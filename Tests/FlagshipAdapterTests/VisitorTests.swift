@@ -22,7 +22,7 @@ struct VisitorTests {
         #expect(bench.log.entries.contains { $0.event == "flagship.AUTHENTICATE" && $0.level == .warning })
     }
 
-    @Test("F67 a new visitor tells of its consent once, and again only when it changes", arguments: [true, false])
+    @Test("F67 a new visitor reports its consent once, and again only when it changes", arguments: [true, false])
     func consentHit(hasConsented: Bool) async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -38,7 +38,9 @@ struct VisitorTests {
         }
     }
 
-    @Test("F68 consent withdrawn: the consent is told, what waits and what is cached is gone, nothing else is sent")
+    @Test(
+        "F68 after consent is withdrawn, the withdrawal is sent, waiting and cached hits are deleted, and nothing else is sent"
+    )
     func consentWithdrawn() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -66,7 +68,7 @@ struct VisitorTests {
         #expect(visitor.flag("cta").value(default: "none") == "new")
     }
 
-    @Test("F69 consent given again: hits flow again")
+    @Test("F69 after consent is given again, hits are sent again")
     func consentAgain() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -125,7 +127,7 @@ struct VisitorTests {
         #expect(visitor.context()["fs_users"] == "anon" && visitor.fetchReason == .unauthenticate)
     }
 
-    @Test("F73 the fetch status is told in order and once: create, fetch, update, failure, panic")
+    @Test("F73 the fetch status is reported in order and once: create, fetch, update, failure, panic")
     func fetchStatusSequence() async throws {
         let bench = try await Bench()
         let heard = Heard<String>()
@@ -154,7 +156,7 @@ struct VisitorTests {
     }
 
     @Test(
-        "F14 F15 F17 whatever keeps an answer away, the flags stay, and the visitor hears that the fetch failed",
+        "F14 F15 F17 whatever prevents an answer, the flags stay, and the visitor learns that the fetch failed",
         arguments: [
             VendorTransport.Failure.status(500), .error(.transport), .error(.timeout), .body("<html></html>"),
             .body("[]"),
@@ -171,7 +173,7 @@ struct VisitorTests {
         #expect(visitor.flag("cta").status == .fetchRequired)
     }
 
-    @Test("what changes while an answer is on its way still has to be fetched")
+    @Test("changes during a request still require a fetch")
     func changeDuringFetch() {
         var machine = FlagshipFetchMachine()
         _ = machine.take(.fetchStarted)
@@ -183,7 +185,7 @@ struct VisitorTests {
         #expect(heard == ["fetchRequired/updateContext", nil, "fetching/none", "fetched/none", nil])
     }
 
-    @Test("F78 without an id a visitor gets one of 36 characters, in capitals, and another each time")
+    @Test("F78 without an id a visitor gets one of 36 uppercase characters, different each time")
     func madeID() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -193,7 +195,7 @@ struct VisitorTests {
         #expect(one.visitorID != two.visitorID)
     }
 
-    @Test("F79 signed in from the beginning, the anonymous id is the same in every run of an installation")
+    @Test("F79 if signed in from the beginning, the anonymous id is the same in every run of an installation")
     func deviceID() async throws {
         let bench = try await Bench()
         var ids: [String?] = []
@@ -206,7 +208,7 @@ struct VisitorTests {
         #expect(ids[0]?.count == 36)
     }
 
-    @Test("F80 not started: a fetch ends, flags are required for no reason, and nothing is sent")
+    @Test("F80 if not started, a fetch ends, flags aren't required for any reason, and nothing is sent")
     func notStarted() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship(environmentID: "wrong")
@@ -224,7 +226,7 @@ struct VisitorTests {
         #expect(bench.transport.exchanges.isEmpty)
     }
 
-    @Test("a fetch calls back once on the main actor, whatever came of it")
+    @Test("a fetch calls back once on the main actor, whatever its result")
     func callback() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -243,7 +245,7 @@ struct VisitorTests {
         #expect(flagship.sharedVisitor === shared)
     }
 
-    @Test("F65 closing delivers what waits, of every visitor")
+    @Test("F65 closing delivers every visitor's waiting hits")
     func close() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

@@ -1,11 +1,11 @@
 import Testing
 
-/// Adapters that are read alike: the same files after the vendor's name, the same table in the README.
+/// Adapters have the same files, named after the vendor, and the same table in the README.
 @Suite("Adapter folders")
 struct AdapterFolderTests {
-    /// At the bottom: settings, addresses, shapes and failures.
+    /// Files with settings, addresses, wire formats and errors; they belong into `Wire`.
     static let wireNames = ["Configuration", "Requests", "Wire", "Errors"]
-    /// Where it fits, above what it knows.
+    /// Files whose folder is free.
     static let otherNames = ["Translation", "Configuration+Reading"]
 
     @Test("an adapter has the core files, named after its vendor, in the same places", arguments: Tree.vendors)
@@ -18,7 +18,7 @@ struct AdapterFolderTests {
         #expect(Self.otherNames.filter { !names.contains("\(vendor)\($0).swift") } == [])
     }
 
-    @Test("a provider is a value that is made of a configuration and a transport", arguments: Tree.vendors)
+    @Test("a provider is a value made of a configuration and a transport", arguments: Tree.vendors)
     func followsTheRecipe(vendor: String) throws {
         let source = try #require(
             Tree.files(in: "Adapters/\(vendor)").first { $0.path.hasSuffix("/\(vendor)Provider.swift") }
@@ -36,7 +36,7 @@ struct AdapterFolderTests {
     }
 
     @Test(
-        "a README that has a table has the one that all have, then the deviations and the sources",
+        "a README with a table has the common one, then deviations and sources",
         arguments: Tree.vendors
     )
     func readmeHasTheTable(vendor: String) throws {
@@ -50,7 +50,7 @@ struct AdapterFolderTests {
         }
     }
 
-    @Test("each vendor has a mock, a subject, a place in the registry and tests", arguments: Tree.vendors)
+    @Test("each vendor has a mock, a subject, an entry in the registry, and tests", arguments: Tree.vendors)
     func hasItsCounterparts(vendor: String) {
         #expect(!Tree.files(in: "Conformance/MockVendors/\(vendor)").isEmpty)
         #expect(Tree.text(of: "Conformance/Subjects/\(vendor)Subject.swift") != nil)

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// What no library target may hold, because it traps, leaks or races where the caller can't see it.
+/// Constructs that library targets must not contain, because they trap, leak or race where the caller can't see it.
 @Suite("Constructs")
 struct ConstructTests {
-    /// A construct, and why it isn't wanted.
+    /// A construct and the reason for its ban.
     struct Ban: Sendable, CustomTestStringConvertible {
         let pattern: String
-        /// A text that every match holds: found at no cost, it decides whether the pattern is tried at all.
+        /// A substring of every match, searched first to skip the slower pattern.
         let word: String
         let reason: String
-        /// Beginnings of paths that may hold it, because it is their subject.
+        /// Path prefixes of files that may contain it.
         var except: [String] = []
         var testDescription: String { pattern }
     }
@@ -46,7 +46,7 @@ struct ConstructTests {
             pattern: #"(^|[^.\w])(Date|UUID)\(\)"#,
             word: "()",
             reason: "time and names are injected",
-            // The edges where the machine's own clock comes in.
+            // The places where the machine's own clock comes in.
             except: [
                 "Sources/Experimentation/Host/ClientEnvironment.swift", "Sources/Experimentation/Host/TimeSource.swift",
                 "Conformance/MockVendors/", "Conformance/ConformanceKit/Running/SuiteTime.swift",
@@ -56,12 +56,12 @@ struct ConstructTests {
             pattern: #"\[String\s*:\s*(any\s+)?Any\]"#,
             word: "Any",
             reason: "values have types of their own",
-            // The edge where the dictionaries of vendors' SDKs come in.
+            // The place where dictionaries of vendors' SDKs come in.
             except: ["Sources/Experimentation/Values/FlagValue+Any.swift"]
         ),
     ]
 
-    @Test("a library target does without", arguments: bans)
+    @Test("a library target doesn't use it", arguments: bans)
     func isAbsent(ban: Ban) throws {
         let pattern = try SwiftText.pattern(ban.pattern)
         var found: [String] = []
@@ -76,7 +76,7 @@ struct ConstructTests {
         #expect(found == [])
     }
 
-    @Test("nothing is left to do", arguments: folders + ["Sources/xp", "Tests"])
+    @Test("no source contains a note of unfinished work", arguments: folders + ["Sources/xp", "Tests"])
     func nothingIsLeftToDo(folder: String) throws {
         let pattern = try SwiftText.pattern(#"\b(TODO|FIXME|XXX|HACK)\b"#)
         let found = Tree.files(in: folder)
@@ -84,7 +84,7 @@ struct ConstructTests {
         #expect(found.map(\.path) == [])
     }
 
-    @Test("no script has a compiler write to a device, which a compilation that fails deletes")
+    @Test("no script lets a compiler write to a device, which a failed compilation deletes")
     func scriptsKeepDevices() throws {
         for path in ["AppleChecks/check", "Makefile", ".ci/run", ".ci/setup"] {
             let text = try #require(Tree.text(of: path), "\(path)")
@@ -92,7 +92,7 @@ struct ConstructTests {
         }
     }
 
-    @Test("each ban would find what it bans")
+    @Test("each ban's pattern finds what it bans")
     func bansBite() throws {
         let samples = [
             "final class A: @unchecked Sendable {}", "try! f()", "x as! Y", "fatalError()", "precondition(x)",

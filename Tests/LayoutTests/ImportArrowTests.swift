@@ -1,6 +1,6 @@
 import Testing
 
-/// Who may import whom: the table of the architecture page, read from the sources.
+/// Which modules each target may import: the table of the architecture page, checked in the sources.
 @Suite("Import arrows")
 struct ImportArrowTests {
     /// A target's folder and the modules that it may import.
@@ -18,11 +18,11 @@ struct ImportArrowTests {
 
     static let arrows: [Arrow] =
         [
-            // Apple's monitor of the network, which takes a queue.
+            // Apple's network path monitor needs a dispatch queue.
             Arrow(folder: "Sources/Experimentation", allowed: foundation.union(["Network", "Dispatch"])),
             Arrow(
                 folder: "Sources/AdapterKit",
-                // FoundationXML is where XMLParser lives on Linux.
+                // On Linux, XMLParser is in FoundationXML.
                 allowed: platform.union(["Experimentation", "HTTPTypes", "CCurl", "FoundationXML", "Security"])
             ),
             Arrow(
@@ -100,7 +100,7 @@ struct ImportArrowTests {
             )
         }
 
-    @Test("a target imports only what its line allows", arguments: arrows)
+    @Test("a target imports only what its row allows", arguments: arrows)
     func importsOnlyWhatIsAllowed(arrow: Arrow) {
         let sources = Tree.files(in: arrow.folder)
         #expect(!sources.isEmpty, "\(arrow.folder) has no sources; the table is out of date")
@@ -110,7 +110,7 @@ struct ImportArrowTests {
         #expect(broken == [])
     }
 
-    @Test("every folder with sources stands in the table")
+    @Test("every folder with sources has a row")
     func tableIsComplete() {
         let folders = ["Sources", "Conformance", "Adapters"].flatMap { top in
             Tree.folders(in: top).map { "\(top)/\($0)" }.filter { !Tree.files(in: $0).isEmpty }
@@ -118,7 +118,7 @@ struct ImportArrowTests {
         #expect(Set(folders) == Set(Self.arrows.map(\.folder)))
     }
 
-    @Test("a test reaches behind the public face of its own target alone")
+    @Test("a test uses @testable only for its own target")
     func testableIsOfOnesOwn() {
         let broken = Tree.folders(in: "Tests").flatMap { folder in
             Tree.files(in: "Tests/\(folder)").flatMap { source in
@@ -131,7 +131,7 @@ struct ImportArrowTests {
         #expect(broken == [])
     }
 
-    @Test("the reader of imports sees through attributes, access levels, scopes and comments")
+    @Test("the import reader handles attributes, access levels, scopes and comments")
     func readsImports() {
         let source = Tree.Source(
             path: "x.swift",

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// What the pages for those who move over say is covered is covered.
+/// Checks that the tests named by migration pages exist.
 @Suite("Migration pages")
 struct MigrationPageTests {
-    /// A row of a page's table, with what its last column names.
+    /// A row of a page's table, with the names in its last column.
     struct Row: Sendable {
         let line: Int
         let cells: [String]
@@ -21,10 +21,10 @@ struct MigrationPageTests {
         )
     }()
 
-    /// The numbers of cases that tests bear in their names, such as `V07`.
+    /// The numbers of cases in the names of tests, such as `V07`.
     static let numbers: Set<String> = Set(names.flatMap { $0.matches(of: /\b[A-Z]\d\d\b/).map { String($0.output) } })
 
-    /// The rows of all tables of a page that have a column for tests.
+    /// The rows of all tables of a page with a column for tests.
     static func rows(of vendor: String) throws -> [Row] {
         let page = try #require(Tree.text(of: "docs/migrating-from-\(vendor.lowercased()).md"))
         var rows: [Row] = []
@@ -46,7 +46,7 @@ struct MigrationPageTests {
         return rows
     }
 
-    /// What a row names that isn't there.
+    /// The names in a row that don't exist.
     static func missing(in row: Row) -> [String] {
         if row.tests == "–" { return [] }
         var rest = row.tests
@@ -67,7 +67,7 @@ struct MigrationPageTests {
         rest.replace(/\b[A-Z]\d\d–[A-Z]?\d\d\b/, with: "")
         missing += rest.matches(of: /\b[A-Z]\d\d\b/).map { String($0.output) }.filter { !numbers.contains($0) }
         rest.replace(/\b[A-Z]\d\d\b/, with: "")
-        // What is left are names that aren't set apart; a row may point at the one above it.
+        // The rest are unquoted names, or a reference to the row above.
         rest.replace(/^\s*the same\b/, with: "")
         let plain = rest.trimmingCharacters(in: CharacterSet(charactersIn: " ,;"))
         if !plain.isEmpty, !isTest(plain) {
@@ -76,7 +76,7 @@ struct MigrationPageTests {
         return missing
     }
 
-    /// Whether there is a test of a name, or of one that begins so where it ends with an ellipsis.
+    /// Whether a test has this name, or begins with it if it ends in an ellipsis.
     static func isTest(_ name: String) -> Bool {
         guard name.hasSuffix("…") else { return names.contains(name) }
         let beginning = name.dropLast().trimmingCharacters(in: CharacterSet(charactersIn: " ,"))
@@ -97,7 +97,7 @@ struct MigrationPageTests {
         #expect(untested.map { "line \($0.line): \($0.cells.first ?? "")" } == [])
     }
 
-    @Test("a name that no test has, a number beyond the last and a range that ends there would be found")
+    @Test("the check detects a missing test, a missing number and a range that ends in one")
     func wouldBeFound() {
         for tests in ["*no such test*", "Z99", "V97–V99", "E01, no such test", "V98–V97"] {
             #expect(!Self.missing(in: Row(line: 1, cells: ["a", "b"], tests: tests)).isEmpty, "\(tests)")

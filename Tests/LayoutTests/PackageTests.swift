@@ -2,10 +2,10 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// What an application resolves when it takes one of the library products.
+/// The packages that an application resolves for each library product.
 @Suite("Package")
 struct PackageTests {
-    /// The packages of others, by product, as the manifest leads to them.
+    /// The expected external packages by product.
     static let expected: [String: Set<String>] = adapters.merging(others) { $1 }
 
     private static let adapters: [String: Set<String>] = Dictionary(
@@ -32,7 +32,7 @@ struct PackageTests {
         "OFREPServerSuite": ["swift-http-types", "swift-nio"],
     ]
 
-    @Test("P69 a library product pulls in just the packages that are written down here")
+    @Test("P69 a library product resolves exactly the packages listed here")
     func productsPullInTheseAlone() async throws {
         let manifest = try await Manifest.read()
         var found: [String: Set<String>] = [:]
@@ -58,7 +58,7 @@ struct PackageTests {
     }
 }
 
-/// The manifest, as the package manager reads it.
+/// The manifest as dumped by the package manager.
 private struct Manifest: Decodable {
     struct Product: Decodable {
         let name: String

@@ -1,9 +1,9 @@
 import Testing
 
-/// A file that imports the library beside a framework of the platform must not have to say which of two types it means.
+/// In a file that imports the library and a platform framework, no type name may be ambiguous.
 @Suite("Public names")
 struct PublicNameTests {
-    /// Types that applications have in scope beside ours, by module; those that a name of ours could be.
+    /// Names of platform types that could clash with ours, by module.
     static let taken: [String: Set<String>] = [
         "Swift": [
             "Any", "Array", "Bool", "Character", "Collection", "Dictionary", "Double", "Duration", "Error", "Float",
@@ -60,7 +60,7 @@ struct PublicNameTests {
         ]
         + ["Sources/VendorCatalog", "Adapters"]
 
-    @Test("no public type has the name of one of the platform's", arguments: taken.keys.sorted())
+    @Test("no public type has the name of a platform type", arguments: taken.keys.sorted())
     func isFree(module: String) throws {
         let declaration = try SwiftText.pattern(
             #"(?m)^(?:@\w+\s+)*public\s+(?:final\s+|indirect\s+)*(?:class|struct|enum|actor|protocol|typealias)\s+([A-Z]\w*)"#

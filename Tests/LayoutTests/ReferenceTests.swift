@@ -1,16 +1,16 @@
 import Testing
 
-/// The pages of the reference group every public type of the core: an application's, an adapter author's, a store author's.
+/// The reference pages list every public type, for application, adapter and store authors.
 @Suite("Reference")
 struct ReferenceTests {
-    @Test("every public type of the core stands on one page of the reference, and none that isn't there")
+    @Test("every public type of the core is on one page of the reference, and every listed type exists")
     func everyTypeHasItsPlace() {
         let listed = ["Experimentation", "Providers", "Stores"].flatMap(Self.listed)
         #expect(Set(listed).count == listed.count)
         #expect(Set(listed).symmetricDifference(publicTypes).sorted() == [])
     }
 
-    /// The libraries beside the core, by the folder of their sources.
+    /// The libraries besides the core, by the folder of their sources.
     static let libraries: [String: String] = Dictionary(
         uniqueKeysWithValues: [
             "AdapterKit", "ExperimentationSQLite", "ExperimentationComposition", "ExperimentationTesting",
@@ -23,7 +23,7 @@ struct ReferenceTests {
     )
 
     @Test(
-        "every public type of a library stands under one topic of its page, and none that isn't there",
+        "every public type of a library is under one topic of its page, and every listed type exists",
         arguments: libraries.sorted { $0.key < $1.key }.map { [$0.key, $0.value] }
     )
     func everyTypeOfALibraryHasItsPlace(library: [String]) {
@@ -34,7 +34,7 @@ struct ReferenceTests {
 
     @Test("every library product has a page of the reference")
     func everyProductHasItsPage() throws {
-        // What is only an extension of another module's type has no symbol of its own to hang a page on.
+        // Extensions of another module's type have no symbol of their own for a page.
         let products = Set(PackageTests.expected.keys).subtracting(Tree.durableVendors.map { "\($0)SQLite" })
         #expect(products.symmetricDifference(Set(Self.libraries.keys).union(["Experimentation"])).sorted() == [])
     }
@@ -43,11 +43,11 @@ struct ReferenceTests {
         (Tree.text(of: "docs/reference.docc/\(page).md") ?? "").split(separator: "\n")
             .filter { $0.hasPrefix("- ``") }
             .map { String($0.dropFirst(4).dropLast(2)) }
-            // An article belongs to no module, so its links name the module too.
+            // An article belongs to no module, so its links include the module.
             .map { $0.hasPrefix("Experimentation/") ? String($0.dropFirst(16)) : $0 }
     }
 
-    @Test("what writes events down is the package's own: nobody outside needs it, and its form may change")
+    @Test("types that encode events are package-internal, so that their format may change")
     func codecsAreInternal() {
         #expect(publicTypes.filter { $0.hasSuffix("Coding") || $0.hasSuffix("Writer") || $0.hasSuffix("Reader") } == [])
     }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A module's folders as rooms, and who knows whom: a room knows another if its code names a type that lies there.
+/// A module's folders as rooms; a room knows another one if its code names a type in it.
 private struct Rooms {
-    /// For each room those that it knows, each with the names by which it does.
+    /// The rooms that each room knows, with the names of the types.
     private(set) var arrows: [String: [String: Set<String>]] = [:]
 
     init(of folder: String) throws {
@@ -39,7 +39,7 @@ private struct Rooms {
         return rest.count > 1 ? String(rest[0]) : "(top)"
     }
 
-    /// A way from a room back to itself, if there is one; each step with the names that make it.
+    /// A cycle of rooms, if there is one, with the names behind each step.
     func circle() -> String? {
         for start in arrows.keys.sorted() {
             var ways: [[String]] = [[start]]
@@ -64,7 +64,7 @@ private struct Rooms {
 @Suite("Rooms")
 struct RoomTests {
     @Test(
-        "no room of a module knows one that knows it, directly or by way of others",
+        "no two rooms of a module know each other, directly or indirectly",
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
             "Sources/ExperimentationComposition", "Sources/xp",

@@ -1,27 +1,27 @@
 import Foundation
 import Testing
 
-/// Tests wait for what happens, not for a while, and never without an end.
+/// Tests wait for events, never for a time or without an end.
 @Suite("Sleeps")
 struct SleepTests {
-    /// Where a wait by the machine's clock has its place, and why.
+    /// Files that may wait by the machine's clock, and why.
     static let except: [String: String] = [
         "Tests/LayoutTests/SleepTests.swift": "sleeps are what it looks for",
         "Tests/Waiting/Eventually.swift": "everybody else waits with this",
         "Tests/AdapterKitTests/Hostile/DeadlineTests.swift": "a server that drips, on a thread of its own",
     ]
 
-    /// Sleeps by the machine's clock, whatever they are called.
+    /// Whether a line sleeps by the machine's clock, whatever the clock is called.
     private func sleeps(_ line: Substring) -> Bool {
         line.contains(/\b(Task|Thread)\.sleep\b|\bnanosleep\(|(^\s*|[={(]\s*|try |await )u?sleep\(/)
     }
 
-    /// Blocks one of the few threads that all tasks share.
+    /// Whether a line blocks a thread of the cooperative pool.
     private func blocks(_ line: Substring) -> Bool {
         line.contains(/\bDispatchSemaphore\b|\bDispatchGroup\b|\bwaitUntilExit\(|\bNSCondition\b/)
     }
 
-    /// Goes round until something is so, for ever if need be.
+    /// Whether a line loops without a limit until a condition is true.
     private func isEndless(_ line: Substring) -> Bool {
         line.contains(/^\s*while [^{]*\{ *(((try )?await )?(Task\.yield\(\))?) *\}\s*$/)
     }
@@ -33,15 +33,15 @@ struct SleepTests {
         }
     }
 
-    @Test("P72 no test sleeps: whoever waits uses eventually, or pause where the clock is the subject")
+    @Test("P72 no test sleeps: it waits with eventually, or with pause where the clock is the subject")
     func noTestSleeps() {
         #expect(lines(where: sleeps) == [])
         #expect(Set(Self.except.keys).isSubset(of: Tree.files(in: "Tests").map(\.path)))
     }
 
-    @Test("no test blocks a thread that tasks share")
+    @Test("no test blocks a thread of the cooperative pool")
     func noTestBlocks() {
-        // They wait on a thread of their own, in a function that can't suspend.
+        // These block a thread of their own, in a function that can't suspend.
         let but = [
             "Tests/ExperimentationTests/Delivery/ConsentRaceTests.swift",
             "Tests/ExperimentationTelemetryTests/Gate.swift",
@@ -49,9 +49,9 @@ struct SleepTests {
         #expect(lines(but: but, where: blocks) == [])
     }
 
-    @Test("no test goes round without an end")
+    @Test("no test loops without an end")
     func noEndlessLoops() {
-        // A system call that was interrupted is made again, and a socket is read to its end.
+        // Interrupted system calls are repeated, and a socket is read to its end.
         let but = [
             "Tests/ChildProcesses/ChildProcess.swift", "Tests/ChildProcesses/ChildPart.swift",
             "Tests/AdapterKitTests/Hostile/RawServer.swift",
@@ -60,7 +60,7 @@ struct SleepTests {
     }
 
     @Test(
-        "a sleep, a block and an endless loop would be found",
+        "the checks find a sleep, a block and an endless loop",
         arguments: [
             ("try await Task.sleep(for: length)", true), ("usleep(20)", true), ("  Thread.sleep(until: date)", true),
             ("let semaphore = DispatchSemaphore(value: 0)", true), ("while !isSo { await Task.yield() }", true),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The package as files, for the tests that read it.
+/// The package's files, for the tests that read them.
 struct Tree {
     /// The package's root folder.
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -10,9 +10,9 @@ struct Tree {
     struct Source: Sendable, CustomStringConvertible {
         /// The path from the root.
         let path: String
-        /// The text as it stands.
+        /// The text of the file.
         let text: String
-        /// The text without comments and without the contents of its string literals.
+        /// The text without comments and without the contents of string literals.
         let code: String
 
         init(path: String, text: String) {
@@ -23,7 +23,7 @@ struct Tree {
 
         var description: String { path }
 
-        /// The modules that the file imports, `@testable` and scoped imports included.
+        /// The imported modules, including `@testable` and scoped imports.
         var imports: [String] {
             code.split(separator: "\n").compactMap { line in
                 var words = line.split(separator: " ").map(String.init)
@@ -46,7 +46,7 @@ struct Tree {
         .appending("Sources/ExperimentationTesting", "Adapters", "Conformance")
         .flatMap { files(in: $0) }
 
-    /// The files below a folder with a name's ending, sorted by path; hidden folders are left out.
+    /// Returns the files below a folder with a suffix, sorted by path; skips hidden folders.
     static func files(in folder: String, ending: String = ".swift") -> [Source] {
         let base = root.appending(path: folder)
         guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }
@@ -59,7 +59,7 @@ struct Tree {
             }
     }
 
-    /// The names of the folders directly inside a folder, sorted.
+    /// Returns the names of a folder's direct subfolders, sorted.
     static func folders(in folder: String) -> [String] {
         let base = root.appending(path: folder)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
@@ -71,15 +71,15 @@ struct Tree {
         .sorted()
     }
 
-    /// The text of one file, or `nil`.
+    /// Returns the text of a file; `nil` if it doesn't exist.
     static func text(of path: String) -> String? {
         try? String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The vendors: one folder each.
+    /// The vendors, one folder each.
     static let vendors = folders(in: "Adapters").filter { !$0.hasSuffix(store) }
 
-    /// Those whose own words have a durable default, in a folder beside the adapter's.
+    /// The vendors whose facade has a durable default, in a folder next to the adapter's.
     static let durableVendors = folders(in: "Adapters").filter { $0.hasSuffix(store) }.map {
         String($0.dropLast(store.count))
     }
@@ -87,9 +87,9 @@ struct Tree {
     private static let store = "SQLite"
 }
 
-/// Swift's text, as far as these tests have to understand it.
+/// As much of Swift's syntax as these tests need.
 enum SwiftText {
-    /// A pattern whose `\\b` is the plain one: the default one sees no boundary in `try!`.
+    /// Compiles a pattern with simple word boundaries; by default, `\\b` doesn't match in `try!`.
     static func pattern(_ text: String) throws -> Regex<AnyRegexOutput> {
         try Regex(text).wordBoundaryKind(.simple)
     }
@@ -100,7 +100,7 @@ enum SwiftText {
         let bytes = Array(text.utf8)
         var index = 0
         result.reserveCapacity(bytes.count)
-        // Compared byte by byte: an array for each place would make this the slowest test of all.
+        // Compares bytes without creating arrays, which made this the slowest test.
         func at(_ position: Int, _ word: StaticString) -> Bool {
             guard position + word.utf8CodeUnitCount <= bytes.count else { return false }
             for offset in 0..<word.utf8CodeUnitCount where bytes[position + offset] != word.utf8Start[offset] {
@@ -147,6 +147,6 @@ enum SwiftText {
 }
 
 extension [String] {
-    /// These texts and some more.
+    /// Returns the strings with some more appended.
     func appending(_ more: String...) -> [String] { self + more }
 }

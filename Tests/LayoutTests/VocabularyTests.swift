@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// A vendor's word belongs into that vendor's folders, comments included.
+/// A vendor's words may appear only in that vendor's folders, comments included.
 @Suite("Vocabulary")
 struct VocabularyTests {
-    /// Words by which a vendor would show through.
+    /// Words that would reveal a vendor.
     static let words = [
         "flagship", "abtasty", "ab tasty", #"\bsigma(?!sk)"#, "silverpop", "evergage", #"\bengage\b"#, "engagesdk",
         "xmlapi", "ofrep",
@@ -12,7 +12,7 @@ struct VocabularyTests {
     ]
 
     @Test(
-        "no vendor's word stands in a folder that serves all vendors",
+        "no vendor's word appears in a folder for all vendors",
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
             "Sources/ExperimentationTesting", "Sources/ExperimentationComposition", "Conformance/ConformanceKit",
@@ -23,7 +23,7 @@ struct VocabularyTests {
     func coreIsNeutral(folder: String) throws {
         let pattern = try SwiftText.pattern(Self.words.joined(separator: "|")).ignoresCase()
         var found: [String] = []
-        // What every match holds, found at no cost.
+        // Substrings of all matches, searched first to skip the slower patterns.
         let hints = Self.words.map {
             $0.replacing(#"\b"#, with: "").replacing("s?", with: "").replacing("(?!sk)", with: "")
         }
@@ -39,7 +39,7 @@ struct VocabularyTests {
         #expect(found == [])
     }
 
-    @Test("a vendor's word doesn't stand in another vendor's adapter", arguments: Tree.vendors)
+    @Test("no vendor's word appears in another vendor's adapter", arguments: Tree.vendors)
     func adaptersKeepApart(vendor: String) throws {
         let others = Tree.vendors.filter { $0 != vendor }.map { #"\b\#($0)[A-Z]\w*"# }
         let pattern = try SwiftText.pattern(others.joined(separator: "|"))

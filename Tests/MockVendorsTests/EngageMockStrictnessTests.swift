@@ -19,7 +19,7 @@ struct EngageMockStrictnessTests {
         _ = await post("/oauth/token", login, type: "application/x-www-form-urlencoded")
     }
 
-    /// The code of the fault that an operation is answered with; 0 for none.
+    /// The fault code in the answer to an operation; 0 for none.
     private func fault(_ operation: String) async -> Int {
         let xml = "<Envelope><Body>\(operation)</Body></Envelope>"
         let encoded = xml.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
@@ -51,7 +51,7 @@ struct EngageMockStrictnessTests {
         ("Any", ["a;b"], []),
     ]
 
-    @Test("a column takes what its type holds, and nothing to be cleared; anything else is a fault", arguments: values)
+    @Test("a column accepts values of its type and clearing; anything else is a fault", arguments: values)
     func types(column: String, good: [String], bad: [String]) async throws {
         try await mock.load(Data("\(Self.typed)}".utf8))
         await signIn()
@@ -66,7 +66,7 @@ struct EngageMockStrictnessTests {
         }
     }
 
-    @Test("types can be left unchecked, since no document says what the vendor answers")
+    @Test("type checks can be turned off, since no document says what the vendor answers")
     func unchecked() async throws {
         try await mock.load(Data("\(Self.typed),\"settings\":{\"strictColumnTypes\":false}}".utf8))
         await signIn()
@@ -74,7 +74,7 @@ struct EngageMockStrictnessTests {
         #expect(await fault("<AddRecipient><LIST_ID>1</LIST_ID>\(columns)</AddRecipient>") == 0)
     }
 
-    @Test("on a list whose key is the address nobody's address is changed by their id, nor to somebody else's")
+    @Test("on a list keyed by address, no address can be changed by id, nor to another recipient's")
     func keyedAddress() async throws {
         try await mock.load(
             Data(
@@ -97,7 +97,7 @@ struct EngageMockStrictnessTests {
         #expect(await fault("<UpdateRecipient><LIST_ID>1</LIST_ID><OLD_EMAIL/></UpdateRecipient>") == 100)
     }
 
-    @Test("another key than the address is nobody else's either")
+    @Test("a key other than the address is unique, too")
     func keyedColumn() async throws {
         try await mock.load(
             Data(
@@ -113,7 +113,10 @@ struct EngageMockStrictnessTests {
         #expect(await fault(update) == 122)
     }
 
-    @Test("an empty value names nobody", arguments: ["SelectRecipientData", "RemoveRecipient", "OptOutRecipient"])
+    @Test(
+        "an empty value matches no recipient",
+        arguments: ["SelectRecipientData", "RemoveRecipient", "OptOutRecipient"]
+    )
     func emptyCriterion(operation: String) async throws {
         try await mock.load(Data("\(Self.typed)}".utf8))
         await signIn()
@@ -138,7 +141,7 @@ struct EngageMockStrictnessTests {
 
     private static let when = #""eventTimestamp":"2015-02-03T18:04:05.678Z""#
 
-    @Test("a contact id that names nobody is written down as a flaw, whatever else the behaviour says")
+    @Test("an unknown contact id is recorded as a flaw, whatever else the behaviour contains")
     func contact() async throws {
         let world = """
             {"lists":[{"id":1,"columns":[{"name":"Mobile User Id"}],"recipients":[{"id":7,"values":{"Mobile User Id":"M"}}]}]
@@ -157,7 +160,7 @@ struct EngageMockStrictnessTests {
     }
 
     @Test(
-        "a time that isn't one is written down as a flaw",
+        "an invalid time is recorded as a flaw",
         arguments: [
             ("2015-02-03T18:04:05.678Z", true), ("2015-02-03T18:04:05Z", true), ("2015-02-03T18:04:05+01:00", true),
             ("2015-02-30T18:04:05Z", false), ("2015-02-03 18:04:05", false), ("02/03/2015 18:04:05 GMT", false),

@@ -24,7 +24,7 @@ struct EngageMockTests {
     }
 
     @Test(
-        "the token endpoint looks at every field",
+        "the token endpoint checks every field",
         arguments: [
             ("client_id=client", "client_id=x", 401, "invalid_client"),
             ("secret=secret", "secret=x", 401, "invalid_client"),
@@ -39,7 +39,7 @@ struct EngageMockTests {
         #expect(answer.1.contains(error))
     }
 
-    @Test("without a live token nothing is let in")
+    @Test("without a valid token nothing is accepted")
     func noToken() async {
         #expect(await post("/XMLAPI", "xml=", type: form).0 == 401)
         #expect(await post("/rest/events/submission", "{}", type: "application/json", token: "at-0001").0 == 401)
@@ -76,7 +76,7 @@ struct EngageMockTests {
         #expect(await call(xml).contains("<errorid>\(code)</errorid>"))
     }
 
-    @Test("a declaration, an empty Boolean and bare sync fields are taken, as third-party clients send them")
+    @Test("a declaration, an empty Boolean and bare sync fields are accepted, as third-party clients send them")
     func tolerance() async {
         let add =
             "<?xml version=\"1.0\"?><Envelope><Body><AddRecipient><LIST_ID>23949</LIST_ID><UPDATE_IF_FOUND/>"
@@ -87,7 +87,7 @@ struct EngageMockTests {
         #expect(await call(add) == first)
     }
 
-    @Test("a keyed list refuses a second recipient with the same key")
+    @Test("a keyed list rejects a second recipient with the same key")
     func keyed() async throws {
         try await mock.load(Data(#"{"lists":[{"id":1,"key":"Email","columns":[{"name":"Email"}]}]}"#.utf8))
         let add =
@@ -99,7 +99,7 @@ struct EngageMockTests {
     }
 
     @Test(
-        "a world that can't be used is refused with its place, and changes nothing",
+        "an invalid world is rejected with its position, and changes nothing",
         arguments: [
             ("", "the world"), ("{", "the world"), (#"{"lists":[{}]}"#, "id"),
             (#"{"lists":[{"id":1,"key":"x"}]}"#, "lists[1].key"),
@@ -113,7 +113,7 @@ struct EngageMockTests {
         #expect(mock.credentials["listID"] == "23949")
     }
 
-    @Test("behaviours are taken whole or not at all, and repetitions are told")
+    @Test("behaviours are accepted completely or not at all, and repetitions are recognized")
     func behaviors() async {
         _ = await post("/oauth/token", login, type: form)
         func submit(_ body: String) async -> Int {

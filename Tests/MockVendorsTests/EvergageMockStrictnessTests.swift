@@ -18,10 +18,10 @@ struct EvergageMockStrictnessTests {
         """
 
     @Test(
-        "a campaign for the channel Server answers the authenticated route alone, and one for another channel its own",
+        "campaigns for the channel Server answer only the authenticated route, and others their own channel",
         arguments: [
             ("MobileApp", false, ["any", "mobile"], ["mobile"]), ("Web", false, ["any"], []),
-            // An event of an application that calls itself a server is none.
+            // An application that calls itself a server doesn't count as one.
             ("Server", false, ["any"], []), ("server", false, ["any"], []),
             ("Server", true, ["any", "server"], ["any", "server"]),
         ]
@@ -38,7 +38,7 @@ struct EvergageMockStrictnessTests {
         }
     }
 
-    @Test("attributes that a data set doesn't declare are left out, and told")
+    @Test("attributes that a data set doesn't declare are left out and reported")
     func attributes() async throws {
         let event = """
             {"action":"A","user":{"id":"u1","attributes":{"plan":"pro","shoe":"9"}},
@@ -55,7 +55,7 @@ struct EvergageMockStrictnessTests {
     }
 
     @Test(
-        "an item action wants its item, its line, its cart or its order",
+        "an item action requires its item, line, cart or order",
         arguments: [
             ("View Item", #""catalog":{"Product":{"_id":"s"}}"#),
             ("View Item Detail", #""catalog":{"Blog":{"_id":"s"}}"#),
@@ -84,7 +84,7 @@ struct EvergageMockStrictnessTests {
     }
 
     @Test(
-        "actions without an item of their own want none",
+        "other actions require none",
         arguments: ["Search", "View Bandit Items", "Click Through"]
     )
     func plain(action: String) async throws {

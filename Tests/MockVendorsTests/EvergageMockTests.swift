@@ -3,7 +3,7 @@ import Testing
 
 @testable import MockVendors
 
-/// Requests as a client would write them.
+/// Requests as a client writes them.
 enum EvergageRequest {
     static func json(_ text: String, dataset: String = "engage", headers: [(String, String)] = []) -> MockRequest {
         MockRequest(
@@ -56,7 +56,7 @@ struct EvergageMockTests {
     }
 
     @Test(
-        "a named user without an encrypted id is error code 1 where one is demanded; an empty one always is, a wrong one 2"
+        "a named user without an encrypted id is error code 1 where one is required; an empty one always is, a wrong one 2"
     )
     func encryptedIDs() async throws {
         let plain = #"{"action":"A","user":{"id":"u1"}}"#
@@ -77,7 +77,7 @@ struct EvergageMockTests {
         #expect(await strict.received.map(\.isTaken) == [false, true, true, false, false, false])
     }
 
-    @Test("faults of the vendor's own befall what they match: a status, an error code, a body, a lost connection")
+    @Test("the vendor's own faults apply to what they match: a status, an error code, a body, a lost connection")
     func ownFaults() async throws {
         let vendor = try await Self.vendor()
         let server = MockServer(vendor)
@@ -123,7 +123,7 @@ struct EvergageMockTests {
     }
 
     @Test(
-        "V89 a GET carries base64 with and without padding, URL-safe, and with spaces that were pluses",
+        "V89 a GET carries Base64 with and without padding, URL-safe, and with spaces that were pluses",
         arguments: [
             { $0 },
             { $0.replacing("=", with: "") },
@@ -133,7 +133,7 @@ struct EvergageMockTests {
     )
     func get(spelling: @Sendable (String) -> String) async throws {
         let vendor = try await Self.vendor()
-        // The question marks and tildes bring pluses and slashes into the base64.
+        // The question marks and tildes produce pluses and slashes in Base64.
         let event = #"{"action":"Home??>~~ÿ","user":{"anonId":"a1"}}"#
         let base64 = spelling(Data(event.utf8).base64EncodedString())
         let query = base64.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
@@ -142,7 +142,7 @@ struct EvergageMockTests {
         #expect(await vendor.received.map(\.action) == ["Home??>~~ÿ"])
     }
 
-    @Test("V90 a form's event is plain JSON or base64")
+    @Test("V90 a form's event is plain JSON or Base64")
     func form() async throws {
         let vendor = try await Self.vendor()
         let plain = Self.home.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
@@ -154,7 +154,7 @@ struct EvergageMockTests {
         #expect(await vendor.received.map(\.action) == ["Home", "Home"])
     }
 
-    @Test("V91 broken base64 is 400, an empty event 200, both with error code 5")
+    @Test("V91 broken Base64 is 400, an empty event 200, both with error code 5")
     func undecodable() async throws {
         let vendor = try await Self.vendor()
         for request in [
@@ -170,7 +170,7 @@ struct EvergageMockTests {
         #expect(EvergageJSON(parsing: empty.body) == ["campaignResponses": [], "errorCode": 5])
     }
 
-    @Test("V92 the authenticated route wants a key, a right, and the channel Server for campaigns")
+    @Test("V92 the authenticated route requires a key, a permission, and the channel Server for campaigns")
     func authenticated() async throws {
         let world = """
             {"keys":[{"key":"k","secret":"s"},{"key":"weak","secret":"s","canSendEvents":false}],
@@ -196,7 +196,7 @@ struct EvergageMockTests {
         #expect(await vendor.respond(to: misnamed).status == 401)
     }
 
-    @Test("V93 doNotTrack leaves no state, noCampaigns leaves state and brings no campaigns")
+    @Test("V93 doNotTrack stores nothing; noCampaigns stores state but returns no campaigns")
     func flags() async throws {
         let vendor = try await Self.vendor(Self.hero)
         let plain = await Self.send(Self.home, to: vendor)
@@ -215,7 +215,7 @@ struct EvergageMockTests {
         #expect(await Self.user("u3", vendor)?["actions"] == ["Home"])
     }
 
-    @Test("V94 an anonymous cart belongs to the named user as soon as both ids come together; what is named wins")
+    @Test("V94 an anonymous cart belongs to the named user once both ids come together; the named user's cart wins")
     func merging() async throws {
         let vendor = try await Self.vendor()
         for (id, quantity) in [("sku-1", 1), ("sku-2", 2)] {
@@ -234,7 +234,7 @@ struct EvergageMockTests {
         #expect(await Self.user("a1", vendor) == nil)
     }
 
-    @Test("V95 an experience that is named in testMessages comes although no rule fits; \"true\" needs the rule")
+    @Test("V95 an experience named in testMessages is returned although no rule matches; \"true\" requires the rule")
     func testMessages() async throws {
         let world = """
             {"campaigns":[{"campaignId":"c1","experienceId":"x1","target":"hero","actions":["Other"],"state":"Testing"},
@@ -256,7 +256,7 @@ struct EvergageMockTests {
         #expect(await ids("x1") == [])
     }
 
-    @Test("V96 an unknown itemAction is a plain action beside an action, and nothing by itself")
+    @Test("V96 an unknown itemAction is a plain action next to an action, and ignored by itself")
     func unknownItemAction() async throws {
         let vendor = try await Self.vendor()
         let cart = #""cart":{"complete":{"Product":[{"_id":"sku-1","quantity":1}]}}"#
@@ -270,7 +270,7 @@ struct EvergageMockTests {
         #expect(invalid?["errorCode"] == 5)
     }
 
-    @Test("V97 an interaction that replaces the cart does what View Cart does")
+    @Test("V97 an interaction that replaces the cart acts as View Cart does")
     func interaction() async throws {
         let vendor = try await Self.vendor()
         _ = await Self.send(
@@ -316,7 +316,7 @@ struct EvergageMockStateTests {
         """
     }
 
-    @Test("lines are added up, taken away, overwritten, and go at zero")
+    @Test("lines are added up, removed, overwritten, and end at zero")
     func cart() async throws {
         let vendor = try await Mock.vendor()
         _ = await Mock.send(Self.line("Add To Cart", "a", "2"), to: vendor)
@@ -331,7 +331,7 @@ struct EvergageMockStateTests {
         #expect(await Mock.cart("u1", vendor) == [:])
     }
 
-    @Test("an order counts once by its id, takes the cart if it has no lines, and empties it")
+    @Test("an order counts once by its id, buys the cart if it has no lines, and empties it")
     func orders() async throws {
         let vendor = try await Mock.vendor()
         func buy(_ order: String) async {
@@ -374,7 +374,7 @@ struct EvergageMockStateTests {
         #expect(await Mock.user("u1", vendor)?["actions"] == ["Home"])
     }
 
-    @Test("view time comes in a query or a form, by code or name, and is added up")
+    @Test("view time is accepted in a query or a form, by code or name, and is added up")
     func ping() async throws {
         let vendor = try await Mock.vendor()
         func ping(_ method: String, _ item: String, top: String = "2000") async -> String {
@@ -396,7 +396,7 @@ struct EvergageMockStateTests {
         #expect(await Mock.user("a1", vendor)?["viewTimeMillis"] == ["Product/a": 4000])
     }
 
-    @Test("the beacon's receiver takes statistics by letter")
+    @Test("the beacon endpoint accepts statistics by letter")
     func receiver() async throws {
         let vendor = try await Mock.vendor()
         let stats =
@@ -413,7 +413,7 @@ struct EvergageMockStateTests {
         #expect(await Mock.user("u1", vendor)?["stats"] == expected)
     }
 
-    @Test("attributes are kept, null deletes them, the account has its own")
+    @Test("attributes are kept, null deletes them, and the account has its own")
     func attributes() async throws {
         let vendor = try await Mock.vendor()
         _ = await Mock.send(#"{"user":{"id":"u1","attributes":{"a":"1","b":"2"}}}"#, to: vendor)
@@ -427,7 +427,7 @@ struct EvergageMockStateTests {
         #expect(user?["accountId"] == "acc")
     }
 
-    @Test("a visit ends after half an hour; an event that is not interactive makes none")
+    @Test("a visit ends after half an hour; a non-interactive event starts none")
     func visits() async throws {
         let vendor = try await Mock.vendor()
         for (time, flags) in [(0, ""), (29, ""), (60, ""), (200, #","flags":{"nonInteractive":true}"#)] {
@@ -439,7 +439,7 @@ struct EvergageMockStateTests {
         #expect(await Mock.user("u1", vendor)?["visits"] == 2)
     }
 
-    @Test("the control group is chosen by CRC-32 and is visible; rules choose by channel, application and user")
+    @Test("the control group is chosen by CRC-32 and is visible; rules match channel, application and user")
     func rules() async throws {
         #expect(EvergageCampaign.crc32("123456789".utf8) == 0xCBF4_3926)
         let world = """
@@ -464,7 +464,7 @@ struct EvergageMockStateTests {
         )
     }
 
-    @Test("compressed bodies are read, and broken ones refused")
+    @Test("compressed bodies are read, and broken ones rejected")
     func compression() async throws {
         let vendor = try await Mock.vendor()
         // `{"action":"Zipped","user":{"id":"u1"}}`, by gzip -9.
@@ -481,7 +481,7 @@ struct EvergageMockStateTests {
     }
 
     @Test(
-        "a world that can't be used is refused with its place, and changes nothing",
+        "an invalid world is rejected with its position, and changes nothing",
         arguments: [
             ("", "the world: not JSON"),
             ("[]", "the world: expected a JSON object"),

@@ -74,9 +74,9 @@ struct FlagshipMockTests {
         #expect(await mock.receivedActivations.isEmpty)
     }
 
-    @Test("a key that only other variations have comes as null when all keys are asked for, else not at all")
+    @Test("a key of other variations is null when all keys are requested, otherwise missing")
     func exposesAllKeys() async throws {
-        // murmur3("vg-1" + "carol") falls into one half, and somebody of these into the other.
+        // murmur3("vg-1" + "carol") falls into one half, and that of one of these into the other.
         let mock = try await Self.mock()
         var seen: Set<String> = []
         for id in ["a", "b", "c", "d", "e", "f"] {
@@ -91,7 +91,7 @@ struct FlagshipMockTests {
         #expect(!seen.isEmpty)
     }
 
-    @Test("the gateway refuses a wrong key, an unknown environment, an unknown field and what isn't JSON")
+    @Test("the gateway rejects a wrong key, an unknown environment, an unknown field and invalid JSON")
     func refuses() async throws {
         let mock = try await Self.mock()
         let good = #"{"visitor_id":"alice","context":{}}"#
@@ -106,7 +106,7 @@ struct FlagshipMockTests {
         #expect(await mock.respond(to: get).status == 405)
     }
 
-    @Test("two spellings of one field at once are refused, and the synonym of one isn't a second spelling")
+    @Test("two spellings of one field at once are rejected, while a synonym isn't a second spelling")
     func twoSpellings() async throws {
         let mock = try await Self.mock()
         let twice = #"{"visitor_id":"alice","visitorId":"alice","context":{},"trigger_hit":false}"#
@@ -132,7 +132,7 @@ struct FlagshipMockTests {
         #expect(answer.text.contains(#""type":null"#))
     }
 
-    @Test("panic empties the answer and the file, and lifts")
+    @Test("panic mode empties the answer and the file, and can be lifted")
     func panics() async throws {
         let mock = try await Self.mock()
         await mock.setPanic(true)
@@ -144,14 +144,14 @@ struct FlagshipMockTests {
         #expect(try await Self.campaigns(Self.ask(mock, #"{"visitor_id":"alice"}"#)).count == 1)
     }
 
-    @Test("a field trigger_hit that is true or missing exposes everything that is given")
+    @Test("a field trigger_hit that is true or missing exposes all decisions")
     func triggers() async throws {
         let mock = try await Self.mock()
         _ = await Self.ask(mock, #"{"visitor_id":"alice","context":{"city":"lyon"}}"#)
         #expect(await mock.receivedActivations.map(\.group) == ["vg-1", "vg-2"])
     }
 
-    @Test("a visitor keeps a variation although the allocation changes, and takes it along from an anonymous id")
+    @Test("a visitor keeps a variation although the allocation changes, also from an anonymous id")
     func remembers() async throws {
         let mock = try await Self.mock()
         let first = try await Self.campaigns(Self.ask(mock, #"{"visitor_id":"anon","trigger_hit":false}"#))["camp-1"]
@@ -190,7 +190,7 @@ struct FlagshipMockTests {
         #expect(remembered == ["v-4", "v-6", "v-7"])
     }
 
-    @Test("one visitor gets one test when the account says so")
+    @Test("one visitor gets one test if the account says so")
     func oneTest() async throws {
         let mock = try await Self.mock(Self.file.replacing(#""enabled1V1T":false"#, with: #""enabled1V1T":true"#))
         let answer = await Self.ask(mock, #"{"visitor_id":"alice","context":{"city":"lyon"},"trigger_hit":false}"#)
@@ -202,7 +202,7 @@ struct FlagshipMockTests {
         #expect(try Self.campaigns(bob).keys.sorted() == ["camp-2"])
     }
 
-    @Test("a campaign is open only to the buckets in its ranges, and to nobody without any")
+    @Test("a campaign is open only to buckets in its ranges, and without ranges to no one")
     func bucketRanges() async throws {
         let body = #"{"visitor_id":"abc","trigger_hit":false}"#  // murmur3("abc") % 100 = 2
         for (ranges, isOpen) in [(#"[{"r":[0,2]}]"#, false), (#"[{"r":[2,3]}]"#, true), ("[]", false)] {
@@ -242,7 +242,7 @@ struct FlagshipMockTests {
         #expect(try await Self.campaigns(Self.ask(mock, body)).keys.contains("camp-2") == matches)
     }
 
-    @Test("the CDN answers 304 to the date that it gave, and gives a new one with a new file")
+    @Test("the CDN answers 304 to its own date, and gives a new date with a new file")
     func validators() async throws {
         let mock = try await Self.mock()
         func get(_ since: String?) async -> MockResponse {
@@ -259,7 +259,7 @@ struct FlagshipMockTests {
         try await mock.load(Data(#"{"campaigns":[]}"#.utf8))
         let next = await get(date(first))
         #expect(next.status == 200 && date(next) != date(first))
-        // A client that kept the file of one mock may meet another, which has seen as many changes.
+        // A client with a file from one mock may meet another one with the same number of changes.
         let other = try await Self.mock()
         try await other.load(Data(#"{"campaigns":[],"panic":false}"#.utf8))
         #expect(await other.lastModified != mock.lastModified)
@@ -268,7 +268,7 @@ struct FlagshipMockTests {
         #expect(bare.status == 200 && date(bare) == nil)
     }
 
-    @Test("activate takes one and many, and refuses a batch with one bad entry whole")
+    @Test("activate accepts one and many, and rejects a batch with one bad entry as a whole")
     func activates() async throws {
         let mock = try await Self.mock()
         func post(_ body: String) async -> MockResponse {
@@ -284,7 +284,7 @@ struct FlagshipMockTests {
         #expect(await mock.receivedActivations.count == 2)
     }
 
-    @Test("the collector takes bare hits and batches, and refuses what it can't read")
+    @Test("the collector accepts bare hits and batches, and rejects what it can't read")
     func collects() async throws {
         let mock = try await Self.mock()
         func post(_ body: String) async -> Int {
@@ -315,7 +315,7 @@ struct FlagshipMockTests {
         #expect(try await Self.campaigns(Self.ask(mock, #"{"visitor_id":"alice","trigger_hit":false}"#)).count == 1)
     }
 
-    @Test("people can look at the state and switch it")
+    @Test("the state can be inspected and switched")
     func controls() async throws {
         let mock = try await Self.mock()
         func post(_ path: String, _ body: String) async -> Int? {

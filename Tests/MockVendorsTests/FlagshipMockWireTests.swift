@@ -2,12 +2,12 @@ import Foundation
 import MockVendors
 import Testing
 
-/// What the vendor's own programs send, and what else its server knows.
+/// Requests of the vendor's own programs, and further features of its server.
 @Suite("Flagship's server side: the wire")
 struct FlagshipMockWireTests {
     static let environment = "bkk9glocmjcg0vtmdlng"
 
-    /// A file with a campaign for everybody and a test for Lyon, as in the recorded run.
+    /// A file with a campaign for all users and a test for Lyon, as in the recorded run.
     static let file = """
         {"accountSettings":{"enabledXPC":true,"enabled1V1T":false,"troubleshooting":null},
          "campaigns":[
@@ -53,7 +53,7 @@ struct FlagshipMockWireTests {
     // MARK: The vendor's own programs
 
     @Test(
-        "takes each request of the vendor's other SDKs as their server does",
+        "accepts each request of the vendor's other SDKs as their server does",
         arguments: ["python", "typescript"]
     )
     func otherSDKs(name: String) async throws {
@@ -90,7 +90,7 @@ struct FlagshipMockWireTests {
     }
 
     @Test(
-        "gives the account's settings to whoever asks for them, however the brackets are written",
+        "returns the account's settings on request, however the brackets are encoded",
         arguments: [
             ("exposeAllKeys=true&extras[]=accountSettings", true), ("extras%5B%5D=accountSettings", true),
             ("extras=accountSettings", true), ("extras[]=other", false), ("", false),
@@ -103,7 +103,7 @@ struct FlagshipMockWireTests {
         #expect(answer.text.contains(#""enabledXPC":true"#) == isGiven)
     }
 
-    @Test("a file with allocations beyond all bounds, or below zero, harms nobody")
+    @Test("a file with excessive or negative allocations does no harm")
     func oddAllocations() async throws {
         let mock = FlagshipMock()
         let largest = "\(Int.max)"
@@ -119,9 +119,9 @@ struct FlagshipMockWireTests {
         }
     }
 
-    // MARK: What else the server knows
+    // MARK: Further features of the server
 
-    @Test("the short and the full mode merge the flags of all campaigns, the later over the earlier")
+    @Test("the short and the full mode merge the flags of all campaigns, later ones win")
     func modes() async throws {
         let mock = try await Self.mock()
         await mock.setRules(.sdk)
@@ -136,7 +136,7 @@ struct FlagshipMockWireTests {
         #expect(normal.contains(#""campaigns":"#) && !normal.contains("mergedModifications"))
     }
 
-    @Test("by the rules of the SDK what one group leaves over falls to the next, by the server's to nothing")
+    @Test("by the SDK's rules what one group leaves over goes to the next, by the server's to nothing")
     func switchedRules() async throws {
         let mock = try await Self.mock()
         await mock.setRemembers(false)
@@ -155,7 +155,7 @@ struct FlagshipMockWireTests {
         #expect((1..<40).contains(leftOver))
     }
 
-    @Test("one campaign can be asked for by its id or its slug, and an unknown one is refused")
+    @Test("one campaign can be requested by id or slug, and an unknown one is rejected")
     func oneCampaign() async throws {
         let mock = try await Self.mock()
         let body = #"{"visitor_id":"ada","trigger_hit":false,"context":{"city":"lyon"}}"#
@@ -168,7 +168,7 @@ struct FlagshipMockWireTests {
         #expect(await Self.ask(mock, "/v2/\(Self.environment)/campaigns/nobody", body).status == 400)
     }
 
-    @Test("flags can be asked for by their keys, each with where it comes from")
+    @Test("flags can be requested by key, each with its source")
     func flags() async throws {
         let mock = try await Self.mock()
         let body = #"{"visitor_id":"ada","trigger_hit":false}"#
@@ -177,7 +177,7 @@ struct FlagshipMockWireTests {
         #expect(answer.text.contains(#""size":{"metadata":{"campaignId":"camp-plain""#))
     }
 
-    @Test("the server that people host themselves has the same paths without the environment")
+    @Test("the self-hosted server has the same paths without the environment")
     func selfHosted() async throws {
         let mock = try await Self.mock()
         let body = #"{"visitor_id":"ada","trigger_hit":false}"#
@@ -186,7 +186,7 @@ struct FlagshipMockWireTests {
         #expect(await Self.ask(mock, "/v2/campaigns/camp-plain", body).status == 200)
     }
 
-    @Test("a context is recorded for those who have agreed, unless the question forbids it")
+    @Test("a context is recorded for users with consent, unless the request forbids it")
     func contexts() async throws {
         let mock = try await Self.mock()
         let path = "/v2/\(Self.environment)/campaigns"
@@ -218,7 +218,7 @@ struct FlagshipMockWireTests {
         #"{"t":"TROUBLESHOOTING","cid":"bkk9glocmjcg0vtmdlng","ds":"APP","vid":"ada","qt":0,"cv":{"version":"1","envId":"bkk9glocmjcg0vtmdlng","timestamp":"2026-11-21T11:00:00.000+0000","label":"VISITOR_SEND_HIT","stack.type":"SDK","stack.name":"iOS","stack.version":"4.0.3"}}"#
 
     @Test(
-        "a report needs its type, its environment, and texts alone",
+        "a report requires its type, its environment, and strings only",
         arguments: [
             (report, "/troubleshooting", 200), (report, "/analytics", 400),
             (report.replacing("TROUBLESHOOTING", with: "USAGE"), "/analytics", 400),

@@ -19,7 +19,7 @@ struct KitFaultTests {
 
     private let plain = #"{"count":1,"greeting":"hello","body":""}"#
 
-    @Test("a status is answered without asking the vendor")
+    @Test("a status replaces the vendor's answer")
     func status() async throws {
         let (answer, journal, asked) = try await answer(under: .status(503, retryAfter: "1", body: "no"))
         #expect(answer.status == 503)
@@ -47,7 +47,7 @@ struct KitFaultTests {
         server.addFault(ScriptedFault(.stall))
         async let answer = RawClient(port: server.port, patience: 30).get("/a")
         try await server.waitForRequests(count: 1)
-        // Nothing more would ever come, so the server goes away, and with it the connection.
+        // The answer never completes, so the server is stopped, which closes the connection.
         await server.stop()
         #expect(await answer.bytes.isEmpty)
         #expect(await vendor.count == 1)
@@ -68,7 +68,7 @@ struct KitFaultTests {
         #expect(journal[0].response == nil)
     }
 
-    @Test("a truncated body has the right length and ends early")
+    @Test("a truncated body announces the full length and ends early")
     func truncate() async throws {
         let (answer, _, _) = try await answer(under: .truncate(after: 5))
         #expect(answer.head.contains("Content-Length: 40"))
@@ -83,7 +83,7 @@ struct KitFaultTests {
         #expect(answer.ending == (difference > 0 ? .closed : .complete))
     }
 
-    @Test("garbage is not HTTP")
+    @Test("garbage isn't HTTP")
     func garbage() async throws {
         let (answer, _, asked) = try await answer(under: .garbage)
         #expect(!answer.text.hasPrefix("HTTP"))
@@ -99,13 +99,13 @@ struct KitFaultTests {
         #expect(asked == 0)
     }
 
-    @Test("a drip comes a byte at a time and is whole in the end")
+    @Test("a drip arrives byte by byte and is complete in the end")
     func drip() async throws {
         let (answer, _, _) = try await answer(under: .drip(millisecondsPerByte: 0))
         #expect(answer.body == plain)
     }
 
-    @Test("a text stands in for the vendor's answer")
+    @Test("a text replaces the vendor's answer")
     func body() async throws {
         let (answer, _, asked) = try await answer(under: .body("<html>", contentType: "text/html"))
         #expect(answer.status == 200)
@@ -113,7 +113,7 @@ struct KitFaultTests {
         #expect(asked == 0)
     }
 
-    @Test("a bomb is small on the wire", arguments: [1, 258, 259, 1_000, 200_000_000])
+    @Test("a compression bomb is small on the wire", arguments: [1, 258, 259, 1_000, 200_000_000])
     func bomb(bytes: Int) async throws {
         let (answer, _, _) = try await answer(under: .compressedBomb(bytes: bytes))
         #expect(answer.status == 200)
@@ -121,7 +121,7 @@ struct KitFaultTests {
         #expect(answer.bytes.count < 300 + bytes / 1_000)
     }
 
-    @Test("a script is played in order, by operation, after and times")
+    @Test("a script is played in order, by operation, offset and count")
     func order() async throws {
         let server = MockServer(EchoVendor())
         try await server.start()
@@ -138,7 +138,7 @@ struct KitFaultTests {
         await server.stop()
     }
 
-    @Test("a vendor may misbehave by itself, unless the script goes first")
+    @Test("a vendor may have faults of its own, after those of the script")
     func ownFault() async throws {
         let server = MockServer(EchoVendor())
         try await server.start()
@@ -159,7 +159,7 @@ struct KitFaultTests {
         .body("x", contentType: "text/plain"),
     ]
 
-    @Test("every fault reads back as it was written", arguments: faults)
+    @Test("every fault survives a round trip", arguments: faults)
     func roundTrip(fault: Fault) throws {
         for scripted in [ScriptedFault(fault), ScriptedFault(fault, on: "x", after: 2, times: nil)] {
             let data = try JSONEncoder().encode(scripted)
@@ -177,7 +177,7 @@ struct KitControlTests {
         await server.stop()
     }
 
-    @Test("lists the requests as JSON, itself not among them")
+    @Test("lists the requests as JSON, without its own")
     func requests() async throws {
         try await serving { server, client in
             _ = await client.send("POST", "/events?x=1", "hi")
@@ -197,7 +197,7 @@ struct KitControlTests {
         }
     }
 
-    @Test("takes a script, gives it back, and forgets it at a reset")
+    @Test("accepts a script, returns it, and removes it on a reset")
     func script() async throws {
         try await serving { server, client in
             let text = #"[{"on":"a","times":2,"fault":{"kind":"status","status":503,"retryAfter":"1"}}]"#
@@ -214,7 +214,7 @@ struct KitControlTests {
     }
 
     @Test(
-        "refuses a bad script by naming the key, and keeps the old one",
+        "rejects an invalid script by its key, and keeps the old one",
         arguments: [
             (#"[{"fault":{"kind":"explode"}}]"#, #"[0].fault.kind: no fault of the kind"#),
             (#"[{"fault":{"kind":"stall"}},{"fault":{"kind":"status"}}]"#, #"[1].fault: \"status\" is missing"#),
@@ -236,7 +236,7 @@ struct KitControlTests {
         }
     }
 
-    @Test("hands a world to the vendor and passes on its refusal")
+    @Test("passes a world to the vendor, and its rejection back")
     func world() async throws {
         try await serving { _, client in
             #expect(await client.send("PUT", "/_mock/world", "bonjour").status == 204)
@@ -247,7 +247,7 @@ struct KitControlTests {
         }
     }
 
-    @Test("asks the vendor about the rest, and says what isn't there")
+    @Test("passes other paths to the vendor, and says what doesn't exist")
     func rest() async throws {
         try await serving { _, client in
             #expect(await client.get("/_mock/count").body == #"{"count":0}"#)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The mock server")
 struct KitMockServerTests {
-    /// Runs a body against a server that is stopped afterwards.
+    /// Runs a closure with a server, then stops it.
     private func serving(_ body: (MockServer, RawClient) async throws -> Void) async throws {
         let server = MockServer(EchoVendor())
         try await server.start()
@@ -12,7 +12,7 @@ struct KitMockServerTests {
         await server.stop()
     }
 
-    @Test("answers on one connection in order and keeps a journal of each exchange")
+    @Test("answers on one connection in order and records each exchange")
     func answersAndKeepsAJournal() async throws {
         try await serving { server, client in
             let answer = await client.send(
@@ -41,7 +41,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("keeps no more of its journal than it is told to, and goes on counting")
+    @Test("limits its journal, and continues to count")
     func boundsItsJournal() async throws {
         try await serving { server, client in
             server.journalLimit = 8
@@ -55,12 +55,12 @@ struct KitMockServerTests {
     }
 
     @Test(
-        "lets nobody at itself who calls it by a name that isn't the machine's own, as a page in a browser would",
+        "rejects requests under other host names than the machine's own, as from a page in a browser",
         arguments: [
             ("127.0.0.1", 200), ("127.9.9.9:80", 200), ("localhost", 200), ("LOCALHOST:8080", 200), ("[::1]:80", 200),
             ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
             ("127.0.0.256", 403),
-            // Two hosts are no request at all.
+            // Two hosts make an invalid request.
             ("evil.example\r\nHost: localhost", 400),
         ]
     )
@@ -68,13 +68,13 @@ struct KitMockServerTests {
         try await serving { server, client in
             #expect(await client.send("GET /_mock/requests HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == status)
             if !host.contains("\r") {
-                // The vendor itself answers to any name.
+                // The vendor's own paths accept any host.
                 #expect(await client.send("GET /flags HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == 200)
             }
         }
     }
 
-    @Test("goes away and comes back on the same port, with its journal")
+    @Test("stops and returns on the same port, with its journal")
     func goesAwayAndComesBack() async throws {
         try await serving { server, client in
             _ = await client.get("/one")
@@ -88,7 +88,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("says which port is in use")
+    @Test("reports which port is in use")
     func portInUse() async throws {
         try await serving { server, _ in
             let second = MockServer(EchoVendor(), port: server.port)
@@ -98,7 +98,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("waits for requests without polling, and says what it saw when they don't come")
+    @Test("waits for requests without polling, and says what it saw if they don't come")
     func waits() async throws {
         try await serving { server, client in
             async let seen = server.waitForRequests(count: 2, on: "b")
@@ -136,7 +136,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("what follows the last request in the same breath is passed over, and the last one answered")
+    @Test("skips data after the last request of a connection, and answers that request")
     func followed() async throws {
         try await serving { server, client in
             let answer = await client.send(
@@ -147,7 +147,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("sends no body for HEAD and none with 204")
+    @Test("sends no body for HEAD or with 204")
     func bodiless() async throws {
         try await serving { server, client in
             let head = await client.send("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -159,7 +159,7 @@ struct KitMockServerTests {
     }
 
     @Test(
-        "refuses what is not a valid request and closes",
+        "rejects an invalid request and closes",
         arguments: [
             ("GARBAGE\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),

@@ -7,7 +7,7 @@ import MockVendors
     import Darwin
 #endif
 
-/// A client that sends bytes as they are and reads until an answer is complete or the server closes.
+/// A client that sends raw bytes and reads until an answer is complete or the server closes.
 struct RawClient: Sendable {
     enum Ending: Sendable, Hashable { case complete, closed, reset, refused, mute }
 
@@ -21,20 +21,20 @@ struct RawClient: Sendable {
     }
 
     let port: Int
-    /// How long to wait for the next byte.
+    /// The maximum wait for the next byte.
     var patience = 5.0
 
-    /// Sends one request on a connection of its own.
+    /// Sends a request on a new connection.
     func get(_ path: String) async -> Answer { await send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
 
-    /// Sends one request with a body on a connection of its own.
+    /// Sends a request with a body on a new connection.
     func send(_ method: String, _ path: String, _ body: String) async -> Answer {
         await send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Sends requests one after the other on one connection, the next when the answer to the last is complete.
+    /// Sends requests on one connection, each after the previous answer is complete.
     func send(_ requests: String...) async -> Answer {
-        // Reading blocks, so it gets a thread of its own: the tasks' few threads belong to the server's answers.
+        // Reading blocks, so it has its own thread: the cooperative pool belongs to the server.
         await withCheckedContinuation { continuation in
             Thread { continuation.resume(returning: exchange(requests.map { Array($0.utf8) })) }.start()
         }
@@ -100,7 +100,7 @@ struct RawClient: Sendable {
     }
 }
 
-/// A vendor that counts, and echoes what it was asked.
+/// A vendor that counts and echoes requests.
 actor EchoVendor: MockVendor {
     static let name = "echo"
     private(set) var count = 0

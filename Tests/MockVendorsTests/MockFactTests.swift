@@ -3,7 +3,7 @@ import Testing
 
 @testable import MockVendors
 
-@Suite("How a mock vendor's ways are known")
+@Suite("Provenance of a mock vendor's behavior")
 struct MockFactTests {
     static let vendors: [(name: String, facts: [MockFact])] = [
         (FlagshipMock.name, FlagshipMock.facts), (SigmaMock.name, SigmaMock.facts),
@@ -11,7 +11,7 @@ struct MockFactTests {
         (OFREPMock.name, OFREPMock.facts),
     ]
 
-    @Test("every vendor says what is inferred, and nothing twice", arguments: vendors.map(\.name))
+    @Test("every vendor lists what is inferred, each fact once", arguments: vendors.map(\.name))
     func lists(vendor: String) throws {
         let facts = try #require(Self.vendors.first { $0.name == vendor }).facts
         #expect(facts.contains { $0.provenance == .inferred })
@@ -27,16 +27,16 @@ struct MockFactTests {
         #expect(text == #"{"behavior":"it does","provenance":"read in the SDK","setting":"strict"}"#)
     }
 
-    @Test("every setting that a fact of Engage's names is one")
+    @Test("every setting named by Engage's facts exists")
     func engageSettings() throws {
         let settings = try JSONEncoder().encode(EngageSettings())
         var names = Set((try JSONSerialization.jsonObject(with: settings) as? [String: Any] ?? [:]).keys)
-        // Not written while it is nil.
+        // Not encoded while it is `nil`.
         names.insert("tokensPerHour")
         #expect(Set(EngageMock.facts.compactMap(\.setting)).subtracting(names) == [])
     }
 
-    @Test("every setting that a fact of Evergage's names is an option or a part of the world")
+    @Test("every setting named by Evergage's facts is an option or a part of the world")
     func evergageSettings() throws {
         for setting in Set(EvergageMock.facts.compactMap(\.setting)) {
             let value = EvergageJSON(
@@ -48,7 +48,7 @@ struct MockFactTests {
         }
     }
 
-    @Test("every setting that a fact of Flagship's or Sigma's names is told by the control plane")
+    @Test("every setting named by Flagship's or Sigma's facts is in the control plane")
     func settings() async throws {
         let flagship = await FlagshipMock().control(MockRequest(method: "GET", path: "/settings"))
         let told = String(decoding: try #require(flagship).body, as: UTF8.self)

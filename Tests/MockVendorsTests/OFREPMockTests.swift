@@ -2,7 +2,7 @@ import Foundation
 import MockVendors
 import Testing
 
-@Suite("The mock of a server that speaks OFREP")
+@Suite("The mock OFREP server")
 struct OFREPMockTests {
     private static let flags = Data(
         """
@@ -36,7 +36,7 @@ struct OFREPMockTests {
 
     private func text(_ response: MockResponse) -> String { String(decoding: response.body, as: UTF8.self) }
 
-    @Test("answers all flags of a user, each in its way")
+    @Test("answers all flags of a user, each with its type")
     func all() async throws {
         let answer = try await mock().respond(to: request(body: #"{"context":{"targetingKey":"u","plan":"pro"}}"#))
         #expect(answer.status == 200)
@@ -60,7 +60,7 @@ struct OFREPMockTests {
         #expect(try await mock().respond(to: request("/ofrep/v1/evaluate/flags/\(key)")).status == status)
     }
 
-    @Test("a tag covers the user's attributes, and confirms in a list and weakened")
+    @Test("an ETag covers the user's attributes, and matches in a list and in weak form")
     func tags() async throws {
         let mock = try await mock()
         let tag = await mock.respond(to: request()).headers.first { $0.name == "ETag" }?.value ?? ""
@@ -71,7 +71,7 @@ struct OFREPMockTests {
         #expect(await mock.respond(to: other).status == 200)
     }
 
-    @Test("refuses what the protocol's document doesn't allow")
+    @Test("rejects what the protocol's document doesn't allow")
     func refusals() async throws {
         let mock = try await mock()
         let cases: [(MockRequest, Int, String)] = [
@@ -94,7 +94,7 @@ struct OFREPMockTests {
         #expect(await mock.respond(to: byKey).status == 200)
     }
 
-    @Test("tells those who listen of new flags, and of nothing after the end")
+    @Test("announces new flags to listeners, and nothing after the end")
     func stream() async throws {
         let mock = try await mock()
         var pieces = try #require(await mock.pieces(answering: request("/ofrep/v1/sse", method: "GET")))
@@ -108,7 +108,7 @@ struct OFREPMockTests {
         #expect(mock.listeners == 0)
     }
 
-    @Test("refuses a file that isn't one of flags")
+    @Test("rejects a file without flags")
     func files() async throws {
         for text in ["", "[]", #"{"flags":[]}"#, #"{"flags":{"a":1}}"#, #"{"flags":{"a":{}}}"#] {
             await #expect(throws: MockWorldError.self) { try await OFREPMock().load(Data(text.utf8)) }

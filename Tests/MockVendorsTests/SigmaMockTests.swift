@@ -6,7 +6,7 @@ import Testing
 struct SigmaMockTests {
     private let sigma = SigmaMock(configuration: #"{"feature_flags":[]}"#)
 
-    @Test("the configuration goes to whoever has the token, and is not to be cached")
+    @Test("the configuration is returned with a valid token, and must not be cached")
     func configuration() async {
         let answer = await ask("/api/v1/config.json")
         #expect(answer.status == 200)
@@ -18,7 +18,7 @@ struct SigmaMockTests {
         )
     }
 
-    @Test("the place is a flat object of texts")
+    @Test("the location is a flat object of strings")
     func place() async throws {
         let answer = await ask("/api/v1/geo")
         #expect(answer.status == 200)
@@ -27,7 +27,7 @@ struct SigmaMockTests {
     }
 
     @Test(
-        "what the vendor refuses",
+        "these requests are rejected",
         arguments: [
             ("GET", "/api/v1/config.json", nil, 401, "token_missing"),
             ("GET", "/api/v1/config.json", "", 401, "token_missing"),
@@ -43,7 +43,7 @@ struct SigmaMockTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"\#(error)"}"#)
     }
 
-    @Test("header names are found whatever their case")
+    @Test("header names ignore case")
     func headerCase() async {
         let request = MockRequest(
             method: "GET",
@@ -53,7 +53,7 @@ struct SigmaMockTests {
         #expect(await sigma.respond(to: request).status == 200)
     }
 
-    @Test("the first requests fail when told so, and a reset makes them fail again")
+    @Test("the first requests fail on demand, and again after a reset")
     func failFirst() async {
         sigma.set(SigmaMockBehaviour(failFirst: 2))
         var statuses: [Int] = []
@@ -63,7 +63,7 @@ struct SigmaMockTests {
         #expect(statuses == [503, 503, 200, 503])
     }
 
-    @Test("bodies can be left out or cut, statuses replaced, connections dropped")
+    @Test("bodies can be omitted or truncated, statuses replaced, connections dropped")
     func misbehaviour() async {
         sigma.set(SigmaMockBehaviour(emptyBody: true))
         #expect(await ask("/api/v1/config.json").body.isEmpty)
@@ -75,7 +75,7 @@ struct SigmaMockTests {
         #expect(await ask("/api/v1/config.json").fault == .reset)
     }
 
-    @Test("a project is made, changed, read and removed under its token")
+    @Test("a project is created, changed, read and removed under its token")
     func control() async throws {
         let body = #"{"config":{"experiments":[]},"geo":"broken","failFirst":1,"status":null}"#
         let made = await control("PUT", "/other", body)
@@ -94,7 +94,7 @@ struct SigmaMockTests {
     }
 
     @Test(
-        "settings that mean nothing are refused by name, and change nothing",
+        "invalid settings are rejected by name, and change nothing",
         arguments: [
             ("[]", "expected a JSON object"), ("{\"speed\":1}", "speed: unknown"),
             ("{\"status\":42}", "status: expected a whole number from 100 to 599"),
@@ -111,7 +111,7 @@ struct SigmaMockTests {
         #expect(await ask("/api/v1/config.json").status == 200)
     }
 
-    @Test("a plain config.json is a world; anything else is refused and changes nothing")
+    @Test("a plain config.json is a world; anything else is rejected and changes nothing")
     func loading() async throws {
         try await sigma.load(Data(#"{"experiments":[],"use_geo":false}"#.utf8))
         #expect(await ask("/api/v1/config.json").body == Array(#"{"experiments":[],"use_geo":false}"#.utf8))
@@ -121,7 +121,7 @@ struct SigmaMockTests {
         #expect(await ask("/api/v1/config.json").body == Array(#"{"experiments":[],"use_geo":false}"#.utf8))
     }
 
-    @Test("the address and the token are told as an application configures them")
+    @Test("the address and the token are printed as an application configures them")
     func credentials() {
         #expect(sigma.endpoints(at: "http://127.0.0.1:1") == ["api": "http://127.0.0.1:1/api/v1/"])
         #expect(sigma.credentials == ["projectToken": SigmaMock.token])
@@ -141,13 +141,16 @@ struct SigmaMockTests {
         )
     }
 
-    /// What the vendor's SDK sends beside the token.
+    /// The fields that the vendor's SDK sends besides the token.
     private static let fields: [MockRequest.Header] = [
         .init("user-id", "u"), .init("sdk-name", "ios"), .init("sdk-version", "1.8.1"),
         .init("Content-Type", "application/json"),
     ]
 
-    @Test("a request that lacks a field of the vendor's SDK is refused, unless it is told otherwise", arguments: 0..<4)
+    @Test(
+        "a request without a field that the vendor's SDK sends is rejected, unless configured otherwise",
+        arguments: 0..<4
+    )
     func missingFields(index: Int) async {
         var fields = Self.fields
         let name = fields.remove(at: index).name.lowercased()
@@ -164,7 +167,7 @@ struct SigmaMockTests {
         #expect(await sigma.respond(to: request).status == 200)
     }
 
-    @Test("each route fails as often as it is told to, whatever happens at the other")
+    @Test("each route fails as often as configured, independently of the other")
     func failuresOfEachRoute() async {
         sigma.set(SigmaMockBehaviour(failFirst: 1))
         var statuses: [Int] = []

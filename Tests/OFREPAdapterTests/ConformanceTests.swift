@@ -3,7 +3,7 @@ import ConformanceSubjects
 import OFREPAdapter
 import Testing
 
-@Suite("OFREP keeps the promises that it declares")
+@Suite("OFREP keeps its declared promises")
 struct ConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func conforms(to conformanceCase: ConformanceCase) async {
@@ -11,7 +11,7 @@ struct ConformanceTests {
         #expect(complaint == nil)
     }
 
-    @Test("told of changes, too", arguments: ConformanceCase.all)
+    @Test("with changes announced, too", arguments: ConformanceCase.all)
     func conformsListening(to conformanceCase: ConformanceCase) async {
         let complaint = await OFREPSubject(changes: .events).complaint(about: conformanceCase)
         #expect(complaint == nil)

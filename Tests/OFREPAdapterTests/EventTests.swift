@@ -8,8 +8,8 @@ import Waiting
 
 @testable import OFREPAdapter
 
-/// Event streams over real sockets.
-@Suite("OFREP: changes that the server tells", .serialized)
+/// Tests event streams over real sockets.
+@Suite("OFREP: changes announced by the server", .serialized)
 struct EventTests {
     private static func flags(_ greeting: String) -> Data {
         Data(#"{"flags":{"welcome":{"value":"\#(greeting)"},"other":{"value":1}}}"#.utf8)
@@ -33,7 +33,7 @@ struct EventTests {
         return (mock, server, client)
     }
 
-    @Test("a change reaches a session that nobody refreshes, which says what changed; the question names the event")
+    @Test("a change reaches a session without a refresh, which says what changed; the question names the event")
     func change() async throws {
         let (mock, server, client) = try await open()
         let session = client.session(for: User(id: "u-1"))
@@ -53,7 +53,7 @@ struct EventTests {
         await server.stop()
     }
 
-    @Test("several sessions share one stream, and all are brought up to date")
+    @Test("several sessions share one stream, and all are updated")
     func shared() async throws {
         let (mock, server, client) = try await open()
         let sessions = (0..<5).map { client.session(for: User(id: "u-\($0)")) }
@@ -68,7 +68,7 @@ struct EventTests {
         await server.stop()
     }
 
-    @Test("half a minute without the server is STALE, and its return is READY with what was missed")
+    @Test("half a minute without the server is STALE, and its return is READY, with missed changes")
     func silence() async throws {
         let time = ManualTime()
         let (mock, server, client) = try await open(time)
@@ -95,7 +95,7 @@ struct EventTests {
     }
 
     @Test(
-        "a stream that isn't one takes nothing away but itself",
+        "an invalid stream affects nothing but itself",
         arguments: [
             (OFREPMockFault.streamIsJSON, ProviderStatus.stale), (.streamEndsAtOnce, .ready), (.streamIsGone, .stale),
             (.streamRefuses, .stale), (.streamsAsObject, .ready), (.uselessStreams, .ready), (.strangeStreams, .ready),
@@ -116,7 +116,7 @@ struct EventTests {
             return session.status == status
         }
         #expect(session.string("welcome", default: "") == "Hello!")
-        // Never a storm, whatever the stream does: a handful of attempts in the minutes that have passed.
+        // A handful of attempts in all these minutes, whatever the stream does.
         #expect(server.journal(of: "events").count < 50)
         await client.shutdown()
         await server.stop()

@@ -7,14 +7,15 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// A server that speaks the protocol half right: one clear error or a safe default each, and never less than before.
-@Suite("OFREP: a server that is half right")
+/// A server with partly wrong answers: each fault gives one clear error or a safe default and keeps the last good
+/// values.
+@Suite("OFREP: a server with partly wrong answers")
 struct HalfRightTests {
-    /// What a session gets of a spoilt answer.
+    /// What a session gets from a faulty answer.
     struct Outcome: Equatable, Sendable, CustomTestStringConvertible {
-        /// Why there is no new answer; `nil` if there is one.
+        /// The error; `nil` if the answer is accepted.
         var refusal: ErrorCode?
-        /// What the spoilt flag reads as; `default` where the code's own counts.
+        /// The value of the faulty flag; `default` if the caller's default is read.
         var value = "first"
         var reason: Reason = .static
         var code: ErrorCode?
@@ -79,7 +80,7 @@ struct HalfRightTests {
         await server.stop()
     }
 
-    @Test("the first answer, spoilt, is one clear error or a safe default, and hides no neighbour", arguments: outcomes)
+    @Test("a faulty first answer is one clear error or a safe default, and hides no other flag", arguments: outcomes)
     func first(fault: OFREPMockFault, expected: Outcome) async throws {
         try await withServer { mock, _, client in
             mock.set(fault)
@@ -100,7 +101,7 @@ struct HalfRightTests {
     }
 
     @Test(
-        "a spoilt answer as a whole takes no good one away",
+        "an answer that is faulty as a whole removes no good value",
         arguments: outcomes.filter { $0.1.refusal != nil }.map(\.0)
     )
     func later(fault: OFREPMockFault) async throws {
@@ -108,7 +109,7 @@ struct HalfRightTests {
             let session = client.session(for: User(id: "u-1"))
             try await session.refresh()
             mock.set(fault)
-            // Another question than before, so that there is nothing to confirm.
+            // A different question, so that a 304 has nothing to confirm.
             try session.update(["plan": "pro"])
             #expect(await failure(of: session) != nil)
             let details = session.details("a", default: "default")
@@ -117,7 +118,7 @@ struct HalfRightTests {
     }
 
     @Test(
-        "whatever a server makes of validators, new flags are seen with the next answer that has any",
+        "whatever a server does with validators, new flags are seen with the next complete answer",
         arguments: [OFREPMockFault.bareTag, .weakTag, .hugeTag, .sameTagAlways]
     )
     func validators(fault: OFREPMockFault) async throws {
@@ -133,7 +134,7 @@ struct HalfRightTests {
         }
     }
 
-    @Test("a server that confirms whatever it is asked confirms nothing for other attributes")
+    @Test("a server that confirms every request confirms nothing for other attributes")
     func wrongConfirmation() async throws {
         try await withServer { mock, _, client in
             try await mock.load(

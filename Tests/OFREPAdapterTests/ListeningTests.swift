@@ -4,8 +4,8 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// When streams are opened, and what is told of them: all by instants, nothing by a clock.
-@Suite("OFREP: what is done about event streams")
+/// When streams are opened and changes reported; all times are passed in.
+@Suite("OFREP: handling of event streams")
 struct ListeningTests {
     private static let lost = ExperimentationError(.transport, "lost")
     private let start = ContinuousClock.now
@@ -26,12 +26,12 @@ struct ListeningTests {
         listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
     }
 
-    /// How long until there is something to do, seen from a moment.
+    /// The time until the next timer, from a given moment.
     private func wait(from seconds: Double) -> Duration? {
         listening.wake.map { start.advanced(by: .seconds(seconds)).duration(to: $0) }
     }
 
-    @Test("a stream that is announced is opened once; one that no longer is, is closed")
+    @Test("an announced stream is opened once; one that is no longer announced is closed")
     mutating func announced() {
         #expect(take(.announced([stream]), after: 0) == [.open(stream)])
         #expect(take(.announced([stream]), after: 1) == [])
@@ -42,7 +42,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "out of sight for as long as the server says, a stream is closed without a silence; back in sight, it is opened and asked"
+        "after the server's delay in the background a stream is closed without a silence; in the foreground it is reopened and flags are asked for"
     )
     mutating func outOfSight() {
         _ = take(.announced([stream]), after: 0)
@@ -57,7 +57,7 @@ struct ListeningTests {
         #expect(take(.opened(stream), after: 902) == [])
     }
 
-    @Test("back in sight before that, nothing has happened")
+    @Test("returning to the foreground earlier changes nothing")
     mutating func shortlyOutOfSight() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -90,7 +90,7 @@ struct ListeningTests {
         #expect(take(.announced(streams), after: 0) == streams.prefix(8).map { .open($0) })
     }
 
-    @Test("events within 50 ms are one change, told by the last of them")
+    @Test("events within 50 ms are one change, reported with the last of them")
     mutating func debounced() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -101,7 +101,7 @@ struct ListeningTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("a server that tells of a change after each question gets one a second")
+    @Test("a server that announces a change after each question gets one a second")
     mutating func storm() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -114,7 +114,10 @@ struct ListeningTests {
         #expect(told == 10)
     }
 
-    @Test("a stream that breaks is opened again after 1, 2, 4 … 60 s, or half of it by chance", arguments: [1.0, 0])
+    @Test(
+        "a stream that breaks is reopened after 1, 2, 4 … 60 s, or down to half of it by chance",
+        arguments: [1.0, 0]
+    )
     mutating func backsOff(jitter: Double) {
         _ = take(.announced([stream]), after: 0)
         var waits: [Duration?] = []
@@ -142,7 +145,7 @@ struct ListeningTests {
         }
     }
 
-    @Test("what was missed while a stream was away is asked for when it is back, because of no event")
+    @Test("changes missed while a stream was closed are asked for when it is back, without an event")
     mutating func refetches() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -151,7 +154,7 @@ struct ListeningTests {
         #expect(take(.opened(stream), after: 12) == [.tellChange(nil)])
     }
 
-    @Test("half a minute without a stream is told, once, and ends when all are open")
+    @Test("half a minute without a stream is reported, once, and ends when all are open")
     mutating func grace() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -174,7 +177,7 @@ struct ListeningTests {
         #expect(take(.time, after: 400) == [])
     }
 
-    @Test("a break that is over within the grace is never told as a silence")
+    @Test("a short interruption is never reported as a silence")
     mutating func shortBreak() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -184,7 +187,7 @@ struct ListeningTests {
         #expect(take(.time, after: 1_000) == [])
     }
 
-    @Test("a stream that refuses is told at once and never opened again")
+    @Test("a stream that refuses is reported at once and never reopened")
     mutating func refused() {
         let error = ExperimentationError(.unauthorized, "no")
         _ = take(.announced([stream]), after: 0)
@@ -194,7 +197,7 @@ struct ListeningTests {
         #expect(take(.announced([stream]), after: 100_000) == [])
     }
 
-    @Test("a stream that doesn't open within half a minute is given up and tried again")
+    @Test("a stream that doesn't open within half a minute is closed and tried again")
     mutating func hangs() {
         _ = take(.announced([stream]), after: 0)
         let effects = take(.time, after: 30)
@@ -202,14 +205,14 @@ struct ListeningTests {
         #expect(wait(from: 30) == .seconds(1))
     }
 
-    @Test("a server that asks for patience is given it")
+    @Test("a server's requested wait is respected")
     mutating func patience() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.ended(stream, .lost(Self.lost, after: .seconds(20))), after: 0)
         #expect(wait(from: 0) == .seconds(20))
     }
 
-    @Test("what a stream tells that is no longer announced means nothing")
+    @Test("events of streams that are no longer announced are ignored")
     mutating func strangers() {
         _ = take(.announced([stream]), after: 0)
         #expect(take(.event(other, OFREPEvent()), after: 1) == [])

@@ -14,7 +14,7 @@ struct QuestionTests {
         transport.requests.map { $0.request.headerFields[.ifNoneMatch] }
     }
 
-    @Test("a question has the user's id and attributes, and goes to the address below the base")
+    @Test("a question has the user's id and attributes, and is sent to the address below the base")
     func question() async throws {
         let transport = ScriptedTransport([Samples.answer("green")])
         let client = try await Samples.client(transport) { $0.headers = ["X-Env": "test"] }
@@ -32,7 +32,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("an answer that is confirmed is the last one; a new one replaces it whole")
+    @Test("a confirmed answer is the last one; a new one replaces it completely")
     func confirms() async throws {
         let transport = ScriptedTransport([
             Samples.answer("green", tag: "\"1\""), .status(304), Samples.answer("blue", tag: "\"2\""), .status(304),
@@ -49,7 +49,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a validator is never kept over a change of any attribute, and is back with none")
+    @Test("a validator isn't sent after any attribute changed, and returns when none has")
     func attributes() async throws {
         let transport = ScriptedTransport { exchange in
             Samples.answer(exchange.text.contains("pro") ? "gold" : "green", tag: "\"same\"")
@@ -69,7 +69,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("an answer for older attributes that comes late is discarded")
+    @Test("a late answer for former attributes is discarded")
     func late() async throws {
         let time = ManualTime()
         let transport = LateTransport()
@@ -84,7 +84,7 @@ struct QuestionTests {
         await second
         #expect(session.string("color", default: "red") == "gold")
         transport.answer(0, "green")
-        // The first call finds its answer worthless and asks again, with what is true now.
+        // The first call's answer is outdated, so it asks again with the current attributes.
         try await eventually("the third question") { transport.count == 3 }
         transport.answer(2, "gold")
         await first
@@ -92,7 +92,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a 429 pauses until its date: nobody is asked before", arguments: ["30", "2026-11-21T10:00:30Z"])
+    @Test("a 429 pauses until its date: no request is sent before", arguments: ["30", "2026-11-21T10:00:30Z"])
     func patience(until date: String) async throws {
         let time = ManualTime()
         let transport = ScriptedTransport([
@@ -113,7 +113,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a 429 that names no date pauses for 1, 2, 4 … 60 s")
+    @Test("a 429 without a date pauses for 1, 2, 4 … 60 s")
     func patienceWithoutDate() {
         var patience = OFREPPatience()
         let reply = HTTPReply(response: HTTPResponse(status: 429))
@@ -128,7 +128,7 @@ struct QuestionTests {
     }
 
     @Test(
-        "401 and 403 stop the questions for a quarter of an hour, then for longer, with one clear code",
+        "401 and 403 stop requests for a quarter of an hour, then for longer, with one clear code",
         arguments: [401, 403]
     )
     func refused(status: Int) async throws {
@@ -138,7 +138,7 @@ struct QuestionTests {
         let session = client.session(for: User(id: "u-1"))
         #expect(await failure(of: session)?.code == .unauthorized)
         #expect(client.status == .error)
-        // A change of attributes is no reason to ask again either.
+        // Changed attributes don't shorten the wait either.
         try session.update(["plan": "pro"])
         #expect(await failure(of: session)?.code == .unauthorized)
         let asked = transport.requests.count
@@ -156,7 +156,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("a session that was recorded with a server is the same session without it")
+    @Test("a session recorded with a server replays without it")
     func recorded() async throws {
         let recorder = RecordingTransport(ScriptedTransport([Samples.answer("green"), .status(503)]))
         func visit(_ transport: any HTTPTransport) async throws -> [String] {
@@ -207,7 +207,7 @@ struct QuestionTests {
         await client.shutdown()
     }
 
-    @Test("what is held is bounded in bytes, the answer used last stays, and a user can be forgotten")
+    @Test("cached answers are limited in bytes, the one used last stays, and a user can be forgotten")
     func bounded() {
         var answers = OFREPAnswers(limit: 1_000)
         func answer(_ id: Int) -> OFREPAnswers.Answer {

@@ -12,7 +12,7 @@ struct WireTests {
         HTTPReply(response: HTTPResponse(status: status), body: bytes)
     }
 
-    @Test("a bulk evaluation is read whole")
+    @Test("a bulk evaluation is read completely")
     func bulk() throws {
         let evaluation = try OFREPEvaluation(Self.reply(try Samples.fixture("bulk.json")))
         let expected: [(key: String, resolution: Resolution)] = [
@@ -46,7 +46,7 @@ struct WireTests {
     }
 
     @Test(
-        "an event stream is read whatever its parts and its line ends",
+        "an event stream is read in any chunks and with any line ends",
         arguments: [1, 2, 3, 7, 1_000],
         ["\n", "\r", "\r\n"]
     )
@@ -67,7 +67,7 @@ struct WireTests {
     }
 
     @Test(
-        "an address that nothing is sent to is no stream",
+        "an invalid or forbidden address isn't accepted as a stream",
         arguments: [
             "javascript:alert(1)", "http://events.example.com/", "https://user:secret@events.example.com/", "",
             "https://",
@@ -80,7 +80,7 @@ struct WireTests {
         #expect(OFREPStream(announcement, of: Samples.base) == nil)
     }
 
-    @Test("the credentials go to the server's own address, and to no other")
+    @Test("credentials are sent to the server's own address only")
     func credentials() throws {
         var configuration = OFREPConfiguration(baseURL: Samples.base, token: "t", apiKey: "k", headers: ["X-Env": "e"])
         configuration.changes = .events
@@ -97,7 +97,7 @@ struct WireTests {
     }
 
     @Test(
-        "a pause is named in seconds, by HTTP's date, or by the protocol's",
+        "a pause is given in seconds, as an HTTP date, or as the protocol's date",
         arguments: [
             ("30", 30.0), (" 1.5 ", 1.5), ("2026-11-21T10:00:30Z", 30), ("Sat, 21 Nov 2026 10:00:30 GMT", 30),
             ("2026-11-21T09:00:00Z", 0), ("99999999999999999999", 86_400), ("9999-12-31T00:00:00Z", 86_400),
@@ -109,13 +109,13 @@ struct WireTests {
         #expect(wait == seconds.map { .seconds($0) })
     }
 
-    @Test("a refusal says what the server has against the question")
+    @Test("a rejection says what the server has against the question")
     func refusal() throws {
         let reply = Self.reply(try Samples.fixture("refusal.json"), status: 400)
         #expect(OFREPErrors.failure(of: reply, isConditional: false)?.code == .invalidContext)
     }
 
-    /// Settings that can't work, by the name that is to be told.
+    /// Invalid settings, by the name that the error must contain.
     static let unusable: [(String, @Sendable (inout OFREPConfiguration) -> Void)] = [
         ("timeout", { $0.timeout = .zero }),
         ("pollingInterval", { $0.pollingInterval = .zero }),
@@ -128,7 +128,7 @@ struct WireTests {
         ("asked once", { $0.retry = HTTPRetry(attempts: 0) }),
     ]
 
-    @Test("settings that can't work are refused by name", arguments: unusable)
+    @Test("invalid settings are rejected by name", arguments: unusable)
     func settings(name: String, change: @Sendable (inout OFREPConfiguration) -> Void) {
         var configuration = OFREPConfiguration(baseURL: Samples.base, token: "t")
         change(&configuration)
@@ -151,7 +151,7 @@ struct WireTests {
     }
 
     @Test(
-        "a configuration file that can't be used is refused by key",
+        "an invalid configuration file is rejected by key",
         arguments: [
             ("{}", "baseURL"), (#"{"baseURL":"http://flags.example.com"}"#, "baseURL"),
             (#"{"baseURL":"https://f.example","changes":"often"}"#, "changes"),

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("OFREP server suite")
 struct FaultTests {
-    /// Each planted fault, and the case that finds it.
+    /// Each planted fault, and the case that must find it.
     static let finders: [(OFREPServerFault, String)] = [
         (.tagOfTheUserAlone, "tags/attributes"), (.newTagEachTime, "tags/stable"), (.tagWithoutQuotes, "tags/form"),
         (.readsOneTag, "tags/list"), (.takesNoWeakTag, "tags/weak"), (.takesNoBareTag, "tags/bare"),
@@ -27,7 +27,7 @@ struct FaultTests {
         (.streamTellsValues, "streams/change"), (.streamIsForEverybody, "streams/strangers"),
     ]
 
-    @Test("an honest server passes every case, and what is skipped has a reason")
+    @Test("a correct server passes every case, and skipped cases have a reason")
     func honest() async throws {
         let report = try await MockedServer.run(nil, ServerCase.all)
         #expect(report.failed == [], "\(report.text())")
@@ -40,7 +40,7 @@ struct FaultTests {
         #expect(ServerCase.all.count >= 80)
     }
 
-    @Test("a planted fault is found by the case that is about it", arguments: finders)
+    @Test("a planted fault is found by its case", arguments: finders)
     func found(fault: OFREPServerFault, name: String) async throws {
         let cases = ServerCase.all.filter { $0.name == name }
         #expect(cases.count == 1)
@@ -48,14 +48,14 @@ struct FaultTests {
         #expect(report.failed == [name])
     }
 
-    @Test("every fault that can be planted has its case, and no two cases have one name")
+    @Test("every fault has its case, and cases have unique names")
     func complete() {
         #expect(Set(Self.finders.map(\.0)) == Set(OFREPServerFault.allCases))
         #expect(OFREPServerFault.allCases.count >= 25)
         #expect(Set(ServerCase.all.map(\.name)).count == ServerCase.all.count)
     }
 
-    @Test("a feature that is declared and not there fails its cases; one that isn't declared is skipped")
+    @Test("a declared feature that is missing fails its cases; an undeclared one is skipped")
     func declared() async throws {
         let mute = try await MockedServer.run(nil, ServerCase.all.filter { $0.matches("streams/*") }) { mock, server in
             mock.setOffersEvents(false)
@@ -66,17 +66,17 @@ struct FaultTests {
             server.declaration.features = []
         }
         #expect(quiet.results.allSatisfy { $0.outcome == .skipped("entityTags: not declared") })
-        // A run that looked at nothing shows nothing.
+        // A run without checks must not succeed.
         #expect(!quiet.isSuccess)
     }
 
-    @Test("a server that isn't there is an error, not a list of failures")
+    @Test("an unreachable server is an error, not a list of failures")
     func absent() async throws {
         let server = OFREPServer(try Endpoint("http://127.0.0.1:1"))
         await #expect(throws: ExperimentationError.self) { try await ServerSuite().run(against: server) }
     }
 
-    @Test("a pattern means what it says")
+    @Test("patterns select cases")
     func patterns() {
         let names = ServerCase.all.filter { $0.matches("*/list*") }.map(\.name)
         #expect(names == ["context/list-all", "context/list-one", "body/list-all", "body/list-one", "tags/list"])

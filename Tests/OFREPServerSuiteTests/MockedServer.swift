@@ -4,7 +4,7 @@ import Foundation
 import MockVendors
 import OFREPServerSuite
 
-/// The suite over the mock server.
+/// Runs the suite against the mock server.
 enum MockedServer {
     /// A flag of each kind.
     static let flags = """
@@ -19,7 +19,7 @@ enum MockedServer {
             {"variant":"a","weight":50,"value":"a"},{"variant":"b","weight":50,"value":"b"}]}}}}
         """
 
-    /// Runs cases against the mock with a fault.
+    /// Runs cases against the mock with a planted fault.
     static func run(
         _ fault: OFREPServerFault?,
         _ cases: [ServerCase],

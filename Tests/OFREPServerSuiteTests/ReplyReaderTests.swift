@@ -2,10 +2,10 @@ import Testing
 
 @testable import OFREPServerSuite
 
-@Suite("Answers in bytes")
+@Suite("Reading answers from bytes")
 struct ReplyReaderTests {
     @Test(
-        "an answer is taken whole, however its body ends",
+        "an answer is read completely, however its body ends",
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", false), ("HTTP/1.1 204 No\r\n\r\n", "", false),
             ("HTTP/1.1 304 Not\r\nContent-Length: 9\r\n\r\n", "", false),
@@ -27,7 +27,7 @@ struct ReplyReaderTests {
     }
 
     @Test(
-        "what no client could read is refused",
+        "an answer that no client could read is rejected",
         arguments: [
             "HTTP/2 200\r\n\r\n", "nonsense\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nfield\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",

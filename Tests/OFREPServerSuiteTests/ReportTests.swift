@@ -33,7 +33,7 @@ struct ReportTests {
         ]
     )
 
-    @Test("a person reads one line a case, and a terminal obeys none of it")
+    @Test("text has one line per case, and nothing in it controls a terminal")
     func text() {
         let lines = Self.report.text().split(separator: "\n", omittingEmptySubsequences: false)
         #expect(
@@ -46,7 +46,7 @@ struct ReportTests {
         )
     }
 
-    @Test("JUnit's form is XML with a failure and a reason to skip")
+    @Test("JUnit's XML has failures and reasons to skip")
     func junit() {
         let text = Self.report.junit()
         #expect(

@@ -6,7 +6,7 @@ import FlagshipAdapter
 import SigmaAdapter
 import Testing
 
-/// What names an account in a store; were it to change, what waits there would belong to no account.
+/// The names of accounts in a store; if one changed, its waiting events would belong to no account.
 @Suite("An account keeps its name in the store from version to version")
 struct AccountTests {
     @Test(
@@ -40,7 +40,7 @@ struct AccountTests {
         )
     }
 
-    @Test("Engage, with and without a slash at the host's end", arguments: ["", "/"])
+    @Test("Engage, with and without a slash after the host", arguments: ["", "/"])
     func engage(end: String) throws {
         let configuration = try EngageConfiguration(
             host: "https://api2.example.test" + end,

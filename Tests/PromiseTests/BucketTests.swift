@@ -6,9 +6,9 @@ import SigmaAdapter
 import Testing
 import Waiting
 
-@Suite("Buckets are the vendor's, even and independent")
+@Suite("Buckets equal the vendor's, and are even and independent")
 struct BucketTests {
-    /// A text, its Murmur sum and its MD5, as a program of another language computed them.
+    /// A text with its Murmur hash and its MD5, computed by a program in another language.
     struct Vector: Decodable {
         let text: String
         let murmur: UInt32
@@ -27,7 +27,7 @@ struct BucketTests {
         }
     }
 
-    @Test("P41 both hashes give another program's sums, for every length up to 64 bytes and beyond ASCII")
+    @Test("P41 both hashes equal another program's, for every length up to 64 bytes and beyond ASCII")
     func vectors() throws {
         let vectors = try Vector.all()
         #expect(vectors.count >= 1_000)
@@ -41,7 +41,7 @@ struct BucketTests {
         }
     }
 
-    /// Which of a hundred buckets a user falls into.
+    /// Computes a user's bucket out of a hundred.
     enum Formula: String, CaseIterable, Sendable {
         case flagship, sigma
 
@@ -53,14 +53,14 @@ struct BucketTests {
         }
     }
 
-    /// The chance that a chi-square sum is at least as large (Wilson and Hilferty's approximation).
+    /// The probability of a chi-square sum at least as large (Wilson–Hilferty approximation).
     private func chance(_ sum: Double, _ degrees: Double) -> Double {
         let spread = 2 / (9 * degrees)
         let z = (pow(sum / degrees, 1.0 / 3) - (1 - spread)) / spread.squareRoot()
         return 0.5 * erfc(z / 2.0.squareRoot())
     }
 
-    @Test("P42 users fall evenly into the buckets of every experiment", arguments: Formula.allCases)
+    @Test("P42 users are spread evenly over the buckets of every experiment", arguments: Formula.allCases)
     func even(_ formula: Formula) async {
         let users = isSoak ? 100_000 : 5_000
         var unlikely = 0
@@ -79,7 +79,7 @@ struct BucketTests {
     }
 
     @Test(
-        "P42 where users fall in one experiment says nothing of where they fall in another",
+        "P42 a user's bucket in one experiment says nothing about another",
         arguments: Formula.allCases
     )
     func independent(_ formula: Formula) async {

@@ -8,8 +8,8 @@ import Synchronization
 import Testing
 import Waiting
 
-/// An authority that hands out tokens as OAuth's best practice has it: each refresh token is good once, and using one again
-/// ends them all.
+/// A token authority that follows OAuth's best practice: each refresh token is valid once, and reusing one revokes them
+/// all.
 private final class TokenAuthority: Sendable {
     struct State {
         var refresh = "token-0"
@@ -46,7 +46,7 @@ private final class TokenAuthority: Sendable {
     }
 }
 
-/// A store that says what it holds.
+/// A store that reveals what it holds.
 private final class WatchedState: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
     let written = Mutex<[[UInt8]]>([])
@@ -76,7 +76,7 @@ struct EngagePromiseTests {
         return EngageProvider(configuration: configuration, transport: transport)
     }
 
-    /// What a provider plays that is started by itself.
+    /// The roles of a provider that is started without a client.
     private func roles(_ transport: SwitchedTransport, concurrency: Int = 8) async throws -> ProviderRoles {
         let context = ProviderContext(environment: .still(), state: kept)
         return try await provider(transport, concurrency: concurrency).start(in: context)
@@ -99,14 +99,14 @@ struct EngagePromiseTests {
         }
     }
 
-    @Test("P33 500 callers share one token, and after a refusal one more; each refresh token is kept before it counts")
+    @Test("P33 500 callers share one token, and after a rejection one more; each refresh token is stored before use")
     func oneRefresh() async throws {
         let authority = authority
         let kept = kept
         let unkept = Mutex(0)
         let transport = SwitchedTransport { exchange in
             if exchange.path.contains("oauth") {
-                // Long enough for everybody to arrive.
+                // Enough for all of them to arrive.
                 for _ in 0..<50 { await Task.yield() }
                 return authority.answer(exchange)
             }
@@ -118,7 +118,7 @@ struct EngagePromiseTests {
         let roles = try await roles(transport)
         await deliver(500, roles)
         #expect(authority.state.withLock { $0.requests } == 1)
-        // Now every token is refused.
+        // Invalidates all tokens.
         authority.state.withLock { $0.access += 1 }
         authority.state.withLock { $0.refresh = "token-1" }
         await deliver(500, roles)
@@ -127,7 +127,7 @@ struct EngagePromiseTests {
         #expect(unkept.withLock { $0 } == 0)
     }
 
-    @Test("P33 a refused refresh token is one request; then deliveries stop, say so and keep everything")
+    @Test("P33 a rejected refresh token causes one request; then deliveries stop, report it and keep everything")
     func refused() async throws {
         let authority = authority
         authority.state.withLock { $0.refuses = true }
@@ -146,7 +146,7 @@ struct EngagePromiseTests {
         await client.shutdown()
     }
 
-    @Test("P68 of 500 calls at once no more reach the vendor than were configured", arguments: [1, 3, 8])
+    @Test("P68 of 500 concurrent calls no more reach the vendor than configured", arguments: [1, 3, 8])
     func concurrency(limit: Int) async throws {
         let authority = authority
         let transport = SwitchedTransport { exchange in
@@ -155,7 +155,7 @@ struct EngagePromiseTests {
             return .json("{}")
         }
         let engage = try #require(try await roles(transport, concurrency: limit).extras as? Engage)
-        // Calls that were made before there is a token go one by one, in their order; so one goes first.
+        // Calls made before there is a token go one by one, so a first call fetches the token.
         _ = try? await engage.xmlapi.send(.selectRecipient(id: "first", list: "1"))
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
@@ -167,7 +167,7 @@ struct EngagePromiseTests {
         #expect(limit == 1 || transport.most > 1)
     }
 
-    @Test("P67 no pattern that came from outside can hang the process")
+    @Test("P67 no external pattern can hang the process")
     func patterns() throws {
         let evil = [
             "(a+)+$", "^(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(a*)*b",
@@ -189,7 +189,7 @@ struct EngagePromiseTests {
             }
         }
         print("P67: slowest \(slowest)")
-        // Beside other tests a thread may lose its core for a while; a pattern that explodes takes hours.
+        // Next to other tests, a thread may lose its core for a while; catastrophic backtracking would take hours.
         if isSoak { #expect(slowest <= .milliseconds(10)) }
     }
 }

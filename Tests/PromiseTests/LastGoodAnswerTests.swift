@@ -5,9 +5,9 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The last good answer outlives bad ones", .timeLimit(.minutes(10)))
+@Suite("The last good answer survives bad ones", .timeLimit(.minutes(10)))
 struct LastGoodAnswerTests {
-    /// Answers that hold no decisions, whoever the vendor is.
+    /// Answers without decisions, for any vendor.
     static let bad: [(name: String, answer: ScriptedTransport.Answer)] = {
         func json(_ text: String) -> ScriptedTransport.Answer { .json(text) }
         let statuses = [301, 302, 304, 400, 401, 403, 404, 408, 429, 500, 502, 503, 504]
@@ -29,7 +29,7 @@ struct LastGoodAnswerTests {
         ]
     }()
 
-    @Test("P30 no bad answer takes the values away; they are stale, and say how old", arguments: Vendor.deciding)
+    @Test("P30 no bad answer removes the values; they are stale and report their age", arguments: Vendor.deciding)
     func outlives(_ vendor: Vendor) async throws {
         let time = ManualTime()
         let transport = SwitchedTransport { _ in .json(vendor.answer(flags: 3)) }
@@ -41,7 +41,7 @@ struct LastGoodAnswerTests {
         #expect(Self.bad.count >= 25)
         for (name, answer) in Self.bad {
             transport.answer(answer)
-            // Long enough for a vendor that refused the key, or asked for patience, to be asked again.
+            // Long enough for any wait after refused credentials or a 429 to end.
             time.advance(by: .seconds(20_000))
             await #expect(throws: ExperimentationError.self, "\(name)") { try await session.refresh(force: true) }
             for flag in ["f0", "f1", "f2"] {
@@ -60,7 +60,7 @@ struct LastGoodAnswerTests {
     }
 
     @Test(
-        "P45 what was kept and then edited, cut, mixed up or carried elsewhere is as good as not there",
+        "P45 stored state that was edited, truncated, mixed up or copied counts as missing",
         arguments: 0..<200
     )
     func swapped(seed: Int) async throws {
@@ -101,14 +101,14 @@ struct LastGoodAnswerTests {
         let session = second.session(for: User(id: "ada", consent: .granted))
         try? await session.refresh(force: true)
         #expect(session.details("f1", default: "none").value == "none")
-        // It is fetched again, as if nothing had been kept.
+        // It is fetched again, as if nothing had been stored.
         transport.answer(.json(vendor.answer(flags: 3, version: 2)))
         try await session.refresh(force: true)
         #expect(session.string("f1", default: "none") == "v2")
         await second.shutdown()
     }
 
-    @Test("P45 what one account kept is nothing to another", arguments: Vendor.deciding)
+    @Test("P45 one account's stored state isn't used for another", arguments: Vendor.deciding)
     func otherAccount(_ vendor: Vendor) async throws {
         let store = ClientStore.inMemory()
         let transport = SwitchedTransport { _ in .json(vendor.answer(flags: 3)) }

@@ -5,14 +5,14 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("One bad flag doesn't hide its neighbours", .timeLimit(.minutes(10)))
+@Suite("One bad flag doesn't hide others", .timeLimit(.minutes(10)))
 struct MutationTests {
     private static let odd: [FlagValue] = [
         .null, true, 0, -1, .int(.max), .int(.min), 1e308, -0.0, "", "x", "fs_all_users", "\u{0}", [], [:], [[]],
         ["": .null], ["type": "x"], .string(String(repeating: "a", count: 5_000)), [1, "a", .null, true],
     ]
 
-    /// Changes one place somewhere inside a value.
+    /// Changes one random place in a value.
     private static func mutated(_ value: FlagValue, _ dice: inout Dice, level: Int = 0) -> FlagValue {
         let isHere = level > 0 && dice.below(4) == 0
         switch value {
@@ -38,7 +38,7 @@ struct MutationTests {
     }
 
     @Test(
-        "P37 whatever is wrong with one flag, the others stay as they are and nothing traps",
+        "P37 whatever is wrong with one flag, the others are unchanged and nothing traps",
         arguments: Vendor.deciding
     )
     func neighbours(_ vendor: Vendor) async throws {
@@ -89,7 +89,7 @@ struct MutationTests {
         #expect(kept + refused == count && kept > count * 9 / 10)
     }
 
-    @Test("P37 a flag that can't be read isn't a flag that isn't there")
+    @Test("P37 an unreadable flag isn't a missing flag")
     func errorCodes() async throws {
         let provider = InMemoryProvider(flags: [InMemoryFlag("there", true)])
         let client = try await ExperimentationClient(provider: provider)
@@ -111,7 +111,7 @@ struct MutationTests {
         #expect(other.details("absent", default: 1).errorCode == .flagNotFound)
     }
 
-    @Test("P38 an operator that nobody knows never matches, and hides nothing else")
+    @Test("P38 an unknown operator never matches, and hides nothing else")
     func unknownOperators() async throws {
         var dice = Dice(38)
         let words = [

@@ -8,13 +8,13 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("Secrets and persons stay where they belong", .timeLimit(.minutes(10)))
+@Suite("Secrets and personal data stay where they belong", .timeLimit(.minutes(10)))
 struct PrivacyTests {
-    /// Texts that must not be found, and the forms in which they could be.
+    /// Texts that must not be found, in any of their encodings.
     struct Canaries: Sendable {
         let texts: [String]
 
-        /// Which of them stand in a text, as they are, in base 64, percent-encoded or escaped as JSON does.
+        /// Returns those contained in a text, unchanged, in Base64, percent-encoded or JSON-escaped.
         func found(in text: String) -> [String] {
             texts.filter { canary in Self.forms(of: canary).contains { text.contains($0) } }
         }
@@ -39,17 +39,17 @@ struct PrivacyTests {
         }
     }
 
-    /// Keys and tokens, given or received.
+    /// Keys and tokens, configured or received.
     static let secrets = Canaries(texts: [
         "key-canary-7f3a", "token-canary-9b21", "access-canary-44d0", "rotated-canary-51c8",
     ])
-    /// What tells who somebody is.
+    /// Personal data.
     static let persons = Canaries(texts: [
         "person-canary-0b7e", "anonymous-canary-3c1f", "grace.canary@example.com", "+49-30-555-canary", "Canary Hopper",
         "session-canary-note", "other-canary-8d2a", "order-canary-6e55",
     ])
 
-    /// What a vendor answers that fails in every way there is, and repeats what it was told.
+    /// A vendor's answer that fails in some way and repeats what it was sent.
     private static func answer(_ exchange: ScriptedTransport.Exchange, _ dice: inout Dice) -> ScriptedTransport.Answer {
         let told = (exchange.request.path ?? "") + exchange.text + exchange.request.headerFields.map(\.value).joined()
         if exchange.path.contains("oauth"), dice.below(3) > 0 {
@@ -68,7 +68,7 @@ struct PrivacyTests {
                 status: dice.pick([400, 401])
             )
         case 3: return .json(##"{"campaigns":"none","feature_flags":"none"}"##)
-        // An answer that is taken; it is the vendor's, and names nobody.
+        // A valid answer, which names no person.
         case 4:
             return .json(#"{"campaigns":[{"id":"c","variation":7}],"feature_flags":[{"name":"f"}],"experiments":[]}"#)
         case 5:
@@ -84,7 +84,7 @@ struct PrivacyTests {
     }
 
     @Test(
-        "P47 no key, token or person is found in logs, errors, dumps or reasons, whatever goes wrong",
+        "P47 no key, token or personal data appears in logs, errors, dumps or reasons, whatever fails",
         arguments: Vendor.allCases
     )
     func chaos(_ vendor: Vendor) async throws {
@@ -144,18 +144,18 @@ struct PrivacyTests {
                 }
                 #expect(found == [], "\(vendor), seed \(seed): a person in \(name): \(place ?? "")")
             }
-            // Keys are the application's to keep. What a vendor gives instead of one is kept, so that it isn't lost.
+            // Keys belong to the application's configuration. Tokens that a vendor issues in their place are stored.
             var files = try Self.contents(of: folder)
             for canary in ["key-canary-7f3a", "token-canary-9b21", "access-canary-44d0"] {
                 #expect(files.allSatisfy { Canaries(texts: [canary]).found(in: $0) == [] }, "\(canary) in a file")
             }
-            // And of a person who withdraws nothing is left, once the vendor has been told where it wants to be.
+            // After a withdrawal nothing of the person is left, once vendors that want to be told have been.
             transport.answer { exchange in
                 exchange.path.contains("oauth")
                     ? .json(#"{"access_token":"access-canary-44d0","token_type":"bearer","expires_in":60}"#)
                     : .body("{}", type: "application/json")
             }
-            // After a linking the earlier id is another user's, so both withdraw.
+            // Linking makes the earlier id another user's, so both withdraw.
             try await session.setConsent(.denied)
             try await client.session(for: user).setConsent(.denied)
             for _ in 0..<4 {
@@ -164,10 +164,10 @@ struct PrivacyTests {
             }
             let left = try await client.outboxStatus()
             await client.shutdown()
-            // What was removed is erased at the latest with the store.
+            // Closing the store erases whatever was removed.
             await store.close()
             files = try Self.contents(of: folder)
-            // Flagship is told of the withdrawal itself, with the id: all else must be gone.
+            // Flagship is told of the withdrawal with the id, so only that may remain.
             let ids = ["person-canary-0b7e", "anonymous-canary-3c1f", "other-canary-8d2a"]
             let isTold = [.flagshipAsked, .flagshipComputed].contains(vendor)
             let found = Set(files.flatMap { Self.persons.found(in: $0) }).subtracting(isTold ? ids : [])
@@ -181,7 +181,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("the search finds what it is to find")
+    @Test("the search finds every encoding")
     func searches() {
         let canaries = Canaries(texts: ["grace.canary@example.com"])
         for text in [
@@ -194,7 +194,7 @@ struct PrivacyTests {
         #expect(canaries.found(in: "grace@example.com") == [])
     }
 
-    @Test("P58 one call of the log is one line, and nothing in it moves the cursor or turns the writing round")
+    @Test("P58 a log entry is one line, and nothing in it moves the cursor or changes the text direction")
     func oneLine() async throws {
         var dice = Dice(58)
         let pieces = [
@@ -208,7 +208,7 @@ struct PrivacyTests {
             let id = (0...dice.below(6)).map { _ in dice.pick(pieces) }.joined()
             log.log(.info, "test.event", "about \(id) and so on", fields: ["id": id])
             calls += 1
-            // And where the library itself puts names from outside into a message.
+            // The same where the library itself puts external names into a message.
             let provider = InMemoryProvider(name: "vendor \(id)", needsConsent: false)
             provider.setFailure(ExperimentationError(.transport, "no answer for \(id)"))
             let client = try await ExperimentationClient(

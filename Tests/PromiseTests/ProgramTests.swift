@@ -6,9 +6,9 @@ import MockVendors
 import Testing
 import VendorCatalog
 
-@Suite("The programs of the pages", .timeLimit(.minutes(5)))
+@Suite("The programs on the pages", .timeLimit(.minutes(5)))
 struct ProgramTests {
-    /// The Swift blocks of a page.
+    /// The Swift code blocks of a page.
     private static func blocks(of page: String) throws -> [String] {
         try String(contentsOf: packageRoot.appending(path: page), encoding: .utf8)
             .components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
@@ -20,16 +20,16 @@ struct ProgramTests {
     }
 
     @Test(
-        "are what is compiled here, to the letter",
+        "equal what is compiled here, character by character",
         arguments: [("README.md", "ReadmeProgram"), ("docs/on-a-server.md", "ServerProgram")]
     )
     func blocks(page: String, program: String) throws {
         #expect(try Self.blocks(of: page).contains(Self.program(program)))
     }
 
-    @Test("every call of the README's table is compiled here, to the letter")
+    @Test("every call in the README's table is compiled here, character by character")
     func calls() throws {
-        /// Layout aside: the formatter breaks lines that the table can't.
+        /// Ignores layout: the formatter breaks lines that a table can't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let page = try String(contentsOf: packageRoot.appending(path: "README.md"), encoding: .utf8)
         let table = page.split(separator: "\n").filter { $0.hasPrefix("|") && $0.contains("`try await visit(") }
@@ -41,7 +41,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("the README's program ends well with every vendor", arguments: VendorCatalog.names)
+    @Test("the README's program succeeds with every vendor", arguments: VendorCatalog.names)
     func readme(name: String) async throws {
         let vendor = try #require(ConformanceSubjects.Vendor.named(name))
         let stage = try await #require(vendor.subjects.first).open(.shop)
@@ -69,12 +69,12 @@ struct ProgramTests {
         #expect(answers == Array(repeating: "red", count: 20))
         await shop.client.shutdown()
         let received = try await stage.received().count
-        // Sigma and OFREP take no events, and Engage has no word for a purchase.
+        // Sigma and OFREP accept no events, and Engage has no purchases.
         #expect(["sigma", "engage", "ofrep"].contains(name) ? received == 0 : received >= 20)
         await stage.close()
     }
 
-    @Test("the catalogue makes each vendor's provider from what its mock prints", arguments: VendorCatalog.names)
+    @Test("the catalog creates each vendor's provider from its mock's output", arguments: VendorCatalog.names)
     func catalogue(name: String) async throws {
         let vendor = try #require(ConformanceSubjects.Vendor.named(name))
         let mock = try await vendor.mock(with: .shop).vendor

@@ -7,7 +7,7 @@ import Waiting
 
 @Suite("Many readers, many clients, many flags", .timeLimit(.minutes(10)))
 struct ScaleTests {
-    @Test("P31 a read sees one version whole, whatever is swapped meanwhile")
+    @Test("P31 a read sees one complete version, whatever is swapped meanwhile")
     func swaps() async throws {
         let each = isSoak ? 200_000 : 2_000
         let swaps = isSoak ? 1_000 : 100
@@ -37,7 +37,7 @@ struct ScaleTests {
                             && details.metadata["version"] == .int(details.value)
                         if !isWhole || details.value < last { mixed += 1 }
                         last = details.value
-                        // Other tests want their turn on the same two threads.
+                        // Other tests use the same two threads.
                         if index % 64 == 63 { await Task.yield() }
                         if index % 16 == 0 {
                             let decisions = session.decisions
@@ -61,7 +61,7 @@ struct ScaleTests {
         await client.shutdown()
     }
 
-    /// Counts in which second each fetch happens.
+    /// Counts fetches by second.
     private final class CountingProvider: ExperimentationProvider, RulesetSource {
         let name = "counting"
         let scope = ""
@@ -109,7 +109,7 @@ struct ScaleTests {
             await time.waitForSleepers(count)
         }
         let fetches = provider.fetches.withLock { $0 }
-        // The first is at once: somebody waits for it. From then on each client goes its own way.
+        // The first fetch is immediate, because a caller waits for it. After that, clients spread out.
         #expect(fetches[0] == count)
         let first = (1..<70).map { fetches[$0, default: 0] }
         let later = (600..<720).map { fetches[$0, default: 0] }
@@ -121,7 +121,7 @@ struct ScaleTests {
         for client in clients { await client.shutdown() }
     }
 
-    @Test("P36 the kill switch is seen by the next poll, holds over a start without network, and lifts cleanly")
+    @Test("P36 the kill switch is seen by the next poll, survives an offline start, and lifts cleanly")
     func killSwitch() async throws {
         for run in 0..<(isSoak ? 100 : 10) {
             let time = ManualTime()
@@ -163,7 +163,7 @@ struct ScaleTests {
         }
     }
 
-    @Test("P43 who has a place keeps it, over restarts and changed shares")
+    @Test("P43 users keep their variations, over restarts and changed shares")
     func sticky() async throws {
         let visitors = isSoak ? 10_000 : 200
         let restarts = isSoak ? 20 : 4
@@ -201,7 +201,7 @@ struct ScaleTests {
         #expect(Set(first) == ["a", "b"])
     }
 
-    @Test("P43 a hundred first calls at once give one place")
+    @Test("P43 a hundred concurrent first calls give one variation")
     func oneAssignment() async throws {
         let provider = InMemoryProvider(
             experiments: [
@@ -227,16 +227,16 @@ struct ScaleTests {
         await client.shutdown()
     }
 
-    /// How much memory the process holds, in bytes.
+    /// The resident memory of the process, in bytes.
     private func memory() -> Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
     }
 
-    @Test("P44 a huge file of rules is read in time and room, or refused with the last good one kept")
+    @Test("P44 a huge rules file is read within limits of time and memory, or rejected with the last good one kept")
     func hugeRules() async throws {
         let count = isSoak ? 10_000 : 1_000
-        // Half a kilobyte a flag.
+        // Half a kilobyte per flag.
         let padding = String(repeating: "x", count: 380)
         let rules = (0..<count).map { number in
             #"{"name":"f\#(number)","type":"string","rules":[{"is_default":true,"value":"\#(padding)\#(number)","conditional_statement":"-","conditions":[]}]}"#
@@ -257,9 +257,9 @@ struct ScaleTests {
         }
         let slow = times.sorted()[1_979]
         print("P44: \(body.utf8.count) bytes, \(took), memory \(grown / body.utf8.count) x body, p99 of a read \(slow)")
-        // Beside other tests, in debug mode, time and memory say nothing.
+        // Next to other tests and in debug builds, time and memory mean nothing.
         if isSoak { #expect(took <= .seconds(1) && slow <= .microseconds(50) && grown <= 10 * body.utf8.count) }
-        // Past the cap the transport gives up; the values stay.
+        // Beyond the size limit, the transport fails; the values stay.
         transport.answer(.failure(ExperimentationError(.tooLarge, "the response's body is larger than 8388608 bytes")))
         await #expect(throws: ExperimentationError.self) { try await session.refresh(force: true) }
         #expect(session.details("f0", default: "").reason == .stale)

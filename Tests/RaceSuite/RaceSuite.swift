@@ -7,10 +7,11 @@ import HTTPTypes
 import RaceLocks
 import Synchronization
 
-/// Uses everything that tasks share from many tasks at once, for the thread sanitizer to watch.
+/// Uses everything that tasks share from many tasks at once, under the thread sanitizer.
 ///
-/// It runs alone, in long loops: a short race beside other busy work is easily missed. Nothing is suppressed. With `--planted`
-/// it commits a race on purpose, beside a lock that another task takes; the sanitizer must report that one, or its silence
+/// Runs alone and in long loops, because a short race next to other work is easily missed. Suppresses nothing. With
+/// `--planted`, it commits a race on purpose, next to a lock that another task takes; unless the sanitizer reports it,
+/// silence about the rest means nothing.
 /// about the others means nothing.
 @main
 enum RaceSuite {
@@ -33,7 +34,7 @@ enum RaceSuite {
         print("races: done")
     }
 
-    /// Reads, with hooks and exposures, while decisions are swapped, users change and hooks are added.
+    /// Reads with hooks and exposures while decisions are swapped, users change and hooks are added.
     static func reading() async throws {
         func experiments(_ version: Int) -> [InMemoryExperiment] {
             (0..<4).map { number in
@@ -79,7 +80,7 @@ enum RaceSuite {
         await client.shutdown()
     }
 
-    /// Sends requests that nobody answers, gives some of them up, and closes the engine under others.
+    /// Sends requests without an answer, cancels some of them, and closes the engine during others.
     static func sending() async throws {
         let request = try Endpoint("http://127.0.0.1:1").request(.get, path: ["nobody"])
         for _ in 0..<4 {
@@ -105,7 +106,7 @@ enum RaceSuite {
         }
     }
 
-    /// Tracks from many tasks while deliveries fail and succeed, consent flips, the network goes and comes.
+    /// Tracks from many tasks while deliveries fail and succeed, and consent and connectivity change.
     static func delivering(store: ClientStore, each: Int) async throws {
         let provider = InMemoryProvider(batching: BatchPolicy(count: 5, interval: .milliseconds(5)))
         provider.setVerdict { $0.sequence % 3 == 0 && $0.attempts == 0 ? .failed("once") : .delivered }
@@ -141,7 +142,7 @@ enum RaceSuite {
         await client.shutdown()
     }
 
-    /// Counts under one lock that everybody wants; reported as a race if the sanitizer doesn't see the lock.
+    /// Counts under one contended lock; reported as a race if the sanitizer doesn't recognize the lock.
     static func locking() async {
         final class Counter: Sendable { let count = Mutex(0) }
         let counter = Counter()
@@ -154,7 +155,7 @@ enum RaceSuite {
         }
     }
 
-    /// A race that the sanitizer must see.
+    /// A race that the sanitizer must report.
     static func plantedRace() async {
         nonisolated(unsafe) var shared = 0
         await withTaskGroup(of: Void.self) { group in
@@ -170,15 +171,15 @@ enum RaceSuite {
 
     private static let begun = Atomic(0)
 
-    /// Waits until two tasks have begun: on a busy machine one thread may run them all, one after another, without any race.
+    /// Waits until two tasks have begun: on a busy machine, one thread may run all of them in turn, without any race.
     ///
-    /// Relaxed, because any other order would hide the race from the sanitizer.
+    /// The order is relaxed, because any other one would hide the race from the sanitizer.
     private static func meet() {
         begun.add(1, ordering: .relaxed)
         for _ in 0..<1_000_000_000 where begun.load(ordering: .relaxed) >= 2 { return }
     }
 
-    /// A race that the sanitizer must see although locks are taken all the time: each task has one of its own.
+    /// A race that the sanitizer must report although locks are taken constantly: each task has its own.
     static func plantedBesideLock() async {
         nonisolated(unsafe) var shared = 0
         await withTaskGroup(of: Void.self) { group in

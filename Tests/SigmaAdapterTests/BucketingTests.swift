@@ -22,12 +22,12 @@ struct BucketingTests {
     func vectors(id: String, draw: SigmaBucketing.Draw, salt: String, expected: Double) throws {
         let position = SigmaBucketing.inferred.position(in: draw, splitID: id, salt: salt)
         #expect(abs(position - expected) < 1e-9)
-        // Decisions go by these numbers as well: a bound just above lets the user in, one just below doesn't.
+        // Decisions use the same numbers: a bound just above lets the user in, one just below doesn't.
         #expect(try Self.isInside(id, draw, salt, upTo: expected + 1e-9))
         #expect(try !Self.isInside(id, draw, salt, upTo: expected - 1e-9))
     }
 
-    /// Whether a user is in an experiment that one draw decides, everything below a bound being in.
+    /// Whether a user is in an experiment decided by one draw, with everything below a bound inside.
     private static func isInside(
         _ id: String,
         _ draw: SigmaBucketing.Draw,
@@ -52,7 +52,7 @@ struct BucketingTests {
         return ruleset.decisions(for: Reference.context(id)).assignments.first?.variation.id == "A"
     }
 
-    @Test("S68 two experiments that share a layer share its users between them")
+    @Test("S68 two experiments in one layer share its users between them")
     func layer() throws {
         let ruleset = try Reference.ruleset(
             of: Array(
@@ -74,7 +74,7 @@ struct BucketingTests {
         #expect(abs((counts["low"] ?? 0) - 5_000) < 300)
     }
 
-    @Test("layers that differ are independent: two halves of two layers give four quarters")
+    @Test("different layers are independent: two halves of two layers give four quarters")
     func twoLayers() throws {
         func experiment(_ name: String, _ layer: String) -> String {
             """
@@ -92,7 +92,7 @@ struct BucketingTests {
         #expect(abs(both - 1_000) < 120)
     }
 
-    @Test("weights and allocation are shares of the users, and past the weights there is no group")
+    @Test("weights and allocation are shares of the users, and beyond the weights there is no group")
     func shares() throws {
         let ruleset = try Reference.ruleset(
             of: Array(
@@ -111,7 +111,7 @@ struct BucketingTests {
         #expect(abs((counts["B"] ?? 0) - 2_000) < 200)
     }
 
-    @Test("another formula takes the place of the inferred one everywhere")
+    @Test("another formula replaces the inferred one everywhere")
     func replaced() throws {
         let bytes = Array(
             """
@@ -131,7 +131,7 @@ struct BucketingTests {
         #expect(try place { _, id, salt in id == "u" && ["s", "l"].contains(salt) ? 12 : 99 } == "A")
     }
 
-    @Test("the allocation within a layer can be assumed away")
+    @Test("a switch makes the allocation within a layer unnecessary")
     func allocationInLayer() throws {
         var assumptions = SigmaAssumptions()
         assumptions.allocationAppliesInLayers = false

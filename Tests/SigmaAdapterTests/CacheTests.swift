@@ -8,9 +8,9 @@ import Testing
 
 @testable import SigmaAdapter
 
-@Suite("The configuration is fetched by whoever needs it, and by no one else")
+@Suite("The configuration is fetched only when it is needed")
 struct CacheTests {
-    @Test("S05 a lifetime of nothing is one of ten seconds")
+    @Test("S05 a lifetime of zero counts as ten seconds")
     func shortLifetime() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user(), cacheTTL: 0)
@@ -56,7 +56,7 @@ struct CacheTests {
         _ = client
     }
 
-    @Test("S09 every attempt fails: the last failure is told")
+    @Test("S09 every attempt fails: the last failure is thrown")
     func allFail() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(status: 503))
@@ -75,7 +75,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 3)
     }
 
-    @Test("S11 by the vendor's own calls three further attempts follow a failed one, and then there is nothing")
+    @Test("S11 the vendor's own calls retry three times by default, then return nil")
     func attemptsByDefault() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(failFirst: 3))
@@ -107,7 +107,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 1)
     }
 
-    @Test("S12 a failure isn't remembered")
+    @Test("S12 a failure isn't cached")
     func failureForgotten() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(failFirst: 1))
@@ -117,7 +117,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 2)
     }
 
-    @Test("S13 an overdue configuration is none: with the vendor away there is an error")
+    @Test("S13 an overdue configuration isn't used: without the vendor there is an error")
     func noStaleValue() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -130,7 +130,7 @@ struct CacheTests {
         #expect(try await client.text("button") == "red")
     }
 
-    @Test("S14 an answer without a body is no data")
+    @Test("S14 an answer without a body is reported as no data")
     func noBody() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(emptyBody: true))
@@ -147,7 +147,7 @@ struct CacheTests {
     }
 
     @Test(
-        "S16 an address that is none is told, and asked nobody",
+        "S16 an invalid address is an error, without a request",
         arguments: ["not a url", "", "http://sigma.example/", "ftp://sigma.example/", "https://"]
     )
     func noAddress(apiURL: String) async throws {
@@ -184,7 +184,7 @@ struct CacheTests {
         )
     }
 
-    @Test("N calls at once on a cold cache are one request")
+    @Test("N concurrent calls on a cold cache are one request")
     func coalescing() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -200,7 +200,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 1)
     }
 
-    @Test("a caller that is cancelled doesn't take the answer from the others")
+    @Test("a caller that is cancelled doesn't cancel the request for others")
     func cancelled() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -223,7 +223,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 2)
     }
 
-    @Test("a dropped connection and a refused token are told apart")
+    @Test("a dropped connection and a rejected token are distinct errors")
     func otherFailures() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(dropConnection: true))
@@ -238,7 +238,7 @@ struct CacheTests {
         }
     }
 
-    @Test("a broken token sends nothing, and no error repeats it")
+    @Test("an invalid token sends nothing, and no error repeats it")
     func brokenToken() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user(), token: "sec\r\nret: 1")
@@ -247,7 +247,7 @@ struct CacheTests {
         #expect(stage.transport.requests.isEmpty)
     }
 
-    @Test("where failures are told as nil, three calls give nil and the others throw")
+    @Test("if failures are returned as nil, three calls return nil and the others throw")
     func nilFailures() async throws {
         let stage = try Stage()
         stage.transport.setReachable(false)
@@ -261,14 +261,14 @@ struct CacheTests {
         #expect(await failure { () async throws(SigmaError) in try await client.text("nosuch") } != nil)
     }
 
-    @Test("S19 no place is asked for where the configuration doesn't want it")
+    @Test("S19 the location isn't requested if the configuration doesn't use it")
     func noPlace() async throws {
         let stage = try Stage()
         _ = try await stage.client(stage.user()).text("button")
         #expect(!stage.transport.paths.contains("/api/v1/geo"))
     }
 
-    @Test("S20 the place is asked for once, and counts")
+    @Test("S20 the location is requested once, and used")
     func place() async throws {
         let stage = Stage(configuration: Self.kazan)
         let client = try stage.client(stage.user())
@@ -283,7 +283,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 4)
     }
 
-    @Test("S21 what the user said of the place goes before it")
+    @Test("S21 the user's own location takes precedence")
     func placeOverridden() async throws {
         let stage = Stage(configuration: Self.kazan)
         let client = try stage.client(stage.user { $0.setGeoCity("Omsk") })
@@ -292,7 +292,7 @@ struct CacheTests {
         #expect(try await client.text("here") == "true")
     }
 
-    @Test("without the place a call fails, but the configuration stays")
+    @Test("without the location a call fails, but the configuration stays")
     func placeFails() async throws {
         let stage = Stage(configuration: Self.kazan)
         stage.sigma.servePlace("not JSON")
@@ -308,7 +308,7 @@ struct CacheTests {
         #expect(stage.transport.paths == ["/api/v1/config.json", "/api/v1/geo", "/api/v1/geo"])
     }
 
-    @Test("a client can be told to go on without the place")
+    @Test("a client can be configured to continue without the location")
     func placeNotNeeded() async throws {
         let stage = Stage(configuration: Self.kazan)
         stage.sigma.servePlace("")
@@ -318,7 +318,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 2)
     }
 
-    @Test("S22 an experiment without a salt is gone, the others work")
+    @Test("S22 an experiment without a salt is dropped, the others work")
     func brokenExperiment() async throws {
         let stage = try Stage("config-broken-elements.json")
         let client = try stage.client(stage.user())
@@ -329,14 +329,14 @@ struct CacheTests {
         )
     }
 
-    @Test("S23 a rule with an unknown operator is gone, the default rule stands")
+    @Test("S23 a rule with an unknown operator is dropped, the default rule remains")
     func brokenRule() async throws {
         let stage = try Stage("config-broken-elements.json")
         let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
         #expect(try await client.text("good") == "well")
     }
 
-    @Test("S24 an experiment whose audience has an unknown operator is gone")
+    @Test("S24 an experiment whose audience has an unknown operator is dropped")
     func brokenAudience() async throws {
         let stage = try Stage("config-broken-elements.json")
         let client = try stage.client(stage.user())

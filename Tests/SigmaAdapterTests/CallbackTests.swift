@@ -7,9 +7,9 @@ import Testing
 
 @testable import SigmaAdapter
 
-@Suite("Callbacks come on the main actor, never within the call")
+@Suite("Callbacks run on the main actor, never within the call")
 struct CallbackTests {
-    @Test("S64 a callback asked for from a background task comes on the main actor")
+    @Test("S64 a callback requested from a background task runs on the main actor")
     func mainActor() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -29,7 +29,7 @@ struct CallbackTests {
         #expect(value == "red")
     }
 
-    @Test("S64 a callback never comes within the call, with a warm cache either")
+    @Test("S64 a callback never runs within the call, even with a warm cache")
     @MainActor
     func afterTheCall() async throws {
         let stage = try Stage()
@@ -47,7 +47,7 @@ struct CallbackTests {
         #expect(cameLater)
     }
 
-    @Test("an error goes to the other callback")
+    @Test("an error goes to the failure callback")
     func error() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -61,7 +61,7 @@ struct CallbackTests {
         #expect(text == "\(SigmaError.featureFlagNotFound(featureFlag: "nosuch"))")
     }
 
-    @Test("S69 without callbacks nothing breaks, and the configuration is fetched all the same")
+    @Test("S69 without callbacks nothing breaks, and the configuration is still fetched")
     func discarded() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Clients by tag")
 struct ClientTests {
-    @Test("S01 making a client asks nobody")
+    @Test("S01 creating a client sends nothing")
     func noRequest() throws {
         let stage = try Stage()
         let client = try SigmaClientRegistry().initializeClient(
@@ -34,7 +34,7 @@ struct ClientTests {
         #expect(registry.getClient() === first)
     }
 
-    @Test("S03 clients of two tags share nothing, neither the user nor the configuration")
+    @Test("S03 clients of two tags share nothing, neither user nor configuration")
     func twoTags() async throws {
         let stage = try Stage()
         let registry = SigmaClientRegistry()
@@ -83,7 +83,7 @@ struct ClientTests {
         #expect(Sigma.defaultClientTag == "default")
     }
 
-    @Test("a call under way ends although its client is removed")
+    @Test("a call in progress ends although its client is removed")
     func removedUnderWay() async throws {
         let stage = try Stage()
         let registry = SigmaClientRegistry()
@@ -101,7 +101,7 @@ struct ClientTests {
         #expect(try await reading.value == "red")
     }
 
-    @Test("without a user one is generated, and kept over restarts")
+    @Test("without a user one is generated, and kept across restarts")
     func generatedUser() async throws {
         let stage = try Stage()
         var symbols = [0.1, 0.9].makeIterator()
@@ -120,7 +120,7 @@ struct ClientTests {
     }
 
     @Test(
-        "a private id is drawn from letters and digits, whatever chance says",
+        "a private id consists of letters and digits, for any random numbers",
         arguments: [0, 0.5, 0.999_999, 1, .nan]
     )
     func privateID(chance: Double) {
@@ -139,7 +139,7 @@ struct ClientTests {
         #expect(try await stage.client().text("button") == "red")
     }
 
-    @Test("changes made before anything was read are laid over what an earlier run left")
+    @Test("changes made before anything was read are applied to an earlier run's state")
     func earlyChanges() async throws {
         let stage = try Stage()
         let first = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
@@ -154,12 +154,12 @@ struct ClientTests {
         #expect(try await stage.client().text("chat") == "false")
     }
 
-    @Test("what the vendor's own SDK left is taken over once, and what can't be read is none")
+    @Test("state of the vendor's own SDK is taken over once, and unreadable parts are ignored")
     func imported() async throws {
         let stage = try Stage()
         let suite = "sigma-import-\(UUID().uuidString)"
         let defaults = try #require(UserDefaults(suiteName: suite))
-        // Registered values live in memory only.
+        // Registered defaults live in memory only.
         defaults.register(defaults: [
             "sigmaPrivateId.value": "old-id",
             "user.value": Data(#"{"properties":{"userId":"force-a"},"sigmaExpiration":{"userId":"soon"}}"#.utf8),
@@ -178,7 +178,8 @@ struct ClientTests {
         stage.time.advance(by: .seconds(25 * 3600))
         #expect(try await again.text("button") == "red")
 
-        // Registered values are the whole process's on some platforms, so what can't be read is tried here too.
+        // On some platforms, registered defaults belong to the whole process, so unreadable values are tested here,
+        // too.
         defaults.register(defaults: [
             "sigmaPrivateId.value": "", "user.value": Data("{".utf8), "sigmaForcedExperiments.value": Data("[".utf8),
         ])
@@ -187,7 +188,7 @@ struct ClientTests {
     }
 
     @Test(
-        "times that mean nothing are brought into range",
+        "invalid times are brought into range",
         arguments: [(0, 10), (9, 10), (10, 10), (UInt.max, 3_153_600_000), (1 << 63, 3_153_600_000)] as [(UInt, Int)]
     )
     func lifetimes(asked: UInt, seconds: Int) {
@@ -199,7 +200,7 @@ struct ClientTests {
     }
 
     @Test(
-        "an endless time-out or number of attempts traps nothing",
+        "an infinite time-out or number of attempts doesn't trap",
         arguments: [Double.infinity, .nan, -1, 1e300, 0.4]
     )
     func oddTimes(timeout: Double) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SigmaAdapter
 
-@Suite("Conditions test one property as the vendor's words say")
+@Suite("Conditions test one property as the vendor defines")
 struct ConditionTests {
     struct Row: CustomTestStringConvertible {
         var property = "custom.p"
@@ -83,13 +83,13 @@ struct ConditionTests {
         #expect(condition.holds(for: row.text) == row.holds)
     }
 
-    @Test("an absent property and an empty list pass nothing, negations included", arguments: SigmaWire.Sign.allCases)
+    @Test("an absent property and an empty list match nothing, not even negations", arguments: SigmaWire.Sign.allCases)
     func nothing(sign: SigmaWire.Sign) throws {
         #expect(try !Self.condition("custom.p", sign.rawValue, ["2026-01-01"]).holds(for: nil))
         #expect(try !Self.condition("custom.p", sign.rawValue, []).holds(for: "2026-01-01"))
     }
 
-    @Test("an absent property passes negations where that is assumed")
+    @Test("an absent property matches negations if so configured")
     func assumedNegation() throws {
         var assumptions = SigmaAssumptions()
         assumptions.missingPropertyPassesNegations = true
@@ -97,7 +97,7 @@ struct ConditionTests {
         #expect(try !Self.condition("custom.p", "any of", ["a"], assuming: assumptions).holds(for: nil))
     }
 
-    @Test("capitals count unless they are assumed not to")
+    @Test("case matters unless configured otherwise")
     func capitals() throws {
         var assumptions = SigmaAssumptions()
         assumptions.textIgnoresCase = true
@@ -105,7 +105,7 @@ struct ConditionTests {
         #expect(try !Self.condition("custom.p", "starts with", ["HE"]).holds(for: "Hello"))
     }
 
-    @Test("a bare text stands for a list of one")
+    @Test("a plain string counts as a list of one")
     func bareText() throws {
         let json = #"{"name":"custom.p","condition_sign":"equal","value":"a"}"#
         let wire = try JSONDecoder().decode(SigmaWire.Condition.self, from: Data(json.utf8))
@@ -113,7 +113,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "conditions join as AND, OR and -",
+        "conditions are joined by AND, OR and -",
         arguments: [
             ("AND", ["1", "2"], false), ("AND", ["1", "1"], true), ("AND", [], true), ("OR", ["2", "1"], true),
             ("OR", ["2", "2"], false), ("OR", [], false), ("-", ["2"], true), ("-", [], true),

@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Testing
 
-@Suite("Sigma keeps the promises that it declares")
+@Suite("Sigma keeps its declared promises")
 struct ConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func conforms(to conformanceCase: ConformanceCase) async {

@@ -8,10 +8,10 @@ import Testing
 
 @testable import SigmaAdapter
 
-/// The defaults of the vendor's reference, each where an application would notice it.
+/// The defaults of the vendor's reference, each tested by its effect on an application.
 @Suite("Defaults")
 struct DefaultsTests {
-    @Test("every default of the vendor's reference is the default here")
+    @Test("every default is the vendor reference's")
     func reference() async throws {
         let stage = try Stage()
         let options = SigmaClientOptions(store: stage.store)

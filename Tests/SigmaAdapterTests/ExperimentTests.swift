@@ -6,9 +6,9 @@ import Testing
 
 @testable import SigmaAdapter
 
-@Suite("Experiments and holdouts of a user")
+@Suite("A user's experiments and holdouts")
 struct ExperimentTests {
-    @Test("S40 an experiment that splits by an id the user lacks isn't listed")
+    @Test("S40 an experiment split by an id that the user lacks isn't listed")
     func withoutProfile() async throws {
         let stage = try Stage()
         #expect(try await stage.client(stage.user()).getAllUserExperiments() == "button_test.1")
@@ -24,7 +24,7 @@ struct ExperimentTests {
         #expect(try await client.allUserExperiments().map(\.userGroupName) == ["B", "A"])
     }
 
-    @Test("S42 holdouts are listed unless they aren't wanted, and nothing is nil")
+    @Test("S42 holdouts are listed unless excluded; an empty result is nil")
     func holdoutsListed() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user("held"))
@@ -34,7 +34,7 @@ struct ExperimentTests {
         #expect(try await client.getAllUserHoldouts() == "hold_q1.0")
     }
 
-    @Test("S43 no holdouts are nil")
+    @Test("S43 without holdouts the result is nil")
     func noHoldouts() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -42,7 +42,7 @@ struct ExperimentTests {
         #expect(try await client.getHoldout(name: "hold_q1") == false)
     }
 
-    @Test("S44 an experiment that is no holdout isn't found as one", arguments: ["button_test", "nosuch"])
+    @Test("S44 an experiment isn't found as a holdout", arguments: ["button_test", "nosuch"])
     func notAHoldout(name: String) async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -52,7 +52,7 @@ struct ExperimentTests {
         )
     }
 
-    @Test("S45 an experiment that the user isn't in is nil, an unknown one an error")
+    @Test("S45 an experiment without the user is nil, an unknown one an error")
     func notIn() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -71,7 +71,7 @@ struct ExperimentTests {
         #expect(try await stage.client(stage.user("vip"), tag: "other").getExperiment(name: "closed")?.groupIndex == 1)
     }
 
-    @Test("S47 parameters are read as what is asked for")
+    @Test("S47 parameters are read as the requested type")
     func params() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setProfileId("p-1") })
@@ -88,7 +88,7 @@ struct ExperimentTests {
         #expect(unknown == nil)
     }
 
-    @Test("S48 a flag that has nothing for the user's group says for which groups it has")
+    @Test("S48 a flag without a value for the user's group lists the groups that have one")
     func wrongGroup() async throws {
         let stage = try Stage()
         let experiment = try #require(
@@ -110,7 +110,7 @@ struct ExperimentTests {
     }
 
     @Test(
-        "within an experiment a flag's own rules don't count",
+        "within an experiment a flag's own rules don't apply",
         arguments: [
             ("elsewhere", SigmaError.featureFlagNotFound(featureFlag: "elsewhere")),
             ("nosuch", .featureFlagNotFound(featureFlag: "nosuch")),
@@ -139,7 +139,7 @@ struct ExperimentTests {
         }
     }
 
-    @Test("a holdout can be asked for as an experiment, with index 0")
+    @Test("a holdout can be requested as an experiment, with index 0")
     func holdoutAsExperiment() async throws {
         let stage = try Stage()
         let holdout = try await stage.client(stage.user("held")).getExperiment(name: "hold_q1")
@@ -171,7 +171,7 @@ struct ExperimentTests {
         #expect(try await held.getUserExperimentsDetails(estimateHoldouts: false) == [])
     }
 
-    @Test("S70 an experiment at hand keeps its values when the configuration changes")
+    @Test("S70 an experiment object keeps its values when the configuration changes")
     func snapshot() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setProfileId("p-1") })

@@ -15,7 +15,7 @@ struct FlagTests {
         #expect(value == false)
     }
 
-    @Test("S26 a rule on a custom property and on the version, where 2.10.0 is not below 2.10")
+    @Test("S26 a rule on a custom property and on the version, where 2.10.0 isn't below 2.10")
     func matchingRule() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
@@ -33,7 +33,7 @@ struct FlagTests {
         #expect(value == false)
     }
 
-    @Test("S28 an object is an object, as a text the raw text, as a number nothing")
+    @Test("S28 an object is returned as an object, as a string in its original text, as a number not at all")
     func object() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -45,7 +45,7 @@ struct FlagTests {
         #expect(number == nil)
     }
 
-    @Test("S29 a fraction is a Double, and no Int")
+    @Test("S29 a fraction is a Double, and not an Int")
     func fraction() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -55,17 +55,17 @@ struct FlagTests {
         #expect(int == nil)
     }
 
-    @Test("S30 a flag of another platform isn't there")
+    @Test("S30 a flag of another platform doesn't exist")
     func otherPlatform() async throws {
         try await Self.expectFailure("web_only") { .featureFlagNotFound(featureFlag: $0) }
     }
 
-    @Test("S31 a flag without rules says so")
+    @Test("S31 a flag without rules is reported as such")
     func noRules() async throws {
         try await Self.expectFailure("broken_rules") { .featureFlagNoRules(featureFlag: $0) }
     }
 
-    @Test("S32 a flag none of whose rules matches says so, and an empty OR matches nobody")
+    @Test("S32 a flag without a matching rule is reported as such, and an empty OR never matches")
     func emptyOr() async throws {
         try await Self.expectFailure("strict") { .featureFlagRulesNotSatisfied(featureFlag: $0) }
     }
@@ -73,7 +73,7 @@ struct FlagTests {
     @Test("S33 an unknown flag isn't found")
     func unknown() async throws { try await Self.expectFailure("nosuch") { .featureFlagNotFound(featureFlag: $0) } }
 
-    @Test("S34 an experiment's value goes before the flag's own rules")
+    @Test("S34 an experiment's value takes precedence over the flag's own rules")
     func experiment() async throws {
         let stage = try Stage()
         #expect(try await stage.client(stage.user()).text("button") == "red")
@@ -85,13 +85,13 @@ struct FlagTests {
         #expect(try await stage.client(stage.user("force-a")).text("button") == "blue")
     }
 
-    @Test("S36 outside the audience the flag's own rules count")
+    @Test("S36 outside the audience the flag's own rules apply")
     func outsideAudience() async throws {
         let stage = try Stage()
         #expect(try await stage.client(stage.user { $0.setOsName("Other") }).text("button") == "grey")
     }
 
-    @Test("S37 forced lists go before the audience")
+    @Test("S37 forced lists take precedence over the audience")
     func forcedOutsideAudience() async throws {
         let stage = try Stage()
         #expect(try await stage.client(stage.user("force-a") { $0.setOsName("Other") }).text("button") == "blue")
@@ -105,7 +105,7 @@ struct FlagTests {
         #expect(try await client.getHoldout(name: "hold_q1"))
     }
 
-    @Test("S39 a flag that only the experiment knows is nil outside it, without an error")
+    @Test("S39 a flag of only an experiment is nil outside it, without an error")
     func unavailable() async throws {
         let stage = try Stage()
         let value: Bool? = try await stage.client(stage.user("held")).checkFlag(flagName: "only_in_test")
@@ -125,7 +125,7 @@ struct FlagTests {
     }
 
     @Test(
-        "texts become what was asked for, or nothing",
+        "strings are converted to the requested type, or not returned",
         arguments: [
             "true", "false", "TRUE", "1", "3", "3.0", "-4", "1e3", "nan", "", "{\"a\":1}", "[1]", "9223372036854775808",
         ]
@@ -145,7 +145,7 @@ struct FlagTests {
         #expect(String(sigmaString: text) == text)
     }
 
-    @Test("an application's own type can be asked for")
+    @Test("an application's own type can be requested")
     func ownType() async throws {
         struct Colour: SigmaPropertyType, Equatable {
             var name: String

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SigmaAdapter
 
-@Suite("The local forced list goes before everything, and stays on this device")
+@Suite("The local forced list takes precedence over everything, and stays on this device")
 struct ForcingTests {
-    @Test("S49 a forced group counts at once and survives a restart")
+    @Test("S49 a forced group applies at once and survives a restart")
     func include() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -18,7 +18,7 @@ struct ForcingTests {
         #expect(stage.transport.requests.count == 1)
     }
 
-    @Test("S50 another group of the same experiment takes the first one's place")
+    @Test("S50 another group of the same experiment replaces the first one")
     func move() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -57,7 +57,7 @@ struct ForcingTests {
         #expect(try await client.getExperiment(name: "closed") == nil)
     }
 
-    @Test("S53 an experiment that splits by an id the user lacks can't be forced")
+    @Test("S53 an experiment split by an id that the user lacks can't be forced")
     func noID() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -74,7 +74,7 @@ struct ForcingTests {
         )
     }
 
-    @Test("S54 the local list goes before the service's")
+    @Test("S54 the local list takes precedence over the service's")
     func beforeService() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user("force-a"))
@@ -82,7 +82,7 @@ struct ForcingTests {
         #expect(try await client.text("button") == "red")
     }
 
-    @Test("S55 taking an entry out undoes it, and no more than it")
+    @Test("S55 removing an entry undoes it and nothing else")
     func exclude() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user("force-a"))
@@ -127,7 +127,7 @@ struct ForcingTests {
         #expect(try await Self.param(client) == "b")
     }
 
-    @Test("S58 without any experiment there is nothing to force")
+    @Test("S58 without any experiment nothing can be forced")
     func noExperiments() async throws {
         let stage = Stage(configuration: #"{"use_geo":false,"feature_flags":[]}"#)
         let client = try stage.client(stage.user())
@@ -142,7 +142,7 @@ struct ForcingTests {
         #expect(await Self.include(client, "closed", 0)?.contains("the configuration can't be had") == true)
     }
 
-    @Test("clients of other tags and tokens have lists of their own")
+    @Test("clients of other tags and tokens have separate lists")
     func apart() async throws {
         let stage = try Stage()
         stage.sigma.serve(String(decoding: try Reference.bytes("config-reference.json"), as: UTF8.self), for: "other")
@@ -152,7 +152,7 @@ struct ForcingTests {
         #expect(try await Self.param(stage.client()) == "b")
     }
 
-    @Test("an entry for a group that the configuration no longer has is passed over")
+    @Test("an entry for a group that no longer exists is ignored")
     func goneGroup() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())
@@ -163,7 +163,7 @@ struct ForcingTests {
         #expect(try await client.getExperiment(name: "closed") == nil)
     }
 
-    @Test("a record that can't be read is as good as none")
+    @Test("an unreadable record counts as missing")
     func brokenRecord() async throws {
         let stage = try Stage()
         try await stage.client(stage.user()).includeForce(experimentName: "closed", groupIndex: 1)

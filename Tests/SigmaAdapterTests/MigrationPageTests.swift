@@ -4,10 +4,10 @@ import SigmaAdapter
 import SigmaSQLite
 import Testing
 
-/// The samples of the page for those who move over: they compile here, and are the page's, line by line.
+/// Compiles the samples of the migration page, which must match it line by line.
 @Suite("Sigma: the samples of the migration page")
 struct MigrationPageTests {
-    // Not called: they would leave a file where this machine's user keeps theirs.
+    // Not called, because they would write into the user's own folder.
 
     @Test("compile")
     func compile() {
@@ -24,7 +24,7 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    /// Compiled, not run, since it would write into the user's own folder: take over what the original left.
+    /// Compiled but not run, because it would write into the user's own folder.
     func upgrade() {
         func sample(token: String) throws {
             // page: begin
@@ -39,13 +39,13 @@ struct MigrationPageTests {
         _ = sample
     }
 
-    @Test("are these")
+    @Test("equal the page's")
     func areThese() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/migrating-from-sigma.md"), encoding: .utf8)
         let own = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        /// Layout aside: the formatter breaks lines that the page doesn't.
+        /// Ignores layout: the formatter breaks lines that the page doesn't.
         func code(_ text: String) -> String { text.filter { !$0.isWhitespace } }
         func parts(_ text: String, from begin: String, to end: String) -> [String] {
             text.components(separatedBy: begin).dropFirst().map { code($0.components(separatedBy: end)[0]) }

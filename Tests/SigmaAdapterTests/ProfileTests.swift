@@ -8,9 +8,9 @@ import Waiting
 
 @testable import SigmaAdapter
 
-@Suite("What a client keeps of its user")
+@Suite("A client's stored user")
 struct ProfileTests {
-    /// Holds the first write of the user back until it is let go.
+    /// Holds back the first write of the user until it is released.
     final class Holding: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         private let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
@@ -28,7 +28,7 @@ struct ProfileTests {
         func letGo() { held.withLock { $0 }?.resume() }
     }
 
-    @Test("what is restored is written before an edit that came while it was being written, not over it")
+    @Test("restored state is written before an edit made meanwhile, and doesn't replace it")
     func order() async throws {
         let stage = try Stage()
         let store = Holding()
@@ -52,7 +52,7 @@ struct ProfileTests {
         var ids: [String] = []
         for _ in 0..<2 {
             let tag = UUID().uuidString
-            // Another tag for another client of this process; the records are those of one.
+            // Another tag makes another client in this process, with the same records.
             var options = try SigmaClientOptions.durable(in: folder)
             options.transport = MockTransport(try Stage().sigma)
             let client = try SigmaClientRegistry().initializeClient(projectToken: "a", options: options)

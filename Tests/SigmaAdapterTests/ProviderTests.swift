@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Sigma behind the neutral client")
 struct ProviderTests {
-    @Test("flags, experiments and holdouts are read from one configuration for all users")
+    @Test("flags, experiments and holdouts of all users are read from one configuration")
     func reading() async throws {
         let stage = try Stage()
         let client = try await Self.client(stage)
@@ -30,7 +30,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("an override counts with the next refresh, without a request")
+    @Test("an override applies after the next refresh, without a request")
     func overrides() async throws {
         let stage = try Stage()
         let client = try await Self.client(stage)
@@ -46,7 +46,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("an overdue configuration is fetched with the next refresh, and the last good one outlives a failure")
+    @Test("an overdue configuration is fetched with the next refresh, and the last good one survives a failure")
     func stale() async throws {
         let stage = try Stage()
         let client = try await Self.client(stage)
@@ -63,7 +63,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("rules and place of an earlier run are used while the vendor is away")
+    @Test("rules and location of an earlier run are used while the vendor is unreachable")
     func offlineStart() async throws {
         let stage = Stage(configuration: Self.kazan)
         let store = ClientStore.inMemory()
@@ -81,7 +81,7 @@ struct ProviderTests {
         await second.shutdown()
     }
 
-    @Test("a place that can't be had doesn't keep the rules away")
+    @Test("an unavailable location doesn't prevent fetching the rules")
     func noPlace() async throws {
         let stage = Stage(configuration: Self.kazan)
         stage.sigma.servePlace("nonsense")
@@ -92,7 +92,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("the same bytes are no new rules")
+    @Test("identical bytes don't count as new rules")
     func unchanged() async throws {
         let stage = try Stage()
         guard case .computed(let source) = try await Self.roles(stage).decisions else {
@@ -114,7 +114,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("there is nowhere to send events to, so that none can be out of order, and that is said")
+    @Test("events are unsupported, and reported as such")
     func noEvents() async throws {
         let stage = try Stage()
         #expect(try await Self.roles(stage).events == nil)
@@ -126,7 +126,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "settings that can't work are told at the start",
+        "invalid settings are rejected at the start",
         arguments: [("", "https://a.example/"), ("t", "http://a.example/")]
     )
     func badSettings(token: String, apiURL: String) async throws {
@@ -140,7 +140,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "what the vendor answers becomes a code",
+        "each of the vendor's answers becomes a code",
         arguments: [
             (SigmaMockBehaviour(status: 401), ErrorCode.unauthorized), (.init(status: 500), .vendorFault),
             (.init(status: 302), .vendorFault), (.init(emptyBody: true), .parseError),
@@ -161,7 +161,7 @@ struct ProviderTests {
         await client.shutdown()
     }
 
-    @Test("a user's places are written for analytics as the vendor's SDK writes them")
+    @Test("a user's variations are written for analytics as the vendor's SDK writes them")
     func analytics() async throws {
         let places = try Reference.ruleset().decisions(
             for: Reference.context("u-1", ["profileId": "p-1"])
@@ -199,7 +199,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "settings that are wrong are told by file and key",
+        "invalid settings are reported by file and key",
         arguments: [
             ("{}", "projectToken"), (#"{"projectToken":""}"#, "projectToken"),
             (#"{"projectToken":"t","endpoints":{"api":"http://example.com"}}"#, "endpoints.api"),
@@ -221,7 +221,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("over a socket, as in production")
+    @Test("works over a socket, as in production")
     func overSockets() async throws {
         let sigma = SigmaMock(
             configuration: String(decoding: try Reference.bytes("config-reference.json"), as: UTF8.self)

@@ -17,7 +17,7 @@ struct RulesetTests {
         )
     }
 
-    @Test("one flag alone comes to the same as among all", arguments: ["u-1", "force-a", "held", "vip", ""])
+    @Test("a single flag equals its value among all", arguments: ["u-1", "force-a", "held", "vip", ""])
     func single(id: String) throws {
         let ruleset = try Reference.ruleset()
         let context = Reference.context(id, ["plan": "pro"])
@@ -29,7 +29,7 @@ struct RulesetTests {
         #expect(ruleset.outcome(ofFlag: 99, for: context) == nil)
     }
 
-    @Test("a value says where it comes from")
+    @Test("a value has its source")
     func provenance() throws {
         let ruleset = try Reference.ruleset()
         let all = ruleset.catalogue.assignments
@@ -65,7 +65,7 @@ struct RulesetTests {
         #expect(resolution("web_only", Reference.context()) == nil)
     }
 
-    @Test("a holdout is a place that can be seen, and keeps the user out of what lies below")
+    @Test("a holdout is visible as an assignment, and keeps the user out of later experiments")
     func holdout() throws {
         let ruleset = try Reference.ruleset()
         let decisions = ruleset.decisions(for: Reference.context("held"))
@@ -84,7 +84,7 @@ struct RulesetTests {
         #expect(decisions["only_in_test"] == Resolution(.null, reason: .default))
     }
 
-    @Test("forced users escape holdouts unless that is assumed away")
+    @Test("forced users escape holdouts unless configured otherwise")
     func forcedAndHeld() throws {
         let bytes = Array(
             """
@@ -105,7 +105,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "what this device forces goes before everything else",
+        "assignments forced on this device take precedence over everything else",
         arguments: [
             ([AssignmentOverride.include(experiment: "button_test", variation: "A")], "blue"),
             ([.include(experiment: "button_test", variation: "1")], "red"),
@@ -123,7 +123,7 @@ struct RulesetTests {
         #expect(try Reference.ruleset().decisions(for: context)["button"]?.value == expected)
     }
 
-    @Test("a local place is told as one")
+    @Test("an assignment forced here is marked as such")
     func localOrigin() throws {
         let context = Reference.context("held", overrides: [.include(experiment: "closed", variation: "B")])
         let place = try Reference.ruleset().decisions(for: context).assignments.last
@@ -131,7 +131,7 @@ struct RulesetTests {
         #expect(place?.variation.id == "B")
     }
 
-    @Test("the ids go where the vendor splits by them")
+    @Test("ids are taken from where the vendor splits by them")
     func identities() throws {
         let ruleset = try Reference.ruleset()
         let signedIn = EvaluationContext(
@@ -153,7 +153,7 @@ struct RulesetTests {
         #expect(ruleset.decisions(for: named)["button"]?.value == "blue")
     }
 
-    @Test("an empty id splits nothing, and one with line breaks is an id like any other")
+    @Test("an empty id isn't split, and one with line breaks is like any other")
     func oddIDs() throws {
         let ruleset = try Reference.ruleset()
         #expect(ruleset.decisions(for: Reference.context("")).assignments.isEmpty)
@@ -163,7 +163,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "attributes are custom properties unless their name has a meaning of its own",
+        "attributes are custom properties unless their name is reserved",
         arguments: [
             ("plan", "custom.plan", FlagValue.string("pro"), true),
             ("custom.plan", "custom.plan", .string("pro"), true),
@@ -182,7 +182,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "values become the texts that the vendor's SDK would write",
+        "values become the strings that the vendor's SDK would write",
         arguments: [(FlagValue.bool(true), "true"), (.int(2), "2"), (.double(2), "2.0"), (.string("a b"), "a b")]
     )
     func texts(value: FlagValue, text: String) throws {
@@ -191,7 +191,7 @@ struct RulesetTests {
     }
 
     @Test(
-        "what nobody set comes from the device, the clock and the place",
+        "unset properties come from the device, the clock and the location",
         arguments: [
             ("deviceId", "device-1"), ("appVersion", "2.10"), ("os.name", "iOS"), ("os.version", "17.4.0"),
             ("time", "2026-11-21 12:00:00"), ("date", "2026-11-21"), ("geo.city", "Kazan"), ("geo.street", "Main"),
@@ -202,7 +202,7 @@ struct RulesetTests {
         #expect(try Self.probe(property, text, place: place).values(for: Reference.context()) == ["probe": true])
     }
 
-    @Test("properties age; what was set again, and what has no date, counts")
+    @Test("properties expire; those set again, and those without a date, remain valid")
     func ageing() throws {
         let ruleset = try Self.probe("custom.p", "x")
         func value(ageInHours: Double) -> FlagValue? {
@@ -215,7 +215,7 @@ struct RulesetTests {
         #expect(ruleset.values(for: Reference.context("u", ["p": "x"])) == ["probe": true])
     }
 
-    /// A flag that is true where a property has a text.
+    /// Rules with a flag that is true if a property has a given value.
     private static func probe(_ property: String, _ text: String, place: [String: String] = [:]) throws -> SigmaRuleset
     {
         try Reference.ruleset(

@@ -7,9 +7,9 @@ import Testing
 
 @testable import SigmaAdapter
 
-@Suite("What is said of the user")
+@Suite("The user's properties")
 struct UserTests {
-    @Test("S59 setting properties drops the ones before")
+    @Test("S59 setting properties removes the earlier ones")
     func setDrops() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setEmail("a@example.com").setCustomProperty("pro", key: "plan") })
@@ -19,7 +19,7 @@ struct UserTests {
         #expect(await Self.properties(client) == ["email": "b@example.com"])
     }
 
-    @Test("S60 editing properties keeps the ones before")
+    @Test("S60 editing properties keeps the others")
     func editKeeps() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setEmail("a@example.com").setCustomProperty("pro", key: "plan") })
@@ -33,7 +33,7 @@ struct UserTests {
         )
     }
 
-    @Test("S61 clearing leaves the private id, and asks nobody")
+    @Test("S61 clearing keeps the private id, and sends nothing")
     func clear() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
@@ -46,7 +46,7 @@ struct UserTests {
         #expect(context.user.attributes.isEmpty)
     }
 
-    @Test("S62 a property counts for 24 hours, and is absent then, for negations too")
+    @Test("S62 a property is valid for 24 hours and then absent, for negations too")
     func ageing() async throws {
         let stage = Stage(configuration: Self.plans)
         let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
@@ -58,7 +58,7 @@ struct UserTests {
         #expect(try await client.text("user") == "no")
     }
 
-    @Test("S63 setting the same value again begins another 24 hours, for that property alone")
+    @Test("S63 setting the same value again renews the 24 hours, for that property only")
     func setAgain() async throws {
         let stage = Stage(configuration: Self.plans)
         let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
@@ -72,7 +72,7 @@ struct UserTests {
         #expect(try await client.text("is") == "no")
     }
 
-    @Test("an aged id gives way to the private one")
+    @Test("an expired id gives way to the private one")
     func agedID() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user("held") { $0.setProfileId("p-1") })
@@ -99,7 +99,7 @@ struct UserTests {
         #expect(builder.setEmail(nil).setCustomProperty(nil as Int?, key: "a").build().properties.count == 14)
     }
 
-    @Test("a property that is taken back shows the device's own value again")
+    @Test("a removed property shows the device's own value again")
     func takenBack() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setOsName("Other") })
@@ -108,7 +108,7 @@ struct UserTests {
         #expect(try await client.text("button") == "red")
     }
 
-    @Test("a user is written and read back with the age of each property")
+    @Test("a user survives a round trip with the age of each property")
     func coding() throws {
         let time = ManualTime(now: Reference.noon)
         let user = SigmaUser.Builder(time: time).setUserId("u").build()
@@ -123,7 +123,7 @@ struct UserTests {
         #expect(try JSONDecoder().decode(Shape.self, from: data).sigmaExpiration.keys.sorted() == ["userId"])
     }
 
-    @Test("changes at once from many tasks all count, and the last state is what is kept")
+    @Test("concurrent changes from many tasks all apply, and the last state is stored")
     func concurrency() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user())

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A configuration is read with the vendor's own tolerance")
 struct WireTests {
-    @Test("S22 broken elements are lost alone, and spoil what holds them where the vendor's SDK is strict")
+    @Test("S22 broken elements are dropped alone, or with their container where the vendor's SDK is strict")
     func brokenElements() throws {
         let root = try JSONDecoder().decode(
             SigmaWire.Root.self,
@@ -27,7 +27,7 @@ struct WireTests {
         #expect(survivor.featureFlags.first?.groups.map(\.group) == ["A"])
     }
 
-    @Test("what survives decides as if nothing else had been there")
+    @Test("the rest decides as if the broken parts didn't exist")
     func survivors() throws {
         let ruleset = try Reference.ruleset("config-broken-elements.json")
         #expect(
@@ -38,7 +38,7 @@ struct WireTests {
     }
 
     @Test(
-        "numbers may be texts, and must be numbers",
+        "numbers may be strings, but must be numeric",
         arguments: [("\"12.5\"", 12.5), ("7", 7), ("\"nan\"", nil), ("\"many\"", nil), ("null", nil), ("true", nil)]
             as [(String, Double?)]
     )
@@ -48,7 +48,7 @@ struct WireTests {
     }
 
     @Test(
-        "lists that aren't lists, and a root that isn't an object, are refused",
+        "lists that aren't lists, and a root that isn't an object, are rejected",
         arguments: ["[]", "{\"feature_flags\":{}}", "{\"experiments\":\"\"}", "{\"use_geo\":\"no\"}", "", "{", "null"]
     )
     func wrongShape(text: String) {
@@ -69,7 +69,7 @@ struct WireTests {
     }
 
     @Test(
-        "platforms are compared without regard to case, and nothing means everybody",
+        "platforms are compared without regard to case, and none means all",
         arguments: [
             (["ios"], true), (["APP"], true), (["All", "web"], true), ([], true), (["web"], false),
             (["android"], false),
@@ -79,7 +79,7 @@ struct WireTests {
         #expect(Platform.isOurs(words) == ours)
     }
 
-    @Test("the list of platforms goes before the single one")
+    @Test("the list of platforms takes precedence over the single one")
     func platformKeys() throws {
         func flag(_ keys: String) throws -> [String] {
             try JSONDecoder().decode(SigmaWire.Flag.self, from: Data("{\"name\":\"f\",\(keys)}".utf8)).platforms
@@ -89,7 +89,7 @@ struct WireTests {
         #expect(try flag(#""platforms":[],"platform":"web""#) == [])
     }
 
-    @Test("a text that isn't a value of the flag's type leaves its neighbours alone")
+    @Test("a string that isn't of the flag's type affects no other flag")
     func wrongTexts() throws {
         func flag(_ name: String, _ type: String, _ text: String) -> String {
             """
@@ -108,7 +108,7 @@ struct WireTests {
         #expect(decisions["s"]?.value == "3")
     }
 
-    @Test("of equal names the first counts, and the catalogue keeps step")
+    @Test("of equal names the first one counts, and the catalogue is consistent with it")
     func duplicates() throws {
         func flag(_ name: String, _ text: String) -> String {
             """
@@ -122,7 +122,7 @@ struct WireTests {
     }
 
     @Test(
-        "a name is a name, whatever it is made of",
+        "any string is a valid name",
         arguments: ["a.b.c", ".", "custom.plan", "äöü 🙂", "a\\nb", "a/../b", String(repeating: "n", count: 4_096)]
     )
     func oddNames(name: String) throws {

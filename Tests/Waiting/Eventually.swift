@@ -1,25 +1,25 @@
 import Foundation
 
-/// Something that a test waited for and that never came.
+/// An error for a condition that never came true.
 public struct NeverHappened: Error, CustomStringConvertible {
-    /// What was waited for, and what was seen instead.
+    /// The condition, and what was seen instead.
     public let description: String
 }
 
-/// How long a test waits for something at most: far longer than it ever takes, so that only what never comes fails.
+/// The maximum wait of a test; much longer than ever needed, so that only what never happens fails.
 public let generousLimit = Duration.seconds(120)
 
-/// Waits until something is so; returns at once when it is.
+/// Waits until a condition is true.
 ///
 /// The only place where tests wait by the machine's clock for something that isn't their subject.
 ///
 /// - Parameters:
-///   - what: What is waited for, for the message.
-///   - limit: How long at most.
-///   - seen: What there is instead, for the message.
-///   - isolation: Whose state the conditions see.
-///   - isSo: Whether it is so; asked every few milliseconds.
-/// - Throws: ``NeverHappened`` when it wasn't so within the limit, and what the condition throws.
+///   - what: A description of the condition, for the message.
+///   - limit: The maximum wait.
+///   - seen: Describes the current state, for the message.
+///   - isolation: The actor of the closures.
+///   - isSo: The condition; checked every few milliseconds.
+/// - Throws: ``NeverHappened`` after the limit, and errors of the condition.
 public func eventually(
     _ what: @autoclosure () -> String,
     within limit: Duration = generousLimit,
@@ -39,18 +39,18 @@ public func eventually(
     }
 }
 
-/// Lets the machine's clock go on, where that is what a test is about: a process that is killed at any moment, a server
-/// that is slow.
+/// Lets real time pass where a test needs it, for example to kill a process at a random moment or to imitate a slow
+/// server.
 public func pause(_ length: Duration) async throws { try await Task.sleep(for: length) }
 
-/// Runs work that blocks on a thread of its own, so that the few threads that all tasks share stay free.
+/// Runs blocking work on its own thread, so that the cooperative thread pool stays free.
 public func ownThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }
     }
 }
 
-/// Whether the full figures are asked for: one test after another, on a machine that does nothing else.
+/// Whether this is a soak run: one test after another, on an otherwise idle machine.
 ///
-/// What compares with the machine's clock holds its bound there alone; elsewhere it only has to end.
+/// Only then do comparisons with the machine's clock apply; otherwise the work only has to end.
 public let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"

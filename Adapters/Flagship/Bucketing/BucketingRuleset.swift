@@ -20,8 +20,8 @@ struct BucketingRuleset: Ruleset {
         /// The hash of the id, to be continued with a visitor's id.
         var hash: FlagshipMurmur3
         var targeting: [[BucketingRule]]
-        /// Whether it is meant for a visitor whose context says nothing of everybody, where no condition asks for anything
-        /// else; `nil` where one does.
+        /// Whether it matches a visitor whose context doesn't set the key for all visitors, if no condition asks for
+        /// anything else; `nil` if one does.
         var isForEverybody: Bool?
         /// Its variations, among those of all campaigns.
         var variations: Range<Int>
@@ -120,7 +120,7 @@ struct BucketingRuleset: Ruleset {
 
     // MARK: One campaign
 
-    /// Whether the context says nothing of everybody, as an application's never does.
+    /// Whether the context doesn't set the key for all visitors, as an application's never does.
     private func isOrdinary(_ context: EvaluationContext) -> Bool {
         context.user.attributes.values[FlagshipContextKey.allUsers] == nil
     }

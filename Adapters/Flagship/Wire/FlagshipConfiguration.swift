@@ -145,11 +145,11 @@ extension FlagshipConfiguration {
         }
         if environmentID.isEmpty { throw refuse("environmentID is empty") }
         if apiKey.reveal().isEmpty { throw refuse("apiKey is empty") }
-        if timeout <= .zero { throw refuse("timeout must be more than nothing") }
-        if transferTimeout <= .zero { throw refuse("transferTimeout must be more than nothing") }
+        if timeout <= .zero { throw refuse("timeout must be greater than zero") }
+        if transferTimeout <= .zero { throw refuse("transferTimeout must be greater than zero") }
         if pollingInterval < .zero { throw refuse("pollingInterval must not be negative") }
-        if batchInterval <= .zero { throw refuse("batchInterval must be more than nothing") }
+        if batchInterval <= .zero { throw refuse("batchInterval must be greater than zero") }
         if poolSize < 1 { throw refuse("poolSize must be 1 or more") }
-        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
+        if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
     }
 }

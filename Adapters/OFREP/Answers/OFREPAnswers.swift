@@ -1,20 +1,20 @@
 import Experimentation
 
-/// The last good answer for each user, so that a server need not send it again; bounded in bytes.
+/// The last good answer for each user, so that the server can confirm it with 304; bounded in bytes.
 ///
-/// An answer belongs to the question that it answers, byte by byte: a validator is never sent along with other attributes
-/// than those that it was given for.
+/// An answer is stored with the exact bytes of its question: a validator is sent only with the attributes that it was
+/// issued for.
 struct OFREPAnswers: Sendable {
     /// A good answer.
     struct Answer: Sendable {
-        /// What was asked.
+        /// The question that it answers.
         var question: [UInt8]
-        /// What to ask with next time.
+        /// The `ETag` for the next request.
         var validator: String?
         var decisions: Decisions
-        /// The number of the last change that it takes account of.
+        /// The number of the last change that it reflects.
         var change: Int
-        /// What it takes to hold it, in bytes, roughly.
+        /// The approximate size in memory, in bytes.
         var weight: Int
     }
 
@@ -28,12 +28,12 @@ struct OFREPAnswers: Sendable {
     private var uses = 0
     private(set) var weight = 0
 
-    /// Creates a collection of answers that weigh no more than a limit together.
+    /// Creates a collection with a limit on the total weight of its answers.
     init(limit: Int) { self.limit = limit }
 
     var count: Int { entries.count }
 
-    /// The answer to a question of a user, if it is the last one that they were given.
+    /// Returns the user's last answer if it belongs to this question.
     mutating func answer(to question: [UInt8], of userID: String) -> Answer? {
         let id = Array(userID.utf8)
         guard let entry = entries[id], entry.answer.question == question else { return nil }
@@ -42,7 +42,7 @@ struct OFREPAnswers: Sendable {
         return entry.answer
     }
 
-    /// Keeps an answer in place of the user's last, and lets go of those unused for longest.
+    /// Replaces the user's answer; over the limit, evicts the least recently used ones.
     mutating func keep(_ answer: Answer, of userID: String) {
         forget(userID)
         guard answer.weight <= limit else { return }
@@ -50,7 +50,7 @@ struct OFREPAnswers: Sendable {
         entries[Array(userID.utf8)] = Entry(answer: answer, use: uses)
         weight += answer.weight
         guard weight > limit else { return }
-        // Some more than must go, so that it isn't done for every answer.
+        // Evicts down to 7/8 of the limit, so that not every new answer causes a sort.
         for (id, entry) in entries.sorted(by: { $0.value.use < $1.value.use }) where weight > limit - limit / 8 {
             guard entry.use != uses else { break }
             entries[id] = nil
@@ -58,14 +58,14 @@ struct OFREPAnswers: Sendable {
         }
     }
 
-    /// Notes that the answer to a question still holds.
+    /// Records that the answer to a question is still valid.
     mutating func confirm(_ question: [UInt8], of userID: String, at change: Int?) {
         let id = Array(userID.utf8)
         guard let change, entries[id]?.answer.question == question else { return }
         entries[id]?.answer.change = change
     }
 
-    /// Forgets what a user was answered.
+    /// Removes the user's answer.
     mutating func forget(_ userID: String) {
         if let old = entries.removeValue(forKey: Array(userID.utf8)) { weight -= old.answer.weight }
     }

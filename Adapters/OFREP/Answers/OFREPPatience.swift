@@ -3,10 +3,10 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// When the server may be asked again: pure, time comes in from outside.
+/// Decides when the server may be asked again; pure, time is passed in.
 ///
-/// After a 429 that is the moment that the server names, or, if it names none, a second, then two, up to a minute. Credentials
-/// that are refused stop the questions for a quarter of an hour, then for twice as long each time up to four hours.
+/// After a 429, waits as long as the server says, otherwise a second, doubling up to a minute. After 401 or 403, waits
+/// 15 minutes, doubling up to four hours.
 struct OFREPPatience: Sendable {
     private static let firstRefusal = Duration.seconds(900)
     private static let longestRefusal = Duration.seconds(14_400)
@@ -16,23 +16,23 @@ struct OFREPPatience: Sendable {
     private var refusals = 0
     private var complaints = 0
 
-    /// Whether the server's last word was that it doesn't let this application in.
+    /// Whether the last answer refused the credentials.
     var isRefused: Bool { refusals > 0 }
 
-    /// Why not to ask at a moment; `nil` if nothing speaks against it.
+    /// Returns why the server must not be asked now; `nil` if it may be.
     func objection(at now: ContinuousClock.Instant) -> ExperimentationError? {
         guard let until, let reason, now < until else { return nil }
         let seconds = Int((now.duration(to: until) / .seconds(1)).rounded(.up))
         return ExperimentationError(reason.code, "\(reason.message); it isn't asked again for \(seconds) s")
     }
 
-    /// Takes account of an answer.
+    /// Updates the wait after an answer.
     ///
     /// - Parameters:
     ///   - reply: The answer.
-    ///   - failure: Why it isn't good, if it isn't.
-    ///   - now: The moment.
-    ///   - date: The time of day, for a server that names a date.
+    ///   - failure: The error it amounts to, if any.
+    ///   - now: The current instant.
+    ///   - date: The current time of day, to resolve a `Retry-After` date.
     mutating func note(
         _ reply: HTTPReply,
         _ failure: ExperimentationError?,

@@ -1,12 +1,12 @@
-/// Reads server-sent events from bytes as they come, in parts that are cut anywhere; pure.
+/// Parses server-sent events from chunks of any size; pure.
 ///
-/// Lines end with CR, LF or both. What is longer than 64 KB is left out, comments and unknown fields too.
+/// Lines end with CR, LF or CRLF. Skips events over 64 KB, comments and unknown fields.
 struct OFREPEventReader: Sendable {
     /// One event.
     struct Message: Sendable, Hashable {
-        /// The lines of its data.
+        /// The `data` lines.
         var data: [UInt8]
-        /// The last id that the stream has named, to begin behind it next time.
+        /// The last event id of the stream, for `Last-Event-ID`.
         var id: String?
     }
 
@@ -19,9 +19,9 @@ struct OFREPEventReader: Sendable {
     private var isAfterCR = false
     private var isFirstLine = true
 
-    /// Takes the next bytes.
+    /// Parses the next bytes.
     ///
-    /// - Returns: The events that are complete with them.
+    /// - Returns: The events that these bytes complete.
     mutating func take(_ bytes: [UInt8]) -> [Message] {
         var messages: [Message] = []
         for byte in bytes {

@@ -3,21 +3,21 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// That the server told of a change.
+/// A change announced by the server.
 struct OFREPChange: Sendable, Hashable {
-    /// Counts up from 1.
+    /// Increases from 1.
     var number: Int
-    /// The event that told it; `nil` after a silence, in which anything may have changed.
+    /// The event that announced it; `nil` after a gap without streams, in which changes may have been missed.
     var event: OFREPEvent?
 }
 
-/// Keeps the event streams open that the server names, and hands on what they tell.
+/// Keeps the event streams open that the server names, and forwards their events.
 ///
-/// What to do and when is ``OFREPListening``'s to say; here it is done.
+/// Carries out the effects that ``OFREPListening`` decides on.
 final class OFREPListener: ChangeSource {
-    /// The longest time that one stream is read before it is opened anew: a connection that has died is noticed then.
+    /// The maximum lifetime of one connection, so that a dead one is noticed.
     private static let longest = Duration.seconds(900)
-    /// For how many users, the last ones, it is remembered which streams they were told of.
+    /// The number of most recent users whose streams are remembered.
     private static let mostUsers = 64
 
     private struct State {
@@ -42,7 +42,7 @@ final class OFREPListener: ChangeSource {
         self.environment = environment
     }
 
-    /// The last change that was told, if any was.
+    /// The last announced change, if any.
     var lastChange: OFREPChange? { state.withLock { $0.lastChange } }
 
     func notices() -> AsyncStream<ChangeNotice> {
@@ -52,35 +52,35 @@ final class OFREPListener: ChangeSource {
         return stream
     }
 
-    /// Takes account of the streams that came with a user's answer.
+    /// Adopts the streams announced with a user's answer.
     func listen(to announcements: [OFREPStream.Announcement], for userID: String) {
         let streams = announcements.prefix(OFREPListening.mostStreams).compactMap {
             OFREPStream($0, of: requests.baseURL)
         }
         if streams.count < announcements.count {
-            // Without the address, which may hold credentials.
+            // The address may contain credentials, so it isn't logged.
             environment.log.log(
                 .warning,
                 "ofrep.streams",
-                "\(announcements.count - streams.count) of the server's event streams can't be listened to"
+                "\(announcements.count - streams.count) of the server's event streams have unusable addresses"
             )
         }
         note(streams, of: userID)
     }
 
-    /// Forgets which streams a user was told of.
+    /// Forgets which streams were announced to a user.
     func forget(_ userID: String) { note(nil, of: userID) }
 
-    /// Closes streams while the application is out of sight for long, as their server wants it.
+    /// Closes streams after the application has been in the background for the server's inactivity delay.
     func setApplicationState(_ applicationState: ApplicationState) { drive(.sight(applicationState != .background)) }
 
-    /// Closes all streams, until the server names some again.
+    /// Closes all streams until the server announces some again.
     func close() {
         state.withLock { $0.users = [] }
         drive(.announced([]))
     }
 
-    /// Closes all streams and tells nothing more.
+    /// Closes all streams for good.
     func stop() {
         let output = state.withLock { state in
             defer { state.output = nil }
@@ -106,14 +106,14 @@ final class OFREPListener: ChangeSource {
         drive(.announced(all))
     }
 
-    // MARK: What is to be done
+    // MARK: Effects
 
-    /// Takes account of what has happened, and does what follows.
+    /// Feeds an input to the state machine and carries out the effects.
     ///
     /// - Parameters:
-    ///   - input: What has happened.
-    ///   - stream: The stream that it has happened to, if it is a stream's affair.
-    ///   - number: That stream's connection; nothing follows if it isn't the present one any more.
+    ///   - input: The input.
+    ///   - stream: The stream that it concerns, if any.
+    ///   - number: The number of that stream's connection; input from an earlier connection is ignored.
     private func drive(_ input: OFREPListening.Input, of stream: OFREPStream? = nil, number: Int = 0) {
         let (now, jitter) = (environment.time.instant, environment.jitter())
         state.withLock { state in
@@ -162,7 +162,7 @@ final class OFREPListener: ChangeSource {
         drive(.time)
     }
 
-    // MARK: One stream
+    // MARK: Reading
 
     private func run(_ stream: OFREPStream, number: Int, after id: String?) async {
         let (parts, sink) = AsyncStream.makeStream(of: HTTPPart.self)
@@ -193,7 +193,7 @@ final class OFREPListener: ChangeSource {
 
     /// Reads a stream to its end.
     ///
-    /// - Returns: Why it ended.
+    /// - Returns: The reason for the end.
     private func read(
         _ stream: OFREPStream,
         after id: String?,

@@ -3,32 +3,32 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// What is to be done about the event streams: pure, time and chance come in from outside.
+/// The state machine of the event streams; pure, time and chance are passed in.
 ///
-/// A stream that breaks is opened again after a second, then after two, up to a minute, and what was missed meanwhile is
-/// asked for. Events close together are one change. Half a minute without a stream is a silence to be told of.
+/// A stream that breaks is reopened after a second, doubling up to a minute, and decisions are then asked for again.
+/// Events in quick succession count as one change. After 30 seconds without all streams open, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {
-        /// The server has named these streams, and no others.
+        /// The server announced exactly these streams.
         case announced([OFREPStream])
         /// A stream is open.
         case opened(OFREPStream)
-        /// A stream says that decisions have changed.
+        /// A stream announced that decisions changed.
         case event(OFREPStream, OFREPEvent)
-        /// A stream has ended.
+        /// A stream ended.
         case ended(OFREPStream, Ending)
-        /// The application has gone out of its user's sight, or come back.
+        /// The application went to the background (`false`) or came back.
         case sight(Bool)
-        /// It is later.
+        /// Time has passed.
         case time
     }
 
     /// How a stream ended.
     enum Ending: Sendable {
-        /// It may be opened again, perhaps not before a while.
+        /// It may be reopened, after the server's delay if it gave one.
         case lost(ExperimentationError, after: Duration? = nil)
-        /// It isn't to be opened again.
+        /// It must not be reopened.
         case refused(ExperimentationError)
     }
 
@@ -36,31 +36,31 @@ struct OFREPListening: Sendable {
     enum Effect: Sendable, Equatable {
         case open(OFREPStream)
         case close(OFREPStream)
-        /// Have decisions asked for again, because of an event if there is one.
+        /// Ask for decisions again, because of this event if there is one.
         case tellChange(OFREPEvent?)
         case tellSilence(ExperimentationError)
     }
 
-    /// Events so close together are one.
+    /// Events within this time count as one.
     static let debounce = Duration.milliseconds(50)
-    /// How far apart two changes are told at least, whatever the server sends.
+    /// The minimum time between two reported changes.
     static let spacing = Duration.seconds(1)
-    /// How long no stream may be open before that is told.
+    /// How long a stream may be missing before the silence is reported.
     static let grace = Duration.seconds(30)
     /// How long opening a stream may take.
     static let patience = Duration.seconds(30)
-    /// How long a stream must have been open for its earlier failures to be forgotten.
+    /// How long a stream must stay open before its failures are reset.
     static let steady = Duration.seconds(5)
-    /// The longest wait before a stream is opened again.
+    /// The maximum wait before a stream is reopened.
     static let longestWait = Duration.seconds(60)
-    /// How many streams are open at most.
+    /// The maximum number of open streams.
     static let mostStreams = 8
 
     private enum Phase {
         case opening(since: ContinuousClock.Instant)
         case open(since: ContinuousClock.Instant)
         case waiting(until: ContinuousClock.Instant)
-        /// Closed while the application is out of sight.
+        /// Closed while the application is in the background.
         case resting
         case refused
     }
@@ -69,7 +69,7 @@ struct OFREPListening: Sendable {
         var phase: Phase
         var failures = 0
 
-        /// Whether there is nothing to close.
+        /// Whether it is already closed for the background.
         var isResting: Bool {
             switch phase {
             case .resting, .refused: true
@@ -79,15 +79,15 @@ struct OFREPListening: Sendable {
     }
 
     private var connections: [OFREPStream: Connection] = [:]
-    /// When to tell of a change, and by which event.
+    /// The next change to report: when, and by which event.
     private var due: (at: ContinuousClock.Instant, event: OFREPEvent?)?
     private var lastTold: ContinuousClock.Instant?
-    /// Since when the application is out of sight, if it is.
+    /// Since when the application has been in the background.
     private var unseen: ContinuousClock.Instant?
-    /// Since when not every stream is open, why, and whether that has been told.
+    /// Since when a stream is missing, why, and whether that was reported.
     private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
 
-    /// When there is something to do, if nothing happens before.
+    /// The time of the next timer, if any.
     var wake: ContinuousClock.Instant? {
         var moments = connections.values.compactMap { connection -> ContinuousClock.Instant? in
             switch connection.phase {
@@ -104,13 +104,13 @@ struct OFREPListening: Sendable {
         return moments.min()
     }
 
-    /// Takes account of what has happened.
+    /// Handles an input.
     ///
     /// - Parameters:
-    ///   - input: What has happened.
-    ///   - now: The moment.
-    ///   - jitter: A number from 0 up to 1, anew for each call.
-    /// - Returns: What to do, in this order.
+    ///   - input: The input.
+    ///   - now: The current instant.
+    ///   - jitter: A random number in 0..<1, fresh for each call.
+    /// - Returns: The effects, in order.
     mutating func take(_ input: Input, at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
         var effects: [Effect] = []
         switch input {
@@ -134,7 +134,7 @@ struct OFREPListening: Sendable {
         return gone.map { .close($0) } + new.map { .open($0) }
     }
 
-    /// Opens again what was closed while nobody looked; what was missed meanwhile was told to nobody.
+    /// Reopens the streams closed for the background, and asks for changes missed meanwhile.
     private mutating func note(_ isSeen: Bool, at now: ContinuousClock.Instant) -> [Effect] {
         guard isSeen else {
             unseen = unseen ?? now
@@ -148,7 +148,7 @@ struct OFREPListening: Sendable {
         return resting.sorted { $0.path < $1.path }.map { .open($0) }
     }
 
-    /// Closes the streams whose application has been out of sight for as long as their server allows.
+    /// Closes streams whose inactivity delay has passed in the background.
     private mutating func rest(at now: ContinuousClock.Instant) -> [Effect] {
         guard let unseen else { return [] }
         let over = connections.filter { !$1.isResting && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
@@ -166,7 +166,7 @@ struct OFREPListening: Sendable {
     private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
         guard let connection = connections[stream], case .opening = connection.phase else { return }
         connections[stream]?.phase = .open(since: now)
-        // What happened while nobody listened was told to nobody.
+        // Events during the outage were missed.
         if connection.failures > 0 { plan(nil, in: .zero, at: now) }
         noteHearing()
     }
@@ -181,7 +181,7 @@ struct OFREPListening: Sendable {
         switch ending {
         case .refused(let error):
             connection.phase = .refused
-            // No use to wait for what won't come.
+            // It won't reopen, so the silence is reported without the grace period.
             miss(at: now.advanced(by: .zero - Self.grace), error)
         case .lost(let error, let asked):
             if case .open(let since) = connection.phase, since.duration(to: now) >= Self.steady {
@@ -189,7 +189,7 @@ struct OFREPListening: Sendable {
             }
             connection.failures += 1
             let limit = min(.seconds(1) * (1 << min(connection.failures - 1, 6)), Self.longestWait)
-            // From half of it on, so that clients which lost one server don't come back together.
+            // At least half the limit, so that clients that lost the same server don't reconnect together.
             let wait = max(asked ?? .zero, limit * (0.5 + 0.5 * min(max(jitter, 0), 1)))
             connection.phase = .waiting(until: now.advanced(by: wait))
             miss(at: now, error)
@@ -197,7 +197,7 @@ struct OFREPListening: Sendable {
         connections[stream] = connection
     }
 
-    /// Notes that not everything is heard, and since when.
+    /// Records that a stream is missing, and since when.
     private mutating func miss(at since: ContinuousClock.Instant, _ reason: ExperimentationError) {
         deaf = (min(deaf?.since ?? since, since), reason, deaf?.isTold ?? false)
     }
@@ -246,7 +246,7 @@ struct OFREPListening: Sendable {
 }
 
 extension OFREPErrors {
-    /// How a stream has ended that is answered with this head; `nil` if it hasn't.
+    /// Returns how a stream with this response head ended; `nil` if it opened.
     static func ending(of head: HTTPResponse, date: Date) -> OFREPListening.Ending? {
         func error(_ code: ErrorCode, _ text: String) -> ExperimentationError {
             ExperimentationError(code, "The OFREP server's event stream \(text)")
@@ -255,7 +255,7 @@ extension OFREPErrors {
         case 200:
             let type = head.headerFields[.contentType]?.lowercased() ?? ""
             return type.hasPrefix("text/event-stream") ? nil : .lost(error(.vendorFault, "isn't one"))
-        case 204: return .refused(error(.vendorFault, "is closed for good (204)"))
+        case 204: return .refused(error(.vendorFault, "is closed permanently (204)"))
         case 401, 403: return .refused(error(.unauthorized, "refuses the credentials (\(head.status.code))"))
         default:
             return .lost(

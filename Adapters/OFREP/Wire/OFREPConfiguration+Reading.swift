@@ -6,7 +6,7 @@ extension OFREPConfiguration {
     ///
     /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
-        // What a mock prints has its addresses in a section of their own.
+        // The output of `xp mock` holds the addresses in a section of their own.
         let mock = try settings.section("endpoints") { (section) throws(ExperimentationError) in
             try section.optionalEndpoint("baseURL")
         }
@@ -43,7 +43,7 @@ extension OFREPConfiguration {
         _ settings: inout SettingsReader
     ) throws(ExperimentationError) -> [String: Secret] {
         guard let names = settings.value("headers")?.objectValue?.keys else {
-            // Anything but an object is refused with the reader's own words.
+            // Reads it as a section for the reader's own error about the type.
             _ = try settings.section("headers")
             return [:]
         }

@@ -2,53 +2,53 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// The settings of the adapter for servers that speak OFREP.
+/// The settings of the OFREP adapter.
 ///
 /// ```swift
 /// let configuration = OFREPConfiguration(baseURL: try Endpoint("https://flags.example.com"), token: "key")
 /// ```
 public struct OFREPConfiguration: Sendable {
-    /// How a session hears that decisions have changed.
+    /// How a session learns that decisions have changed.
     public enum Changes: String, Sendable, Hashable, Codable, CaseIterable {
-        /// From the event streams that the server names in its answers; a server that names none isn't heard.
+        /// From the event streams announced in the server's answers; without an announcement, not at all.
         case events
-        /// By asking again, ``OFREPConfiguration/pollingInterval`` apart.
+        /// By polling at ``OFREPConfiguration/pollingInterval``.
         case polling
-        /// Not at all: decisions change when the application refreshes.
+        /// Not at all: decisions change only when the application refreshes.
         case none
     }
 
-    /// The server's address: whatever comes before `/ofrep`.
+    /// The server's address: everything before `/ofrep`.
     public var baseURL: Endpoint
-    /// Sent as `Authorization: Bearer …`, if there is one.
+    /// The token sent as `Authorization: Bearer …`, if any.
     public var token: Secret?
-    /// Sent as `X-API-Key`, if there is one.
+    /// The key sent as `X-API-Key`, if any.
     public var apiKey: Secret?
-    /// Further header fields of every request to the server's own address, by name.
+    /// More header fields for requests to the server's own address, by name.
     public var headers: [String: Secret]
-    /// How a session hears that decisions have changed.
+    /// How a session learns that decisions have changed.
     public var changes: Changes
-    /// How often the server is asked again with ``Changes/polling``; more than nothing.
+    /// The interval of ``Changes/polling``; greater than zero.
     public var pollingInterval: Duration
-    /// How long one question may take, retries included.
+    /// The deadline of one question, retries included.
     public var timeout: Duration
-    /// How a question is repeated that failed, within its time.
+    /// How a failed request is retried, within the deadline.
     public var retry: HTTPRetry
-    /// How many bytes of answers are held, so that the server need not send them again.
+    /// The limit on cached answers, in bytes.
     public var answerBytes: Int
 
     /// Creates settings.
     ///
     /// - Parameters:
-    ///   - baseURL: The server's address: whatever comes before `/ofrep`.
+    ///   - baseURL: The server's address: everything before `/ofrep`.
     ///   - token: Sent as `Authorization: Bearer …`.
     ///   - apiKey: Sent as `X-API-Key`.
-    ///   - headers: Further header fields, by name.
-    ///   - changes: How a session hears that decisions have changed.
-    ///   - pollingInterval: How often the server is asked again with ``Changes/polling``.
-    ///   - timeout: How long one question may take.
-    ///   - retry: How a question is repeated that failed; never after a 429, which names its own time.
-    ///   - answerBytes: How many bytes of answers are held.
+    ///   - headers: More header fields, by name.
+    ///   - changes: How a session learns that decisions have changed.
+    ///   - pollingInterval: The interval of ``Changes/polling``.
+    ///   - timeout: The deadline of one question, retries included.
+    ///   - retry: How a failed request is retried; a 429 never is, because the server sets the wait.
+    ///   - answerBytes: The limit on cached answers, in bytes.
     public init(
         baseURL: Endpoint,
         token: Secret? = nil,
@@ -73,38 +73,40 @@ public struct OFREPConfiguration: Sendable {
 }
 
 extension OFREPConfiguration {
-    /// Fields that the adapter sets itself.
+    /// The header fields that the adapter sets itself.
     private static let ownFields: Set<String> = [
         "accept", "cache-control", "content-type", "if-none-match", "last-event-id",
     ]
 
-    /// What tells one account from another.
+    /// A value that differs between accounts.
     var account: String {
         let fields = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.reveal())" }
         return ([baseURL.description, token?.reveal() ?? "", apiKey?.reveal() ?? ""] + fields).joined(separator: "\n")
     }
 
-    /// Checks what can't work.
+    /// Validates the settings.
     ///
     /// - Throws: ``ErrorCode/configuration`` naming the setting.
     func validate() throws(ExperimentationError) {
         func refuse(_ text: String) -> ExperimentationError { ExperimentationError(.configuration, "OFREP: \(text)") }
-        if timeout <= .zero { throw refuse("timeout must be more than nothing") }
-        if pollingInterval <= .zero { throw refuse("pollingInterval must be more than nothing") }
-        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
+        if timeout <= .zero { throw refuse("timeout must be greater than zero") }
+        if pollingInterval <= .zero { throw refuse("pollingInterval must be greater than zero") }
+        if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
         for (name, secret) in [("token", token), ("apiKey", apiKey)] {
             guard let text = secret?.reveal() else { continue }
             if text.isEmpty || !HTTPField.isValidValue(text) { throw refuse("\(name) is empty or can't be sent") }
         }
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-            guard let field = HTTPField.Name(name) else { throw refuse("headers: \"\(name)\" is no name of a field") }
+            guard let field = HTTPField.Name(name) else {
+                throw refuse("headers: \"\(name)\" isn't a header field's name")
+            }
             let isTaken =
                 Self.ownFields.contains(field.canonicalName) || (field.canonicalName == "authorization" && token != nil)
                 || (field.canonicalName == "x-api-key" && apiKey != nil)
             if isTaken { throw refuse("headers: \(name) is set by the adapter") }
             if !HTTPField.isValidValue(value.reveal()) { throw refuse("headers: the value of \(name) can't be sent") }
         }
-        // Whatever else the engine keeps for itself is refused now, not with the first question.
+        // Header fields reserved by the engine are rejected here rather than on the first request.
         _ = try OFREPRequests(self).evaluation(unless: nil, after: nil).validated()
     }
 }

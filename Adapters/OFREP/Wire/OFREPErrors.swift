@@ -3,27 +3,27 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// What the protocol's statuses mean.
+/// Maps the protocol's statuses to errors.
 enum OFREPErrors {
-    /// The longest validator that is sent back.
+    /// The maximum length of a validator that is sent back.
     private static let longestValidator = 1_024
-    /// The longest pause that a server may ask for: a day.
+    /// The maximum pause that a server may ask for: a day.
     static let longestPause = Duration.seconds(86_400)
 
-    /// Why an answer to a bulk evaluation isn't a good one; `nil` if it is.
+    /// Returns why an answer to a bulk evaluation failed; `nil` if it is good.
     ///
     /// - Parameters:
     ///   - reply: The answer.
-    ///   - isConditional: Whether a validator was sent, without which there is nothing to confirm.
-    /// - Returns: Why it isn't good, or `nil`.
+    ///   - isConditional: Whether the request carried a validator; a 304 without one is an error.
+    /// - Returns: The error, or `nil`.
     static func failure(of reply: HTTPReply, isConditional: Bool) -> ExperimentationError? {
         switch reply.status {
         case 200: nil
         case 304 where isConditional: nil
-        case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that nobody has (304)")
+        case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that it never gave (304)")
         case 400: refusal(reply)
         case 401, 403: ExperimentationError(.unauthorized, "The OFREP server refuses the credentials (\(reply.status))")
-        case 404: ExperimentationError(.configuration, "There is no OFREP at the base address (404)")
+        case 404: ExperimentationError(.configuration, "The base address doesn't serve OFREP (404)")
         case 408, 504: ExperimentationError(.timeout, "The OFREP server took too long (\(reply.status))")
         case 413, 431: ExperimentationError(.tooLarge, "The user's attributes are too large for the OFREP server")
         case 429: ExperimentationError(.vendorFault, "The OFREP server asks for patience (429)")
@@ -31,20 +31,20 @@ enum OFREPErrors {
         }
     }
 
-    /// Tells by its code what a server has against a question.
+    /// Maps the error code of a 400 answer.
     private static func refusal(_ reply: HTTPReply) -> ExperimentationError {
         let code = (try? JSON.parse(reply.body))?.objectValue?["errorCode"]?.stringValue
         return switch code {
         case "TARGETING_KEY_MISSING":
             ExperimentationError(.targetingKeyMissing, "The OFREP server misses the user's id")
         case "INVALID_CONTEXT":
-            ExperimentationError(.invalidContext, "The OFREP server can't use the user's attributes")
+            ExperimentationError(.invalidContext, "The OFREP server rejects the user's attributes")
         case "PARSE_ERROR": ExperimentationError(.parseError, "The OFREP server can't read the question")
-        default: ExperimentationError(.vendorFault, "The OFREP server refused the question (400)")
+        default: ExperimentationError(.vendorFault, "The OFREP server rejected the request (400)")
         }
     }
 
-    /// The validator of an answer, if it can be sent back.
+    /// Returns the answer's validator, if it can be sent back.
     static func validator(of reply: HTTPReply) -> String? {
         guard let text = reply.response.headerFields[.eTag], !text.isEmpty, text.utf8.count <= longestValidator,
             text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -52,9 +52,9 @@ enum OFREPErrors {
         return text
     }
 
-    /// When a server that asks for patience may be asked again; `nil` if it doesn't say, or nothing that can be read.
+    /// Returns how long the server asks to wait; `nil` without a readable `Retry-After`.
     ///
-    /// The protocol's own example is an ISO 8601 date, which HTTP doesn't know.
+    /// Also accepts the ISO 8601 date of the protocol's own example, which HTTP doesn't define.
     static func wait(in fields: HTTPFields, date now: Date) -> Duration? {
         let waits = fields[values: .retryAfter].compactMap { text -> Double? in
             let text = text.trimmingCharacters(in: .whitespaces)
@@ -65,7 +65,7 @@ enum OFREPErrors {
             return date.map { max(0, $0.timeIntervalSince(now)) }
         }
         guard let wait = waits.max(), wait.isFinite else { return nil }
-        // Held against the limit as a number: `Duration` traps on what it can't hold.
+        // Compared as a number, because `Duration` traps on overflow.
         return wait < longestPause / .seconds(1) ? .seconds(wait) : longestPause
     }
 }

@@ -2,17 +2,17 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// The requests of the protocol: values in, a request out.
+/// Builds the requests of the protocol; pure.
 struct OFREPRequests: Sendable {
     private let configuration: OFREPConfiguration
 
     init(_ configuration: OFREPConfiguration) { self.configuration = configuration }
 
-    /// Asks for all flags of a user, unless they are those that a validator belongs to.
+    /// Requests all flags of a user, unless they still match a validator.
     ///
     /// - Parameters:
-    ///   - validator: The `ETag` of the answer that is held for this very question.
-    ///   - event: The event that is the reason for asking, if one is: what it says goes along.
+    ///   - validator: The `ETag` of the cached answer to this very question.
+    ///   - event: The event that caused the request, if any; its validator and date are sent along.
     /// - Returns: The request, without its body.
     /// - Throws: ``ErrorCode/configuration`` or ``ErrorCode/invalidArgument`` for a header field that can't be sent.
     func evaluation(
@@ -36,7 +36,7 @@ struct OFREPRequests: Sendable {
 
     /// Opens an event stream.
     ///
-    /// The credentials go to the server's own address alone; a stream elsewhere has its own in its address.
+    /// Credentials are sent only to the server's own address; streams elsewhere carry theirs in the URL.
     func stream(_ stream: OFREPStream, after eventID: String?) throws(ExperimentationError) -> HTTPRequest {
         var headers = stream.isOf(configuration.baseURL) ? try ownFields() : HTTPFields()
         headers[.accept] = "text/event-stream"
@@ -51,7 +51,7 @@ struct OFREPRequests: Sendable {
         )
     }
 
-    /// Where a server's relative stream addresses begin.
+    /// The base of relative stream addresses.
     var baseURL: Endpoint { configuration.baseURL }
 
     private static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .accept
@@ -61,7 +61,7 @@ struct OFREPRequests: Sendable {
         var fields = HTTPFields()
         for (name, value) in configuration.headers {
             guard let name = HTTPField.Name(name) else {
-                throw ExperimentationError(.configuration, "OFREP: headers: \"\(name)\" is no name of a field")
+                throw ExperimentationError(.configuration, "OFREP: headers: \"\(name)\" isn't a header field's name")
             }
             try fields.put(value.reveal(), for: name)
         }

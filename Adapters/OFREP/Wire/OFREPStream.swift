@@ -2,30 +2,30 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// The address of an event stream; it may hold credentials, and is never logged.
+/// The address of an event stream; may contain credentials and is never logged.
 struct OFREPStream: Sendable, Hashable {
     let scheme: String
     let authority: String
     /// The path with its query.
     let path: String
-    /// How long the application may be out of sight before the stream is closed.
+    /// How long the application may be in the background before the stream is closed.
     let inactivityDelay: Duration
 
-    /// What the protocol says where a server says nothing of it.
+    /// The protocol's default delay.
     static let usualInactivityDelay = Duration.seconds(120)
 
-    /// Where a server says that it tells of changes: in an address of its own, or below an origin.
+    /// A stream as the server announces it: a full URL, or an origin and a path.
     struct Announcement: Sendable, Hashable {
-        /// The whole address, if that is what is written.
+        /// The full URL, if given.
         var url: String?
-        /// The origin; the server's own if there is none.
+        /// The origin; the server's own if `nil`.
         var origin: String?
         /// The path with its query.
         var target: String?
-        /// After how many seconds out of sight the stream is to be closed; what isn't a whole number from 1 on isn't said.
+        /// The inactivity delay in seconds; `nil` unless a whole number of at least 1.
         var inactivitySeconds: Int?
 
-        /// Reads an entry of `eventStreams`; `nil` for a kind of stream that isn't known, which is to be ignored.
+        /// Reads an entry of `eventStreams`; `nil` for an unknown type, which the protocol says to ignore.
         init?(_ entry: FlagValue) {
             guard let members = entry.objectValue, members["type"]?.stringValue == "sse" else { return nil }
             url = members["url"]?.stringValue
@@ -36,10 +36,10 @@ struct OFREPStream: Sendable, Hashable {
         }
     }
 
-    /// Reads an announced address; `nil` if it isn't exactly one, or one that nothing is sent to.
+    /// Resolves an announced address; `nil` if it is malformed or not allowed.
     ///
     /// - Parameters:
-    ///   - announcement: What the server says.
+    ///   - announcement: The server's announcement.
     ///   - base: The server's own address.
     init?(_ announcement: Announcement, of base: Endpoint) {
         let delay = announcement.inactivitySeconds.map { Duration.seconds($0) } ?? Self.usualInactivityDelay
@@ -55,7 +55,7 @@ struct OFREPStream: Sendable, Hashable {
         guard address.utf8.count <= 8_192, let colon = address.firstRange(of: "://") else { return nil }
         let rest = address[colon.upperBound...]
         let end = rest.firstIndex { "/?#\\".contains($0) } ?? rest.endIndex
-        // The rules for a configured address: no user, https but for this machine.
+        // The rules of configured addresses: no user info, https except on loopback.
         guard let origin = try? Endpoint(String(address[..<end])),
             address.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { return nil }
@@ -68,15 +68,15 @@ struct OFREPStream: Sendable, Hashable {
         guard (try? request.validated()) != nil else { return nil }
     }
 
-    /// Whether the stream is at a server's own address, and so may have its credentials.
+    /// Whether the stream has the server's own origin, and so may receive its credentials.
     func isOf(_ base: Endpoint) -> Bool { scheme == base.scheme && authority == base.authority }
 }
 
-/// What an event stream tells: ask again.
+/// A stream's event: ask again.
 struct OFREPEvent: Sendable, Hashable {
-    /// The validator of the configuration that is meant, if it is told.
+    /// The validator of the new configuration, if given.
     var etag: String?
-    /// When that was changed, if it is told.
+    /// When the configuration changed, if given.
     var lastModified: String?
 
     /// Creates an event.
@@ -85,7 +85,7 @@ struct OFREPEvent: Sendable, Hashable {
         self.lastModified = lastModified
     }
 
-    /// Reads an event's data; `nil` for a kind that isn't known, which is to be ignored.
+    /// Reads an event's data; `nil` for an unknown type, which the protocol says to ignore.
     init?(data: [UInt8]) {
         guard let members = (try? JSON.parse(data, deepest: 8))?.objectValue,
             members["type"]?.stringValue == "refetchEvaluation"
@@ -95,6 +95,6 @@ struct OFREPEvent: Sendable, Hashable {
         lastModified = (date?.stringValue ?? date?.intValue.map(String.init)).flatMap(Self.usable)
     }
 
-    /// Leaves out what no server could want back.
+    /// Discards an empty or overlong value.
     private static func usable(_ text: String) -> String? { text.isEmpty || text.utf8.count > 1_024 ? nil : text }
 }

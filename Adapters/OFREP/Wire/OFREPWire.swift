@@ -3,30 +3,30 @@ import Experimentation
 
 /// The answer to a bulk evaluation.
 ///
-/// Read member by member: what is missing or of the wrong type takes its default, and hides nothing else.
+/// Read member by member: a missing or mistyped member takes its default and affects no other.
 struct OFREPEvaluation: Sendable {
-    /// One of the answer's items: a success, or a failure with a code.
+    /// An item of the answer: a success, or a failure with a code.
     struct Item: Sendable {
         var key: String
-        /// `nil` where the server leaves it to the caller's default.
+        /// `nil` where the server leaves the value to the caller's default.
         var value: FlagValue?
         var variant: String?
         var reason: String?
-        /// The failure's code; the empty text where it isn't a text.
+        /// The failure's code; empty if it isn't a string.
         var errorCode: String?
         var metadata: [String: FlagValue]
     }
 
     var items: [Item] = []
-    /// Where changes are told.
+    /// The announced event streams.
     var streams: [OFREPStream.Announcement] = []
-    /// What was left out, for the log: never a value.
+    /// The members that were skipped, for the log; never contains values.
     var complaints: [String] = []
 
     /// Reads an answer.
     ///
-    /// - Throws: ``ErrorCode/parseError`` when it isn't an object with a list of flags: that isn't an answer without
-    ///   flags, which would take everybody's flags away.
+    /// - Throws: ``ErrorCode/parseError`` unless it is an object with a list of flags: to treat anything else as an
+    ///   empty answer would remove all flags.
     init(_ reply: HTTPReply) throws(ExperimentationError) {
         let document: FlagValue
         do throws(ExperimentationError) {
@@ -45,11 +45,11 @@ struct OFREPEvaluation: Sendable {
             complaints.append("\(list.count - items.count) of \(list.count) flags have no key, and are left out")
         }
         if Set(items.map { Array($0.key.utf8) }).count < items.count {
-            complaints.append("several flags have the same key; the last of them counts")
+            complaints.append("several flags have the same key; the last one counts")
         }
         guard let announced = members["eventStreams"], announced != .null else { return }
         guard let entries = announced.arrayValue else {
-            complaints.append("eventStreams is no list; changes can't be heard of")
+            complaints.append("eventStreams isn't a list; changes go unnoticed")
             return
         }
         streams = entries.compactMap(OFREPStream.Announcement.init)
@@ -69,7 +69,7 @@ extension OFREPEvaluation.Item {
 }
 
 extension FlagValue {
-    /// Whether this is one of the kinds that metadata may have.
+    /// Whether the protocol allows this type in metadata.
     fileprivate var isScalar: Bool {
         switch self {
         case .bool, .int, .double, .string: true

@@ -1,11 +1,11 @@
 import BenchmarkCollector
 
-/// A server that answers every request at once with an empty 200, in a process of its own.
+/// A server process that answers every request at once with an empty 200.
 public struct Collector: Sendable {
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     public let port: UInt16
 
-    /// Starts it; it serves as long as this process lives.
+    /// Starts the server; it runs as long as this process.
     public init() {
         port = collector_start()
         precondition(port != 0)

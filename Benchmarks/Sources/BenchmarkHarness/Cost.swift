@@ -1,20 +1,20 @@
 import BenchmarkCounting
 import Foundation
 
-/// What one thing costs.
+/// The cost of an operation.
 public struct Cost: Sendable {
-    /// Nanoseconds for one operation, the median of the rounds.
+    /// Nanoseconds per operation, the median of the rounds.
     public var nanoseconds: Double
-    /// Allocations for one operation.
+    /// Allocations per operation.
     public var allocations: Double
 
-    /// Measures an operation: several rounds, of which the median counts.
+    /// Measures an operation in several rounds.
     ///
     /// - Parameters:
-    ///   - count: How many operations a round has.
-    ///   - rounds: How many rounds there are, after one that isn't counted.
-    ///   - body: Does that many operations.
-    /// - Returns: What one operation costs.
+    ///   - count: The number of operations in a round.
+    ///   - rounds: The number of rounds, after a warm-up round.
+    ///   - body: Performs that many operations.
+    /// - Returns: The cost of one operation.
     public static func of(_ count: Int, rounds: Int = 9, _ body: (Int) -> Void) -> Cost {
         body(count)
         var times: [Double] = []
@@ -24,43 +24,43 @@ public struct Cost: Sendable {
             body(count)
             times.append((ContinuousClock.now - start).nanoseconds / Double(count))
         }
-        // The array of times itself allocates now and then; a few of them don't make a figure.
+        // The array of times itself causes a few allocations, which are subtracted.
         let allocations = Double(benchmark_allocations() - before - min(benchmark_allocations() - before, 8))
         return Cost(nanoseconds: times.sorted()[rounds / 2], allocations: allocations / Double(count * rounds))
     }
 }
 
-/// The number of bytes that were asked for while something was made.
+/// Returns the number of bytes allocated by a closure.
 public func allocatedBytes(_ body: () -> Void) -> Int {
     let before = benchmark_allocated_bytes()
     body()
     return Int(benchmark_allocated_bytes() - before)
 }
 
-/// The number of bytes that are in use, by any thread.
+/// Returns the number of bytes in use by all threads.
 public func liveBytes() -> Int { Int(benchmark_live_bytes()) }
 
-/// The seconds of processor time of all children that have ended.
+/// Returns the processor time of all ended child processes, in seconds.
 public func childrenSeconds() -> Double { benchmark_children_seconds() }
 
-/// The seconds of processor time of this process.
+/// Returns the processor time of this process, in seconds.
 public func ownSeconds() -> Double { benchmark_own_seconds() }
 
-/// Keeps the optimiser from seeing that a value isn't used.
+/// Keeps the optimizer from removing an unused value.
 @inline(never)
 @_optimize(none)
 public func consume<Value>(_ value: Value) {}
 
 extension Duration {
-    /// The same in nanoseconds.
+    /// The duration in nanoseconds.
     public var nanoseconds: Double { Double(components.seconds) * 1e9 + Double(components.attoseconds) / 1e9 }
 }
 
-/// Prints figures beside their bars, and remembers whether all were met.
+/// Prints figures with their limits, and counts those out of limit.
 public struct Table: Sendable {
     private var missed = 0
 
-    /// Creates a table and prints its head.
+    /// Creates a table and prints its header.
     public init(_ title: String) {
         print("\n\(title)")
         print("  " + Self.row("", "measured", "bar", ""))
@@ -72,17 +72,17 @@ public struct Table: Sendable {
             + value + String(repeating: " ", count: max(0, 14 - bar.count)) + bar + "  " + verdict
     }
 
-    /// Adds a figure that must not be above its bar.
+    /// Adds a figure with an upper limit.
     public mutating func add(_ name: String, _ value: Double, atMost bar: Double, unit: String) {
         add(name, value, bar: "≤ \(Self.short(bar)) \(unit)", isMet: value <= bar, unit: unit)
     }
 
-    /// Adds a figure that must not be below its bar.
+    /// Adds a figure with a lower limit.
     public mutating func add(_ name: String, _ value: Double, atLeast bar: Double, unit: String) {
         add(name, value, bar: "≥ \(Self.short(bar)) \(unit)", isMet: value >= bar, unit: unit)
     }
 
-    /// Adds a figure without a bar.
+    /// Adds a figure without a limit.
     public mutating func add(_ name: String, _ value: Double, unit: String) {
         print("  " + Self.row(name, "\(Self.short(value)) \(unit)", "", ""))
     }
@@ -96,6 +96,6 @@ public struct Table: Sendable {
         value >= 100 || value == value.rounded() ? String(Int(value.rounded())) : String(format: "%.2f", value)
     }
 
-    /// How many bars were missed.
+    /// The number of missed limits.
     public var missedBars: Int { missed }
 }

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import SigmaAdapter
 
-/// Measures how many users two vendors that compute can be compared for, on one core.
+/// Measures for how many users per second two vendors that compute can be compared, on one core.
 @main
 enum Agreeing {
     static let experiments = 5
@@ -50,7 +50,7 @@ enum Agreeing {
                 rates.append(Double(count.users) / (ownSeconds() - start))
                 bytes = max(bytes, liveBytes() - before)
             }
-            // The first round warms up.
+            // The first round is a warm-up.
             let rate = rates.dropFirst().sorted()[2]
             table.add("\(from.name) to \(to.name), on a core", rate, atLeast: 100_000, unit: "users/s")
             table.add("\(from.name) to \(to.name), bytes that stay", Double(bytes), atMost: 1_048_576, unit: "B")
@@ -100,7 +100,7 @@ enum Agreeing {
     }
 }
 
-/// Answers everything with one document.
+/// Answers every request with the same document.
 struct Canned: HTTPTransport {
     let json: String
 

@@ -5,7 +5,7 @@ import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
 
-/// What a composition costs: reading through it, and accepting for two destinations.
+/// Measures a composition: reads, and accepting events for two destinations.
 @main
 enum Composition {
     static let flagCount = 1_000
@@ -20,7 +20,7 @@ enum Composition {
         if table.missedBars > 0 { print("\n\(table.missedBars) bars missed") }
     }
 
-    /// A vendor that decides and takes no exposures: nothing but reading is measured.
+    /// A vendor that decides but accepts no exposures, so that only reading is measured.
     private static func decider(_ name: String, _ keys: [String]) -> InMemoryProvider {
         InMemoryProvider(name: name, flags: keys.map { InMemoryFlag($0, true) }, needsConsent: false)
     }
@@ -38,7 +38,7 @@ enum Composition {
         let two = try await client(
             ComposedProvider([.init(decider("a", halves[0])), .init(decider("b", halves[1]))])
         )
-        // Interleaved, so that what else the machine does takes from all of them alike.
+        // Interleaved, so that other load on the machine affects all alike.
         var session: [[Double]] = [[], [], []]
         var stateless: [[Double]] = [[], [], []]
         let clients = [alone, one, two]
@@ -76,7 +76,7 @@ enum Composition {
         table.add("accepting for two destinations / for one", ratios.sorted()[2], atMost: 1.6, unit: "×")
     }
 
-    /// A vendor that is given events long after the measurement.
+    /// A vendor whose events are delivered long after the measurement.
     private static func taking(_ name: String) -> InMemoryProvider {
         InMemoryProvider(
             name: name,

@@ -1,7 +1,7 @@
 import Foundation
 import GRDBSQLite
 
-/// What SQLite does by itself with the settings of the store: one prepared insert, each in its own transaction.
+/// SQLite alone with the store's settings: one prepared insert per transaction.
 final class BareSQLite {
     private var connection: OpaquePointer?
     private var insert: OpaquePointer?
@@ -32,7 +32,7 @@ final class BareSQLite {
         sqlite3_close(connection)
     }
 
-    /// The event and the row that owes it to a destination, in one transaction.
+    /// Inserts the event and its delivery row in one transaction.
     func addBoth(_ body: [UInt8]) {
         if owe == nil {
             sqlite3_prepare_v2(

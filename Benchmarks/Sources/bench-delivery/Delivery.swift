@@ -5,7 +5,7 @@ import ExperimentationSQLite
 import Foundation
 import HTTPTypes
 
-/// A vendor whose events go nowhere, or to a server that answers at once.
+/// A vendor that discards its events, or sends them to a server that answers at once.
 struct Vendor: ExperimentationProvider, EventSink {
     let name = "bench"
     let scope = ""
@@ -29,7 +29,7 @@ struct Delivery {
 
     static func file() -> URL { folder.appendingPathComponent(UUID().uuidString + ".sqlite") }
 
-    /// Where the events of these benchmarks go.
+    /// The destination of these benchmarks' events.
     static let there = Vendor().destination
 
     static func envelope(_ number: Int, user: String = "user-1") -> Envelope {
@@ -46,7 +46,7 @@ struct Delivery {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         var table = Table("Delivery (rates in events a second; ratios within this run)")
-        // Parts can be named, to measure them alone.
+        // Arguments select parts.
         let parts = Set(CommandLine.arguments.dropFirst())
         func isWanted(_ part: String) -> Bool { parts.isEmpty || parts.contains(part) }
         if isWanted("accepting") { try await accepting(&table) }
@@ -70,7 +70,7 @@ struct Delivery {
         for durability in Durability.allCases {
             let isQuick = durability == .process
             let count = isQuick ? 20_000 : 3_000
-            // Three rounds in turn, the best of each: other work on the machine touches both alike.
+            // The best of three interleaved rounds: other load on the machine affects both alike.
             var bare = 0.0
             var both = 0.0
             var stored = 0.0
@@ -82,7 +82,7 @@ struct Delivery {
                 both = max(both, rate(count) { for _ in 0..<count { pair.addBoth(body) } })
                 let limits = StoreLimits(maximumCount: 1_000_000)
                 let store = try SQLiteStore(at: file(), options: .init(durability: durability, limits: limits))
-                // Made beforehand, as the bare insert's body is; ``tracking`` measures the making as well.
+                // Created in advance, as the bare insert's body is; `tracking` includes the creation.
                 let events = (0..<count).map { NewEvent(envelope($0), to: there) }
                 stored = max(
                     stored,
@@ -104,7 +104,7 @@ struct Delivery {
         }
     }
 
-    /// Several callers at once against one, in turn, each round with its own ratios: the disk is not the same for long.
+    /// Several callers against one, interleaved, with a ratio per round, because the disk's speed varies over time.
     static func together(_ table: inout Table, _ durability: Durability) async throws {
         var rounds: [Int: [(rate: Double, ratio: Double)]] = [:]
         for _ in 0..<5 {
@@ -173,7 +173,7 @@ struct Delivery {
                         let start = ContinuousClock.now
                         try await session.track(.custom("spun-wheel", value: Double(number)))
                         latencies.append((ContinuousClock.now - start).nanoseconds / 1e6)
-                        // As an application does: not as fast as it can, but hundreds a second.
+                        // At an application's rate of hundreds per second, not at full speed.
                         if number % 10 == 9 { try await Task.sleep(for: .milliseconds(5)) }
                     }
                     return latencies
@@ -223,7 +223,7 @@ struct Delivery {
         let collector = Collector()
         let post = poster(collector.port)
         let envelopes = (0..<total).map { envelope($0, user: "user-\($0 % 50)") }
-        // Nine rounds in turn, each with its own ratio: where the threads come to lie changes both by a half.
+        // Nine interleaved rounds, each with its own ratio: the placement of threads changes both rates by a half.
         var rounds: [(plain: Double, drained: Double)] = []
         var seconds: [(plain: Double, drained: Double)] = []
         for _ in 0..<9 {
@@ -251,7 +251,7 @@ struct Delivery {
         table.add("processor's time, posting / draining", ratios[4], unit: "×")
     }
 
-    /// Draining to a vendor that answers at once: what the store and the engine cost by themselves.
+    /// Drains to a vendor that answers at once: the cost of the store and the engine.
     static func settling(_ table: inout Table) async throws {
         let envelopes = (0..<100_000).map { envelope($0, user: "user-\($0 % 50)") }
         var rounds: [(rate: Double, seconds: Double)] = []
@@ -291,7 +291,7 @@ struct Delivery {
 
     // MARK: Denying consent
 
-    /// Users with ten waiting events each, who deny consent at once, or one after another.
+    /// Users with ten waiting events each, who deny consent concurrently or one after another.
     static func denying(_ table: inout Table) async throws {
         var together = 0.0
         var alone = 0.0
@@ -330,7 +330,7 @@ struct Delivery {
 
     static func offline(_ table: inout Table) async throws {
         let total = 1_000_000
-        // The bytes are what runs out: a million of these are ten times as many.
+        // The limit on bytes applies, since a million of these events take ten times as many.
         let limits = StoreLimits(maximumCount: 10_000_000)
         let url = file()
         let client = try await ExperimentationClient(

@@ -4,12 +4,12 @@ import ExperimentationSQLite
 import Foundation
 import Synchronization
 
-/// What one destination's trouble costs another (P76): how long an event takes to the one that works, alone and beside
-/// one that hangs, and beside one that refuses.
+/// How one destination's failure affects another (P76): the latency of events to a working destination, alone, next to
+/// one that hangs, and next to one that refuses.
 enum Destinations {
     private enum Trouble: CaseIterable { case none, hangs, refuses }
 
-    /// Notes when each event arrives.
+    /// Records when each event arrives.
     private final class Arrivals: EventSink {
         let batching = BatchPolicy(count: 1, largest: 100, interval: .milliseconds(1))
         private let times = Mutex<[Int: ContinuousClock.Instant]>([:])
@@ -62,7 +62,7 @@ enum Destinations {
     private static func p99(beside trouble: Trouble) async throws -> Double {
         let arrivals = Arrivals()
         var roles = ProviderRoles(events: arrivals)
-        // Alone there is a second destination as well, which takes everything: the row is written in any case.
+        // For equal writes, the baseline has a second destination, too, which accepts everything.
         let other = Destination(provider: "other", scope: "")
         roles.furtherRoutes = [
             EventRoute(

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import MockVendors
 
-/// Behaviours through the whole of it, beside the same bodies posted by a bare engine.
+/// Behaviors through the whole adapter, compared with the same bodies posted by the engine alone.
 enum BehaviorRates {
     static let total = 10_000
 
@@ -22,7 +22,7 @@ enum BehaviorRates {
         table.add("the same bodies to a server that reads nothing", mute, unit: "/s")
     }
 
-    /// Where the time goes.
+    /// Measures the steps separately.
     static func breakDown(_ table: inout Table, folder: URL) async throws {
         func store(_ name: String) async throws -> ClientStore { try await .sqlite(at: folder.appending(path: name)) }
         for producers in [1, 8] {
@@ -41,7 +41,7 @@ enum BehaviorRates {
         }
     }
 
-    /// Tracks as fast as events are accepted, from some tasks at once, while what is accepted is delivered.
+    /// Tracks from several tasks as fast as events are accepted, with delivery in parallel.
     private static func run(
         _ producers: Int = 8,
         store: ClientStore,
@@ -75,7 +75,7 @@ enum BehaviorRates {
         return (rate, bodies)
     }
 
-    /// Posts bodies by the engine that the adapter uses, and nothing else.
+    /// Posts bodies with the adapter's engine and nothing else.
     private static func post(_ bodies: [[UInt8]], toMock: Bool) async throws -> Double {
         let server = MockServer(EngageMock())
         let collector = Collector()
@@ -127,7 +127,7 @@ enum BehaviorRates {
         return Double(total) / ((ContinuousClock.now - start).nanoseconds / 1e9)
     }
 
-    /// What an application would add.
+    /// A typical augmentation of an application.
     struct Weather: AugmentationPlugin {
         let isSynchronous = true
         func readiness(for event: AugmentedEvent, waited: Duration) -> AugmentationReadiness { .ready }

@@ -1,14 +1,14 @@
 import BenchmarkHarness
 import Foundation
 
-/// Measures Engage: its documents, and the way of a behaviour to the vendor.
+/// Measures Engage: its XML documents, and delivering behaviors.
 @main
 enum Engage {
     static func main() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "bench-engage-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var table = Table("Engage (ratios within this run)")
-        // Parts can be named, to measure them alone.
+        // Arguments select parts.
         let parts = Set(CommandLine.arguments.dropFirst())
         if parts.isEmpty || parts.contains("xml") { try XMLCosts.measure(&table) }
         if parts.isEmpty || parts.contains("behaviours") { try await BehaviorRates.measure(&table, folder: folder) }

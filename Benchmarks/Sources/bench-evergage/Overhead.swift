@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import MockVendors
 
-/// From `trackAction` to the handler that is called, beside a bare request to the same server by the same engine.
+/// From `trackAction` to the handler, compared with a bare request to the same server by the same engine.
 @MainActor
 enum Overhead {
     private static let rounds = 1_000
@@ -24,7 +24,7 @@ enum Overhead {
         let server = MockServer(mock)
         try await server.start()
         let evergage = Evergage(store: .inMemory(), anonymousID: "anonymous", sendsLifecycleEvents: false)
-        // Without a pace: ten requests in five seconds are what is to be expected of an application, not of this.
+        // Without the rate limit of ten requests in five seconds, which is meant for applications.
         evergage.start(
             try EvergageConfiguration(account: "acme", dataset: "engage", endpoint: Endpoint(server.url), pace: nil)
         )
@@ -55,7 +55,7 @@ enum Overhead {
         }
         var bare: [Double] = []
         var whole: [Double] = []
-        // Turn by turn, so that both see the same machine.
+        // Interleaved, so that other load on the machine affects both alike.
         for round in 0..<(rounds + 50) {
             let asked = ContinuousClock.now
             try await post()

@@ -4,7 +4,7 @@ import EvergageAdapter
 import Experimentation
 import Foundation
 
-/// What a thousand screens leave behind that came, were seen, waited for campaigns, and went.
+/// The memory left behind by a thousand screens that appeared, waited for campaigns and disappeared.
 @MainActor
 enum Remains {
     static func measure(_ table: inout Table) async {
@@ -33,12 +33,12 @@ enum Remains {
                 screen.setCampaignHandler(forTarget: target) { campaign in consume((number, campaign)) }
             }
             screen.didAppear()
-            // Half of them go without having said that they do.
+            // Half of them disappear without a call.
             if number.isMultiple(of: 2) { screen.willDisappear() }
-            // Screens come one after the other, with turns of the main actor between them.
+            // One screen at a time, yielding the main actor in between.
             await Task.yield()
         }
-        // What follows a context's end happens on the main actor a little later.
+        // A context's end is processed on the main actor a little later.
         for _ in 0..<20 { try? await Task.sleep(for: .milliseconds(10)) }
     }
 

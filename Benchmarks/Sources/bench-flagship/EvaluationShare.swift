@@ -4,8 +4,8 @@ import Experimentation
 import Foundation
 import MockVendors
 
-/// `xp evaluate` in bucketing mode, as people run it: how many users it decides for, and how much of its time is left when
-/// reading and writing the same lines is taken away.
+/// `xp evaluate` in bucketing mode, run as a command: users per second, and the time that remains after subtracting
+/// reading and writing the same lines.
 enum EvaluationShare {
     static let users = 20_000
     static let campaigns = 10

@@ -3,7 +3,7 @@ import Experimentation
 import FlagshipAdapter
 import Foundation
 
-/// Measures Flagship's bucketing: what one visitor in one campaign costs beside the hash that it can't do without.
+/// Measures Flagship's bucketing: one visitor in one campaign, compared with the hash alone.
 @main
 enum FlagshipBench {
     static let visitors = (0..<1_000).map { "visitor-\(10_000 + $0)-of-the-shop" }
@@ -48,14 +48,14 @@ enum FlagshipBench {
         table.add("  allocations", decided.allocations, atMost: 0, unit: "")
         let ratio = decided.nanoseconds / bare.nanoseconds
         table.add("targeting and allocation / bare murmur3", ratio, atMost: 20, unit: "×")
-        // The command, as `make bench` has built it.
+        // The command built by `make bench`.
         guard let program = ProcessInfo.processInfo.environment["XP"] else {
             return print("  xp evaluate isn't measured: XP names no program")
         }
         try await EvaluationShare.measure(&table, program: URL(filePath: program))
     }
 
-    /// The hash, written for this measurement alone.
+    /// The hash, implemented here for comparison.
     static func murmur3(_ bytes: [UInt8]) -> UInt32 {
         bytes.withUnsafeBytes { bytes in
             var hash: UInt32 = 0

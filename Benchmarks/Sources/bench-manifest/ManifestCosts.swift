@@ -3,7 +3,7 @@ import Experimentation
 import FlagManifest
 import Foundation
 
-/// Measures how long the keys of a thousand flags take to write, reading the manifest included.
+/// Measures the time to generate the keys of a thousand flags, including reading the manifest.
 @main
 enum ManifestCosts {
     static func main() throws {

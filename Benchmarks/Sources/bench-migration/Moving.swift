@@ -5,7 +5,7 @@ import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
 
-/// What a move costs: reading through it, the leader's refresh beside a bad candidate, and an import.
+/// Measures a move: reads, the leader's refresh with a bad shadow, and an import.
 @main
 enum Moving {
     static let flagCount = 1_000
@@ -46,7 +46,7 @@ enum Moving {
         for each in sessions { try await each.refresh() }
         var found: [[Cost]] = [[], [], []]
         for _ in 0..<7 {
-            // Interleaved, so that what else the machine does takes from all of them alike.
+            // Interleaved, so that other load on the machine affects all alike.
             for index in clients.indices {
                 found[index].append(
                     Cost.of(operations, rounds: 3) { count in
@@ -68,7 +68,7 @@ enum Moving {
 
     // MARK: Refreshing
 
-    /// A vendor that is asked, and takes its time.
+    /// A slow vendor that is asked for each user.
     private struct Slow: ExperimentationProvider, DecisionSource {
         let name: String
         let time: Duration

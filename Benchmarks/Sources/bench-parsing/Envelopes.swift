@@ -2,9 +2,9 @@ import BenchmarkHarness
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Writing an event for the store and reading it back, which each event that is tracked has done to it.
+/// Encoding and decoding an event for the store, which happens to each tracked event.
 enum Envelopes {
-    /// What most events are: a name, a value, a few attributes.
+    /// A typical event: a name, a value, a few attributes.
     private static let common = Envelope(
         id: "0198f3b2-7c41-7d0e-9a53-b1a2c3d4e5f6",
         sequence: 48_213,
@@ -20,7 +20,7 @@ enum Envelopes {
         attributeChanges: ["plan": "pro"]
     )
 
-    /// The same, from someone who writes lists, other letters and several lines.
+    /// An event with lists, non-ASCII text and line breaks.
     private static let rich: Envelope = {
         var rich = common
         rich.event = .custom(

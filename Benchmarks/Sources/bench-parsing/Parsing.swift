@@ -3,7 +3,7 @@ import BenchmarkHarness
 import Experimentation
 import Foundation
 
-/// Reading five megabytes of JSON, beside what Foundation makes of the same bytes; and stored events, one by one.
+/// Parsing five megabytes of JSON, compared with Foundation, and stored events one by one.
 @main
 enum Parsing {
     static func main() throws {

@@ -4,20 +4,20 @@ import ExperimentationTesting
 import Foundation
 import Synchronization
 
-/// Measures the reading of flags: the hot path.
+/// Measures flag reads.
 @main
 enum Reading {
     static let flagCount = 1_000
     static let operations = 200_000
 
-    /// Keys of 31 to 33 bytes: too long for the small form of a string.
+    /// Keys of 31 to 33 bytes, too long for small strings.
     static let keys = (0..<flagCount).map { "checkout.experiment.flag-number-" + String(format: "%d", $0) }
 
     static func main() async throws {
         let flags = keys.enumerated().map { index, key in
             InMemoryFlag(key, variants: ["on": .bool(index % 2 == 0), "off": false], defaultVariant: "on")
         }
-        // One flag in ten belongs to an experiment whose exposure has been recorded.
+        // One flag in ten belongs to an experiment whose exposure was recorded.
         let experiments = stride(from: 0, to: flagCount, by: 10).map { index in
             InMemoryExperiment(
                 Experiment(id: "e\(index)"),
@@ -42,7 +42,7 @@ enum Reading {
         try await hooked.flush()
 
         if CommandLine.arguments.contains("--only-stateless") {
-            // For a profiler.
+            // For use with a profiler.
             for index in 0..<20_000_000 { consume(client.bool(keys[(index % 9) + 1], default: false, for: user)) }
             return
         }
@@ -86,7 +86,7 @@ enum Reading {
         add(&table, "client.bool for a user, computed", stateless, atMost: 150)
 
         threads(session, &table)
-        // What sticks to a user is the user's, not the session's; it is kept in the store.
+        // Sticky assignments belong to the user, not to the session, and are kept in the store.
         let light = InMemoryProvider(
             flags: flags,
             experiments: experiments,
@@ -105,9 +105,9 @@ enum Reading {
         table.add("  allocations", measurement.allocations, atMost: 0, unit: "")
     }
 
-    /// Two threads on one session, against one thread that does the same number of reads.
+    /// Two threads on one session, compared with one thread and the same number of reads.
     static func threads(_ session: UserSession, _ table: inout Table) {
-        // What the machine gives two threads at all just now: whatever else it does takes from this figure too.
+        // How much the machine currently gains from two threads at all; other load reduces this figure, too.
         let control = (0..<7).map { _ in spin(2, 20_000_000) / spin(1, 40_000_000) }.sorted()[3]
         table.add("two threads / one, a loop that reads nothing", control, unit: "×")
         for (name, bar, rotates) in [("rotating keys", 0.7, true), ("one key", 1.1, false)] {
@@ -145,7 +145,7 @@ enum Reading {
         let done = DispatchSemaphore(value: 0)
         for number in 0..<threads {
             let thread = Thread {
-                // Each thread has strings of its own, as two parts of an application have.
+                // Each thread has its own strings, as separate parts of an application do.
                 let keys = Self.keys.map { String(decoding: Array($0.utf8), as: UTF8.self) }
                 ready.signal()
                 go.wait()
@@ -179,7 +179,7 @@ enum Reading {
         let count = 200
         let gate = DispatchSemaphore(value: 0)
         Task {
-            // Warm what is made once.
+            // Creates what is created only once.
             let session = client.session(for: user)
             try? await session.refresh()
             gate.signal()
@@ -198,7 +198,7 @@ enum Reading {
         let bytes = Double(residentBytes() - before) / Double(count * 50)
         table.add("memory of a session over shared rules", bytes / 1_024, atMost: 3, unit: "KB")
 
-        // What can be seen of a swap from outside: a change of identity makes a snapshot and puts it in place.
+        // A change of identity publishes a new snapshot, which makes the swap measurable from outside.
         let session = kept.withLock { $0[0] }
         let one = Identity(id: "one")
         let two = Identity(id: "two")
@@ -215,7 +215,7 @@ enum Reading {
     }
 }
 
-/// A hook that does what most do: look, and go on.
+/// A hook that only looks at the evaluation, as most do.
 struct QuietHook: Hook {
     func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {
         consume(details.reason)

@@ -3,7 +3,7 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 
-/// Users as a server has them: each comes, is decided for, reads five flags, tracks three durable events, and goes.
+/// Measures a server's users: each arrives, gets decisions, reads five flags, tracks three durable events, and leaves.
 @main
 struct Sessions {
     static let users = 20_000
@@ -28,7 +28,7 @@ struct Sessions {
 
     static func file() -> URL { folder.appendingPathComponent(UUID().uuidString + ".sqlite") }
 
-    /// The store by itself, told the same events by callers who wait, as many as there are users at a time.
+    /// The store alone with the same events and the same number of concurrent callers.
     static func bare(_ table: inout Table) async throws {
         let store = try SQLiteStore(at: file(), options: .init(limits: limits))
         let destination = Fleet(isComputed: true).destination
@@ -55,7 +55,7 @@ struct Sessions {
         table.add("  a core", Double(users) / core, unit: "/s")
     }
 
-    /// The client, with 128 users at a time.
+    /// The client with 128 concurrent users.
     static func clients(
         _ provider: Fleet,
         _ name: String,
@@ -112,7 +112,7 @@ struct Sessions {
     }
 }
 
-/// A vendor that decides here or is asked, and whose events wait.
+/// A vendor that computes or is asked, and whose events wait.
 struct Fleet: ExperimentationProvider, EventSink, DecisionSource, RulesetSource, Ruleset {
     let name = "bench"
     let scope = ""
@@ -146,7 +146,7 @@ struct Fleet: ExperimentationProvider, EventSink, DecisionSource, RulesetSource,
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? { 0 }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
-        // One answer for each user, as a vendor sends them.
+        // A separate answer for each user, as a vendor sends them.
         let flags = (0..<9).map { number in
             ("flag-\(number)", Resolution(.string("red"), variant: "red", reason: .split))
         }

@@ -8,7 +8,7 @@ import HTTPTypes
 import SigmaAdapter
 import Synchronization
 
-/// Measures Sigma: deciding 1,000 flags for a new user, beside the MD5 sums that this needs.
+/// Measures Sigma: deciding 1,000 flags for a new user, compared with the MD5 sums that it takes.
 @main
 enum Deciding {
     static let flagCount = 1_000
@@ -17,7 +17,7 @@ enum Deciding {
         let ruleset = try await ruleset(.inferred)
         let users = (0..<200).map { context("user-\($0)") }
 
-        // A formula that only counts tells how many draws a user needs.
+        // A formula that only counts, to find out how many draws a user needs.
         let counter = Counter()
         let counted = try await Self.ruleset(
             SigmaBucketing { draw, splitID, salt in
@@ -67,7 +67,7 @@ enum Deciding {
         if table.missedBars > 0 { exit(1) }
     }
 
-    /// A warm read, beside the same read of another provider's snapshot.
+    /// A warm read, compared with the same read from another provider's snapshot.
     static func reading(_ table: inout Table) async throws {
         let configuration = SigmaConfiguration(projectToken: "token", endpoint: Endpoint(https: "sigma.example"))
         let sigma = try await ExperimentationClient(
@@ -116,7 +116,7 @@ enum Deciding {
     }
 }
 
-/// Answers with a configuration of the size that is measured.
+/// Answers with a configuration of the measured size.
 struct Canned: HTTPTransport {
     let experiments: Bool
 
@@ -149,7 +149,7 @@ struct Canned: HTTPTransport {
     }
 }
 
-/// Counts.
+/// A counter.
 final class Counter: Sendable {
     private let value = Mutex(0)
     var count: Int { value.withLock { $0 } }

@@ -6,7 +6,7 @@ import ExperimentationTesting
 import Foundation
 import Logging
 
-/// Measures what telemetry costs a read: without hooks, with events whose level is off or on, and with counts.
+/// Measures the cost of telemetry for a read: without hooks, with log events disabled or enabled, and with counts.
 @main
 enum TelemetryCosts {
     static let operations = 200_000
@@ -35,7 +35,7 @@ enum TelemetryCosts {
         if table.missedBars > 0 { print("\n\(table.missedBars) bars missed") }
     }
 
-    /// What a read costs with telemetry around it.
+    /// Measures a read with telemetry.
     static func cost(_ telemetry: Telemetry?) async throws -> Cost {
         let flags = keys.map { InMemoryFlag($0, variants: ["on": true, "off": false], defaultVariant: "on") }
         let client = try await ExperimentationClient(

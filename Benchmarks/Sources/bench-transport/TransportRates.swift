@@ -5,7 +5,7 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// What the HTTP engine takes beside libcurl alone: small requests to a server that does next to nothing.
+/// Compares the HTTP engine with libcurl alone: small requests to a server with minimal work.
 @main
 struct TransportRates {
     private static let body = #"{"type":"custom","name":"spun-wheel"}"#
@@ -15,12 +15,12 @@ struct TransportRates {
         var table = Table("Transport (small POSTs a second; ratios within this run)")
         let collector = Collector()
         let transport = DefaultTransport.make()
-        // A number of callers can be named, to measure it alone.
+        // Arguments select numbers of callers.
         let wanted = CommandLine.arguments.dropFirst().compactMap { Int($0) }
         for (callers, total, bar) in [(1, 3_000, 0.7), (8, 16_000, 0.8), (64, 32_000, 0.9)]
         where wanted.isEmpty || wanted.contains(callers) {
             _ = try await rate(transport, collector.port, callers: callers, total: total / 10)
-            // In turn, each round with its own ratio: the machine's speed isn't the same for long.
+            // Interleaved, with a ratio per round, because the machine's speed varies over time.
             var figures: [(bare: Double, engine: Double)] = []
             var (bareSeconds, engineSeconds) = (0.0, 0.0)
             for _ in 0..<rounds {

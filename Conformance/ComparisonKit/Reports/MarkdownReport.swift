@@ -32,7 +32,7 @@ struct MarkdownReport {
         return lines.joined(separator: "\n")
     }
 
-    /// The steps at which there is nothing to compare, for whoever unfolds them.
+    /// The steps without anything to compare, in a collapsed section.
     private var folded: String {
         guard let title = comparison.foldTitle else { return "" }
         let lines = ["<details><summary>\(title)</summary>", ""] + rows(comparison.foldedSteps) + ["", "</details>"]

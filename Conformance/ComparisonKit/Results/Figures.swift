@@ -19,7 +19,7 @@ public struct Traffic: Sendable, Hashable, Codable {
         self.connections = connections
     }
 
-    /// How often somebody waits for the other end: once for each request, and once for each connection to be opened.
+    /// The number of round trips: one for each request, and one for each new connection.
     public var roundTrips: Int { requests + connections }
 
     private enum CodingKeys: String, CodingKey {

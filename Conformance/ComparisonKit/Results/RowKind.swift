@@ -40,7 +40,7 @@ extension Comparison {
         return "\(steps) that at most one of the vendors has"
     }
 
-    /// Who has such a thing at a step; `nil` for nobody.
+    /// The first vendor that supports a step; `nil` if none does.
     func owner(of step: Int) -> String? {
         vendors.first { ($0.outcome(of: step)?.kind ?? .broken) != .unsupported }?.name
     }

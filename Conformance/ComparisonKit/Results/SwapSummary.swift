@@ -53,7 +53,7 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         var breaks = experiments.filter { $0.advice == .finishFirst }.map {
             Line("Experiment \"\($0.name)\": \($0.reason)", "finish it before the switch")
         }
-        // What a vendor lacks as a whole stands below, by its calls; here is what of this world has no place.
+        // What a vendor lacks altogether is listed below, by its calls; here are only the parts of this world.
         breaks += after.gaps.filter { gap in
             gap.path.contains("/") && !before.gaps.contains { $0.covers(gap.path) }
         }.map {

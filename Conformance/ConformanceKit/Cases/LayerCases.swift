@@ -46,7 +46,7 @@ extension ConformanceCase {
 }
 
 extension World {
-    /// Experiments that give everybody in their part of a layer their one variation.
+    /// Experiments with one variation for all users in their part of a layer.
     fileprivate static func layered(
         _ name: String,
         _ parts: [(id: String, layer: String, from: Int, to: Int)]

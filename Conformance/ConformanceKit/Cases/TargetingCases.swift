@@ -196,7 +196,7 @@ extension ConformanceCase {
 }
 
 extension World {
-    /// Flags that are true for whoever meets the conditions, and false for the others.
+    /// Flags that are true for users who meet the conditions, and false for others.
     static func rules(_ name: String, _ flags: [(key: String, when: [Condition])]) -> World {
         World(
             name: name,

@@ -1,9 +1,9 @@
 import Experimentation
 
-/// A whole SDK in another process: it has a cache and an outbox of its own, and keeps them where it likes.
+/// A whole SDK in another process, with its own cache and outbox, stored wherever it likes.
 ///
-/// Nothing of the client here stands before it. What it keeps belongs to a device by name: an SDK that is started for the
-/// same device again, after a stop or a kill, finds what the one before left.
+/// The framework's client isn't involved. Stored state belongs to a named device: an SDK that is started for the same
+/// device again, after a stop or a kill, finds the earlier one's state.
 public struct RemoteSDK: Sendable {
     private let stage: RemoteStage
     private let id: String

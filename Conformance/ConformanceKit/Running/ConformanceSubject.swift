@@ -120,9 +120,9 @@ public protocol SubjectStage: Sendable {
     /// Takes the vendor off the network, so that connecting fails, or restores it at the same address.
     func setReachable(_ isReachable: Bool) async throws
 
-    /// Puts a network between the vendor and whoever connects: each answer, and each connection, takes this long.
+    /// Simulates network latency: each answer, and each new connection, takes this long.
     ///
-    /// - Returns: Whether there is a wire that takes it; without one, times mean nothing.
+    /// - Returns: Whether there is a wire to delay; without one, times mean nothing.
     func setRoundTrip(_ duration: Duration) async -> Bool
 
     /// What the vendor has taken so far, in neutral words and in the order of arrival, repetitions included.

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension World.Experiment {
-    /// A part of a layer: experiments whose parts don't overlap share nobody.
+    /// A part of a layer; experiments whose parts don't overlap share no user.
     public struct Layer: Sendable, Hashable {
         /// The layer's id.
         public var id: String

@@ -13,7 +13,7 @@ extension SigmaSubject {
                 .flags: .documented, .objectFlags: .read, .flagMetadata: .read, .targeting: .read,
                 .dateTargeting: .read, .versionTargeting: .read,
                 .localEvaluation: .documented, .offlineStart: .read,
-                // Who gets which variation hangs on a formula that nobody outside has seen.
+                // The formula that assigns variations isn't public.
                 .experiments: .inferred, .layers: .inferred, .holdouts: .inferred, .controlGroups: .inferred,
                 .overrides: .read,
             ],

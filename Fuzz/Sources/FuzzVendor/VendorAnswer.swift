@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// Answers every request with the same bytes, but for the token that some vendors want first.
+/// Answers every request with the same bytes, except for the token requests of some vendors.
 struct SameAnswer: HTTPTransport {
     let body: [UInt8]
 
@@ -21,12 +21,12 @@ struct SameAnswer: HTTPTransport {
     }
 }
 
-/// Has an adapter read an answer in every role that it plays, and waits for it.
+/// Lets an adapter read an answer in each of its roles.
 ///
 /// - Parameters:
 ///   - start: The answer's bytes.
-///   - count: How many there are.
-///   - make: Makes the adapter over a transport.
+///   - count: Their number.
+///   - make: Creates the adapter with a transport.
 public func readAnswer(
     _ start: UnsafePointer<UInt8>?,
     _ count: Int,

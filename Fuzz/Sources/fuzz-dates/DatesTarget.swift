@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
 
-/// A wait lies within its bounds, and a date that is read is written as one that reads back.
+/// A parsed wait is within its limits, and a parsed date survives a round trip.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)

@@ -2,7 +2,7 @@ import ComparisonKit
 import ConformanceKit
 import Experimentation
 
-/// A world that is read is written, and read back as the same; a scenario is read or refused.
+/// A parsed world survives a round trip; a scenario is parsed or rejected.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,6 +1,6 @@
 @_spi(StoredForm) import Experimentation
 
-/// An event that is read from the store is written, and read back as the same.
+/// A decoded event survives a round trip.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

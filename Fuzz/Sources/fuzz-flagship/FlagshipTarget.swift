@@ -3,7 +3,7 @@ import Experimentation
 import FlagshipAdapter
 import FuzzVendor
 
-/// Has the adapter read an answer of its vendor's, as decisions and as bucketing rules.
+/// Lets the adapter read an answer of its vendor, as decisions and as bucketing rules.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for mode in [FlagshipConfiguration.Mode.decisionAPI, .bucketing] {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// What is read must be written, and read back as the same; building and checking must agree.
+/// A parsed value survives a round trip; parsing and validating agree.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -2,9 +2,10 @@ import Foundation
 
 @testable import Experimentation
 
-/// Reads what the client keeps between runs: rules with their head, decisions, assignments, the progress of a linking.
+/// Decodes what the client stores between runs: rules with their header, decisions, assignments, the progress of
+/// linking.
 ///
-/// A digest stands before each of them; here it is as if it had been right.
+/// Skips the digest in front of each of them, as if it matched.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -4,7 +4,7 @@ import ConformanceKit
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Reads a line as `xp track` and `xp evaluate` do: a user, and perhaps an event, which can be stored if it makes sense.
+/// Parses a line as `xp track` and `xp evaluate` do: a user, and an event that can be stored if it is valid.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

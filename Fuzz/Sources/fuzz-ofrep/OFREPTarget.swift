@@ -3,7 +3,7 @@ import Experimentation
 import FuzzVendor
 import OFREPAdapter
 
-/// Has the adapter read an answer of its vendor's.
+/// Lets the adapter read an answer of its server.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     readAnswer(start, count) { transport in

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// Reads every kind of setting from whatever is there.
+/// Reads every kind of setting from arbitrary input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What is read must be written, and read back as the same.
+/// A parsed document survives a round trip.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let tree = try? XMLReader.parse(Array(UnsafeBufferPointer(start: start, count: count))) else { return 0 }

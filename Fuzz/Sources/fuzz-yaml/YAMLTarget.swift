@@ -2,9 +2,9 @@ import ComparisonKit
 import ConformanceKit
 import Experimentation
 
-/// Reads a document in YAML by the command line's own reader, which this folder links to, and a scenario from that.
+/// Parses YAML with the command line's own reader, to which this folder links, and a scenario from the result.
 ///
-/// What was read is what a document in JSON could be.
+/// Whatever is accepted could also be written as JSON.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

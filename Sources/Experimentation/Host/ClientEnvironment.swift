@@ -12,7 +12,7 @@ public struct ClientEnvironment: Sendable {
     public var jitter: @Sendable () -> Double
     /// Where messages are logged.
     public var log: any LogSink
-    /// What goes around refreshes, deliveries and requests; nobody unless named.
+    /// Observes refreshes, deliveries and requests; none by default.
     public var operations: (any OperationObserver)?
 
     /// Creates an environment.

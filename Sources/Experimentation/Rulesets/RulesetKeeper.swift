@@ -105,7 +105,7 @@ actor RulesetKeeper {
             guard let old = kept else {
                 throw ExperimentationError(
                     .vendorFault,
-                    "The vendor says that rules are unchanged which it never gave."
+                    "The vendor reports rules as unchanged that it never sent."
                 )
             }
             let confirmed = Kept(old.ruleset, validator: old.validator, date: now, instant: instant, isRestored: false)

@@ -64,7 +64,7 @@ struct KeptState: Sendable {
         await write(bytes: Array(data), key)
     }
 
-    /// Writes a user's decisions, as ``write(_:_:)`` would and in a tenth of its time: a server does so for everybody.
+    /// Writes a user's decisions as ``write(_:_:)`` would, ten times as fast, since a server does so for every user.
     func write(_ decisions: StoredDecisions, of userID: String) async {
         guard let bytes = try? decisions.written() else { return }
         await write(bytes: bytes, .decisions(of: userID))
@@ -73,7 +73,7 @@ struct KeptState: Sendable {
     /// Writes a value whose loss would matter.
     func require<Value: Encodable>(_ value: Value, _ key: Key) async throws(ExperimentationError) {
         guard let data = try? JSONEncoder().encode(value) else {
-            throw ExperimentationError(.store, "The progress of a linking can't be written.")
+            throw ExperimentationError(.store, "The progress of linking can't be stored.")
         }
         try await store.setValue(sealed(Array(data), key), for: prefix + key.name)
     }

@@ -39,8 +39,8 @@ public enum ExposurePolicy: String, Sendable, Hashable, Codable {
 /// Hears of exposures at the moment they are recorded: once per user, experiment and variation in a session, unless the
 /// policy says otherwise.
 ///
-/// An exposure isn't an evaluation: a flag is read a thousand times and its user exposed once, and a flag outside of experiments
-/// exposes nobody.
+/// An exposure isn't an evaluation: a flag may be read a thousand times for one exposure, and a flag outside of
+/// experiments exposes no user.
 public protocol ExposureObserver: Sendable {
     /// Takes an exposure; called where the flag was read, so it should return at once.
     ///

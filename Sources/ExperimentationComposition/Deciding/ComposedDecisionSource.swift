@@ -1,9 +1,10 @@
 import Experimentation
 import Synchronization
 
-/// Vendors at least one of which is asked for each user: all are asked at once, and who fails keeps the last good answer.
+/// Combines decisions where at least one vendor is asked for each user: asks all concurrently and keeps a failing
+/// vendor's last good answer.
 final class ComposedDecisionSource: DecisionSource {
-    /// Where a vendor's decisions come from.
+    /// The source of a vendor's decisions.
     enum Origin: Sendable {
         case asked(any DecisionSource)
         case computed(PartRules)
@@ -16,7 +17,7 @@ final class ComposedDecisionSource: DecisionSource {
         }
     }
 
-    /// What a vendor has to say for a user.
+    /// A vendor's answer for a user.
     private enum Answer: Sendable {
         case decided(Decisions, failure: ExperimentationError? = nil)
         case notReady(ExperimentationError)
@@ -26,18 +27,18 @@ final class ComposedDecisionSource: DecisionSource {
     private let parts: Parts
     private let origins: [Origin]
     private let log: any LogSink
-    /// The last good answers for the users who were asked about last.
+    /// The last good answers for recent users.
     private let lastGood: Mutex<RecentlyUsed<[Decisions?]>>
     let freshness: Freshness
-    /// For how many users the last good answers are remembered.
+    /// The number of users whose last good answers are kept.
     private static let remembered = 1_000
 
     /// Creates a source.
     ///
     /// - Parameters:
     ///   - parts: The vendors.
-    ///   - origins: Where the decisions of each that decides come from, in their order.
-    ///   - log: Told of vendors that give no good answer.
+    ///   - origins: The source of each deciding vendor's decisions, in order.
+    ///   - log: Where failing vendors are reported.
     init(_ parts: Parts, _ origins: [Origin], log: any LogSink) {
         self.parts = parts
         self.origins = origins
@@ -72,7 +73,7 @@ final class ComposedDecisionSource: DecisionSource {
         return .decided(merged(said))
     }
 
-    /// Forgets what is remembered of a user.
+    /// Removes a user's last good answers.
     func forget(_ userID: String) { lastGood.withLock { $0.remove(ExactText(userID)) } }
 
     private func answer(
@@ -113,7 +114,7 @@ final class ComposedDecisionSource: DecisionSource {
         log.log(.warning, "composition.refresh", "No decisions from \(part.name), the others go on: \(error)")
     }
 
-    /// Lays what the vendors say over each other, for one user.
+    /// Merges the vendors' answers for one user.
     private func merged(_ said: [Answer]) -> Decisions {
         var assignments: [Assignment] = []
         var places: [[Int: Int]] = []

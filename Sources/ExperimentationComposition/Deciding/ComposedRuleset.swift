@@ -1,27 +1,27 @@
 import Experimentation
 
-/// The rules of several vendors as one: a catalogue over all of them, and for each flag the line of those who decide it.
+/// The rules of several vendors as one: a combined catalogue and, for each flag, the order of its vendors.
 final class ComposedRuleset: Ruleset {
     /// The rules of one vendor.
     struct Rules: Sendable {
         var ruleset: any Ruleset
-        /// Whether a later answer was bad.
+        /// Whether a later fetch failed.
         var isStale = false
     }
 
-    /// One vendor in the line of a flag.
+    /// A vendor's place in a flag's order.
     private struct Place: Sendable {
         var part: Int
-        /// The flag's index in the vendor's catalogue; -1 if it has no such flag, -2 if it has no rules.
+        /// The flag's index in the vendor's catalogue; -1 if the vendor doesn't have it, -2 if there are no rules.
         var flag: Int
-        /// Where the vendor's outcomes begin among the flag's.
+        /// The index of the vendor's first outcome among the flag's outcomes.
         var start: Int
     }
 
     private struct Flag: Sendable {
-        /// Where the flag's line stands among the places of all.
+        /// The range of the flag's vendors in the shared array of places.
         var line: Range<Int>
-        /// How many outcomes come from vendors; behind them stand "not ready" and "off".
+        /// The number of the vendors' outcomes; "not ready" and "off" follow them.
         var count = 0
     }
 
@@ -29,15 +29,15 @@ final class ComposedRuleset: Ruleset {
     private let readers: PartReaders
     private let fallback: DecisionTable.Fallback
     private let flags: [Flag]
-    // The lines of all flags in one piece, so that reading counts no reference of a flag's own list.
+    // One array for all flags, so that a read doesn't retain a flag's own array.
     private let places: [Place]
-    /// Where each vendor's assignments begin in the catalogue.
+    /// The index of each vendor's first assignment in the catalogue.
     private let starts: [Int]
 
-    /// Lays rules over each other.
+    /// Combines rules.
     ///
     /// - Parameters:
-    ///   - rules: The rules of each vendor that decides, in their order; `nil` where there are none yet.
+    ///   - rules: The rules of each deciding vendor, in order; `nil` where there are none yet.
     ///   - parts: The vendors.
     init(_ rules: [Rules?], of parts: Parts) {
         readers = PartReaders(zip(parts.deciding, rules).map { PartReader($0, $1?.ruleset) })
@@ -84,7 +84,7 @@ final class ComposedRuleset: Ruleset {
         catalogue = FlagCatalogue(flags: catalogued, assignments: assignments)
     }
 
-    /// Every flag that somebody has or that stands in the table by name, each once.
+    /// Returns every flag of a vendor or of the table's names, each once.
     private static func keys(_ rules: [Rules?], _ named: [String]) -> [String] {
         var seen: Set<[UInt8]> = []
         let all = rules.flatMap { $0?.ruleset.catalogue.keys ?? [] } + named
@@ -109,7 +109,7 @@ final class ComposedRuleset: Ruleset {
         }
     }
 
-    /// Which of the outcomes it is, as the line goes; `ask` is called for vendors that have the flag.
+    /// Returns the outcome of the first vendor that answers; calls `ask` for vendors that have the flag.
     @inline(__always)
     private func outcome(_ index: Int, _ ask: (Place) -> Int?) -> Int? {
         let flag = flags[index]
@@ -130,7 +130,7 @@ final class ComposedRuleset: Ruleset {
         }
     }
 
-    /// Whether something is wrong with an outcome; that counts only where another vendor may answer in its place.
+    /// Whether an outcome is an error that makes it the next vendor's turn.
     @inline(__always)
     private func isFaulty(_ outcome: Int, of flag: Int) -> Bool {
         guard fallback.passesFailuresOver else { return false }

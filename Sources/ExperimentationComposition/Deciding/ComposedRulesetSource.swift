@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// The rules of several vendors, fetched at once: who fails keeps the last good ones, and the others go on.
+/// Fetches the rules of several vendors concurrently; a failing vendor keeps its last good ones.
 final class ComposedRulesetSource: RulesetSource {
     private struct Held: Sendable {
         var ruleset: any Ruleset
@@ -15,15 +15,15 @@ final class ComposedRulesetSource: RulesetSource {
     private let log: any LogSink
     private let held: Mutex<[Held?]>
     let freshness: Freshness
-    /// What rules of several vendors are asked with: each vendor's own stands beside its rules.
+    /// The validator of the combined rules; each vendor's own validator is kept with its rules.
     private static let validator = "composed"
 
     /// Creates a source.
     ///
     /// - Parameters:
     ///   - parts: The vendors.
-    ///   - sources: Where the rules of each that decides come from, in their order.
-    ///   - log: Told of vendors that give no good answer.
+    ///   - sources: The source of each deciding vendor's rules, in order.
+    ///   - log: Where failing vendors are reported.
     init(_ parts: Parts, _ sources: [any RulesetSource], log: any LogSink) {
         self.parts = parts
         self.sources = sources
@@ -56,7 +56,7 @@ final class ComposedRulesetSource: RulesetSource {
         return replaced()
     }
 
-    /// Takes an answer in, and says whether other rules follow from it.
+    /// Records an answer; returns whether it changes the rules.
     private func take(_ answer: Result<RulesetAnswer, ExperimentationError>, _ index: Int) -> Bool {
         held.withLock { held in
             switch answer {
@@ -114,7 +114,7 @@ final class ComposedRulesetSource: RulesetSource {
 }
 
 extension Freshness {
-    /// The freshness of several vendors as one: as good for as long, and asked as often, as the most impatient one wants.
+    /// Combines freshness: the shortest lifetime and the shortest interval.
     init(of all: [Freshness]) {
         self.init(
             lifetime: all.compactMap(\.lifetime).min(),
@@ -125,7 +125,7 @@ extension Freshness {
 }
 
 extension [Result<RulesetAnswer, ExperimentationError>] {
-    /// Why nobody answers; `nil` if somebody does.
+    /// The error if all vendors failed; otherwise `nil`.
     fileprivate var commonFailure: ExperimentationError? {
         var first: ExperimentationError?
         for answer in self {

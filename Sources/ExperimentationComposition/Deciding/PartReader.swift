@@ -1,6 +1,6 @@
 import Experimentation
 
-/// One vendor's rules as reading goes through them: what a read needs of the vendor, and nothing else.
+/// The parts of a vendor that a flag read needs.
 final class PartReader: Sendable {
     let killSwitch: PartSwitch
     private let ruleset: (any Ruleset)?
@@ -11,7 +11,7 @@ final class PartReader: Sendable {
     ///
     /// - Parameters:
     ///   - part: The vendor.
-    ///   - ruleset: Its rules; `nil` where there are none yet.
+    ///   - ruleset: Its rules; `nil` if there are none yet.
     init(_ part: Part, _ ruleset: (any Ruleset)?) {
         killSwitch = part.killSwitch
         self.ruleset = ruleset
@@ -24,10 +24,10 @@ final class PartReader: Sendable {
         return ruleset?.decisions(for: visible(context))
     }
 
-    /// Which of its values a flag has.
+    /// Returns the index of a flag's outcome.
     @inline(__always)
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
-        // The context is passed on as it is wherever it may be: a copy counts a reference for each of its fields.
+        // Avoids a copy of the context where possible: a copy retains each of its fields.
         if seesAll(of: context) { return ruleset?.outcome(ofFlag: flag, for: context) }
         return ruleset?.outcome(ofFlag: flag, for: visible(context))
     }
@@ -43,10 +43,10 @@ final class PartReader: Sendable {
     }
 }
 
-/// The readers of all vendors that decide, each found without counting a reference.
+/// The readers of all deciding vendors, accessed without reference counting.
 final class PartReaders: Sendable {
     let all: [PartReader]
-    // Kept alive by the list, and never changed: sharing them is safe.
+    // Safe to share: never changed, and `all` keeps the readers alive.
     private nonisolated(unsafe) let bare: UnsafeMutablePointer<Unmanaged<PartReader>>
 
     init(_ all: [PartReader]) {
@@ -59,7 +59,7 @@ final class PartReaders: Sendable {
 
     deinit { bare.deallocate() }
 
-    /// Reads through one of the readers; the index is one of theirs.
+    /// Reads through the reader with a valid index.
     @inline(__always)
     func read<Result>(_ index: Int, _ body: (PartReader) -> Result) -> Result {
         bare[index]._withUnsafeGuaranteedRef(body)
@@ -67,12 +67,12 @@ final class PartReaders: Sendable {
 }
 
 extension EvaluationContext {
-    /// The context as a vendor may see it.
+    /// Returns the context without what a vendor doesn't support.
     ///
     /// - Parameters:
-    ///   - overrides: Whether it lets itself be overruled.
-    ///   - earlierAssignments: Whether it keeps assignments.
-    /// - Returns: A copy without what it may not see.
+    ///   - overrides: Whether it accepts overrides.
+    ///   - earlierAssignments: Whether it honors earlier assignments.
+    /// - Returns: The reduced copy.
     func visible(overrides: Bool, earlierAssignments: Bool) -> EvaluationContext {
         var copy = self
         if !overrides { copy.overrides = [] }

@@ -1,12 +1,12 @@
 import Experimentation
 
-/// The rules of a vendor that publishes them, beside vendors that are asked for each user: fetched when they are due, kept
-/// for the next run, and the last good ones never let go.
+/// The rules of a vendor composed with others that are asked for each user: fetches them when they are due, stores them
+/// for the next run, and keeps the last good ones.
 actor PartRules {
-    /// Rules as they are known.
+    /// Rules in use.
     struct Known: Sendable {
         var ruleset: any Ruleset
-        /// Why the vendor gave no newer ones, if it was asked for them.
+        /// Why the last fetch failed, if it did.
         var failure: ExperimentationError?
     }
 
@@ -19,26 +19,26 @@ actor PartRules {
     private var isRestored = false
     private static let key = "composed/ruleset"
 
-    /// Creates a place for rules, with none in it.
+    /// Creates an empty holder of rules.
     ///
     /// - Parameters:
-    ///   - source: Where they come from.
+    ///   - source: The source of the rules.
     ///   - context: The vendor's own context.
     init(_ source: any RulesetSource, in context: ProviderContext) {
         self.source = source
         self.context = context
     }
 
-    /// The rules, fetched if they are due.
+    /// Returns the rules, fetching them if they are due.
     ///
-    /// - Returns: The rules; `nil` if the vendor has switched itself off.
+    /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there are none, if there never were any.
     func current() async throws(ExperimentationError) -> Known? {
         let asked = context.environment.time.instant
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
         defer { turn.leave() }
         await restore()
-        // Who waited for another's request takes its answer.
+        // Another request may have finished while this one waited.
         if let ruleset, let fetched, isGood(fetched) || fetched > asked {
             return Known(ruleset: ruleset)
         }

@@ -1,4 +1,4 @@
-/// The stored rules of several vendors in one piece: each with its name, its validator and its own bytes.
+/// The rules of several vendors as one value for the store: name, validator and bytes of each.
 struct RulesArchive: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var validator: String?
@@ -9,14 +9,14 @@ struct RulesArchive: Sendable, Equatable {
 
     init() {}
 
-    /// The bytes to store: of each field its length and itself; a validator that isn't there has the length -1.
+    /// The encoded archive: each field as length and bytes; a missing validator has the length -1.
     var written: [UInt8] {
         entries.sorted { $0.key < $1.key }.flatMap { name, entry in
             Self.field(Array(name.utf8)) + Self.field(entry.validator.map { Array($0.utf8) }) + Self.field(entry.raw)
         }
     }
 
-    /// Reads what ``written`` gave.
+    /// Decodes ``written``; `nil` if it is malformed.
     init?(written: [UInt8]) {
         var rest = written[...]
         while !rest.isEmpty {
@@ -35,7 +35,7 @@ struct RulesArchive: Sendable, Equatable {
         return (0..<8).map { UInt8(truncatingIfNeeded: length >> (UInt64($0) * 8)) } + (bytes ?? [])
     }
 
-    /// Takes a field off the front; `nil` if there is none, an inner `nil` if it is one that isn't there.
+    /// Removes the first field; `nil` if there is none, an inner `nil` for a missing validator.
     private static func take(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>?? {
         guard rest.count >= 8 else { return .none }
         let length = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

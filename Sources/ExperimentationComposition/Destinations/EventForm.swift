@@ -2,9 +2,9 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// How the neutral destinations write an event: as `xp track` reads it, by `docs/schemas/event.schema.json`.
+/// The form of events in files and webhooks: the one that `xp track` reads, in `docs/schemas/event.schema.json`.
 enum EventForm {
-    /// An event as a JSON object; its id is the same in every repetition.
+    /// Returns an event as a JSON object; its id is the same in every repetition.
     static func value(of envelope: Envelope) throws(ExperimentationError) -> FlagValue {
         var user: [String: FlagValue] = ["id": .string(envelope.identity.id)]
         if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }

@@ -1,16 +1,15 @@
 import AdapterKit
 import Experimentation
 
-/// Where a ``FileProvider`` writes, and when it begins another file.
+/// Where a ``FileProvider`` writes, and when it begins a new file.
 public struct FileConfiguration: Sendable, Hashable {
-    /// The file that is written, such as `/var/lib/shop/events.jsonl`; its folder is made if it isn't there.
+    /// The file, such as `/var/lib/shop/events.jsonl`; its folder is created if missing.
     public var path: String
-    /// How many bytes a file holds before another is begun; 64 MB.
+    /// The maximum size of a file in bytes, by default 64 MB.
     ///
-    /// A single batch that is larger stands in a file of its own.
+    /// A larger single batch gets a file of its own.
     public var largest: Int
-    /// How long a file is written before another is begun, counted from the beginning of 1970 in UTC; a day, so that files
-    /// change at midnight.
+    /// The period that a file covers, aligned to 1970 in UTC; by default a day, so that files change at midnight.
     public var period: Duration
     /// Whether events wait until their user consents.
     public var needsConsent: Bool
@@ -42,13 +41,13 @@ public struct FileConfiguration: Sendable, Hashable {
     func validate() throws(ExperimentationError) {
         if path.isEmpty { throw ExperimentationError(.configuration, "path: a file needs a name") }
         if path.hasSuffix("/") { throw ExperimentationError(.configuration, "path: expected a file, found a folder") }
-        if largest < 1_000 { throw ExperimentationError(.configuration, "largest: expected 1000 bytes at least") }
-        if period < .seconds(60) { throw ExperimentationError(.configuration, "period: expected a minute at least") }
+        if largest < 1_000 { throw ExperimentationError(.configuration, "largest: expected at least 1000 bytes") }
+        if period < .seconds(60) { throw ExperimentationError(.configuration, "period: expected at least a minute") }
     }
 }
 
 extension BatchPolicy {
-    /// Reads how many events go out together, and when.
+    /// Reads the size and timing of batches.
     mutating func read(_ settings: inout SettingsReader) throws(ExperimentationError) {
         count = try settings.int("batchSize", default: count, in: 1...10_000)
         largest = max(largest, count)

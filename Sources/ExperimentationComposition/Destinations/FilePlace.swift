@@ -1,18 +1,18 @@
 import Foundation
 
-/// Where a file of events really lies, and whether it is one that may be put aside and cut.
+/// The resolved location of an event file, and whether it can be rotated and truncated.
 struct FilePlace: Sendable, Equatable {
-    /// Where it lies, behind all links.
+    /// The path with all links resolved.
     var path = ""
-    /// Whether it is only written into: a device, a pipe, or what the process was given as its output.
+    /// Whether it can only be written to: a device, a pipe, or one of the process's own descriptors.
     var isStream = false
 
-    /// What stands for a file that is already open: it belongs to whoever opened it, whatever kind it is.
+    /// Paths of descriptors that are already open; they belong to whoever opened them, even if they are regular files.
     private static let opened = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"]
-    /// How many links in a row are followed.
+    /// The maximum number of links that are followed.
     private static let links = 16
 
-    /// Whether a path leads to something that isn't to be renamed, cut or read.
+    /// Whether a path leads to something that must not be renamed, truncated or read.
     static func isStream(_ path: String) -> Bool {
         if SystemFile.isSpecial(path) { return true }
         var path = path

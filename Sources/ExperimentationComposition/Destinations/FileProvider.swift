@@ -1,36 +1,37 @@
 import AdapterKit
 import Experimentation
 
-/// A file that takes every event, one JSON object a line: what a warehouse reads.
+/// Writes every event to a file as one JSON object a line, for example for a warehouse.
 ///
-/// Lines are written whole and on the disk when they count as delivered; a batch that can't be leaves no part of itself. After
-/// a crash an event may stand there twice, with the same id.
+/// A batch counts as delivered once it is synced to disk; one that can't be written completely is removed again. After
+/// a crash, an event may appear twice, with the same id.
 ///
 /// ```swift
 /// let file = FileProvider(configuration: FileConfiguration(path: "/var/lib/shop/events.jsonl"))
 /// ```
 ///
-/// One process writes a file at a time. What was finished is named after its end: `events-20261121T235959.120Z.jsonl`.
+/// Only one process may write a file at a time. A finished file is named after its end:
+/// `events-20261121T235959.120Z.jsonl`.
 public struct FileProvider: ExperimentationProvider {
     /// The destination's name.
     public let name = "file"
     /// The settings.
     public let configuration: FileConfiguration
 
-    /// Creates a provider; nothing is written before a client starts it.
+    /// Creates a provider; writes nothing before a client starts it.
     public init(configuration: FileConfiguration) { self.configuration = configuration }
 
-    /// The path.
+    /// The file's path.
     public var scope: String { configuration.path }
 
-    /// Events of every kind; no decisions.
+    /// All kinds of events; no decisions.
     public let capabilities: Set<Capability> = [.tracking, .exposures, .commerce, .batching, .eventIDs, .consentSignal]
 
-    /// Checks the settings.
+    /// Validates the settings.
     ///
-    /// A disk that isn't there or is full is no reason to fail: events wait for it.
+    /// Doesn't fail if the disk is missing or full: events wait for it.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    /// - Throws: ``ErrorCode/configuration`` naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let file = LineFile(configuration)
@@ -43,7 +44,7 @@ public struct FileProvider: ExperimentationProvider {
     }
 }
 
-/// Takes events into a file.
+/// Delivers events to a file.
 struct FileEventSink: EventSink {
     let file: LineFile
     let batching: BatchPolicy
@@ -75,7 +76,7 @@ struct FileEventSink: EventSink {
 }
 
 extension EventForm {
-    /// An event as a line of a file.
+    /// Returns an event as a line.
     static func line(of envelope: Envelope) throws(ExperimentationError) -> [UInt8] {
         try JSON.encode(value(of: envelope)) + [UInt8(ascii: "\n")]
     }

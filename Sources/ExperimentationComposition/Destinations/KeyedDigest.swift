@@ -1,10 +1,10 @@
 import Experimentation
 
-/// HMAC-SHA256, by RFC 2104: what shows that a message comes from somebody who has the key.
+/// HMAC-SHA256 (RFC 2104), which proves that the sender of a message has the key.
 enum KeyedDigest {
     private static let block = 64
 
-    /// The 32 bytes of the code.
+    /// Returns the 32 bytes of the code.
     static func sha256(_ message: some Sequence<UInt8>, key: [UInt8]) -> [UInt8] {
         var key = key.count > block ? Digest.sha256(key) : key
         key += repeatElement(0, count: block - key.count)

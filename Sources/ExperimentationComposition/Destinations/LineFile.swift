@@ -2,11 +2,11 @@ import Dispatch
 import Experimentation
 import Foundation
 
-/// A file of lines that is only ever longer, and is put aside when it is long or old enough.
+/// An append-only file of lines that is rotated by size and age.
 ///
-/// What blocks runs on a queue of its own; it isn't waited for by the few threads that all tasks share.
+/// Blocking calls run on a dispatch queue of its own, outside the cooperative thread pool.
 final class LineFile: Sendable {
-    /// How writing ended.
+    /// The result of a write.
     enum Outcome: Sendable, Equatable {
         case written
         case failed(FileFailure)
@@ -15,16 +15,16 @@ final class LineFile: Sendable {
     private let queue = DispatchQueue(label: "events-file")
     private let open: OpenFile
 
-    /// Creates a file; nothing is opened before there is something to write.
+    /// Creates a file; opens nothing before the first write.
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - patience: For how many milliseconds the reader of a pipe may take nothing before that is an outage.
+    ///   - patience: How long the reader of a pipe may stall before it counts as an outage, in milliseconds.
     init(_ configuration: FileConfiguration, patience: Int32 = 1_000) {
         open = OpenFile(configuration, patience: patience)
     }
 
-    /// Writes whole lines, and waits until they are on the disk.
+    /// Appends whole lines and syncs them to disk.
     func append(_ lines: [UInt8], at now: Date) async -> Outcome {
         await withCheckedContinuation { continuation in
             queue.async { [open] in
@@ -38,7 +38,7 @@ final class LineFile: Sendable {
         }
     }
 
-    /// Closes the file once what is under way is written.
+    /// Closes the file after pending writes.
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [open] in
@@ -54,10 +54,10 @@ struct FileFailure: Error, Sendable, Equatable {
     let step: String
     let code: Int32
 
-    /// The system's reason, without the path.
+    /// The system's message, without the path.
     var message: String { "the events' file can't be \(step): \(String(cString: strerror(code)))" }
 
-    /// A disk that is full or gone may come back; what the file's owner has to mend stops everything until it is mended.
+    /// An outage if the disk is full or gone; a stop if the file's owner has to fix the cause.
     var verdict: Verdict {
         switch code {
         case EACCES, EPERM, EISDIR, ENOTDIR, EROFS, ENAMETOOLONG, ELOOP:

@@ -2,16 +2,16 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// The file that is being written: opened when there is something to write, and again when somebody took it away.
+/// The file being written; opened for the first write, and again after it was moved or deleted.
 final class OpenFile: Sendable {
     private struct State {
         var descriptor: Int32 = -1
         var size = 0
-        /// In which period the file was last written.
+        /// The period of the last write.
         var period = 0
-        /// What is written into, where it really lies.
+        /// The resolved location.
         var place = FilePlace()
-        /// Whether what was written last ends within a line, and can't be taken back.
+        /// Whether the stream ends within a line, which can't be undone.
         var isTorn = false
     }
 
@@ -19,7 +19,7 @@ final class OpenFile: Sendable {
     private let largest: Int
     private let seconds: Double
     private let state = Mutex(State())
-    /// For how many milliseconds the reader of a pipe may take nothing before that is an outage.
+    /// How long the reader of a pipe may stall before it counts as an outage, in milliseconds.
     private let patience: Int32
 
     init(_ configuration: FileConfiguration, patience: Int32) {
@@ -31,7 +31,7 @@ final class OpenFile: Sendable {
 
     deinit { close() }
 
-    /// Writes whole lines; what can't be written leaves no part of itself.
+    /// Appends whole lines; on failure, removes what was written of them.
     func append(_ lines: [UInt8], at now: Date) throws(FileFailure) {
         let failure = state.withLock { state -> FileFailure? in
             do throws(FileFailure) {
@@ -69,7 +69,7 @@ final class OpenFile: Sendable {
 
     private func open(_ state: inout State) throws(FileFailure) {
         let folder = URL(filePath: path).deletingLastPathComponent()
-        // What is wrong with the folder shows at once by the file that can't be opened in it.
+        // If this fails, opening the file reports the reason.
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let changed = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
         let isStream = FilePlace.isStream(path)
@@ -77,7 +77,7 @@ final class OpenFile: Sendable {
         guard descriptor >= 0, let size = SystemFile.size(descriptor) else {
             throw FileFailure(step: "opened", code: SystemFile.failure)
         }
-        // Somebody put another thing there meanwhile: the next time it is known for what it is.
+        // The file was replaced after the check; the next attempt sees what it is.
         guard isStream || SystemFile.isRegular(descriptor) else {
             SystemFile.closed(descriptor)
             throw FileFailure(step: "opened", code: EAGAIN)
@@ -92,7 +92,7 @@ final class OpenFile: Sendable {
         if !isStream { try dropTornLine(&state) }
     }
 
-    /// Cuts off what a crash left of a line: its event isn't delivered yet and comes again.
+    /// Truncates a line cut off by a crash; its event isn't delivered yet and comes again.
     private func dropTornLine(_ state: inout State) throws(FileFailure) {
         var end = state.size
         while end > 0 {
@@ -119,7 +119,7 @@ final class OpenFile: Sendable {
         let stamp = now.iso8601Milliseconds.filter { $0 != "-" && $0 != ":" }
         let base = file.deletingPathExtension().path + "-" + stamp
         let ending = file.pathExtension.isEmpty ? "" : "." + file.pathExtension
-        // Two files may end within one millisecond; the names stay in the order of their ends.
+        // Several files may end within one millisecond; the suffix keeps names in order.
         let names = [base + ending] + (2...999).map { "\(base)_\($0)\(ending)" }
         guard let name = names.first(where: { !SystemFile.isThere($0) }) else {
             throw FileFailure(step: "put aside", code: EEXIST)
@@ -131,7 +131,7 @@ final class OpenFile: Sendable {
     }
 
     private func write(_ lines: [UInt8], _ state: inout State) throws(FileFailure) {
-        // What is left of a line in a stream becomes a line of its own, and hides none of those that follow.
+        // Ends a torn line in a stream, so that it spoils none of the following ones.
         let bytes = state.isTorn ? [UInt8(ascii: "\n")] + lines : lines
         var written = 0
         while written < bytes.count {
@@ -153,9 +153,9 @@ final class OpenFile: Sendable {
         state.size += lines.count
     }
 
-    /// Takes back what was written of a batch; the file is opened anew the next time.
+    /// Truncates the file to its size before the batch, and closes it.
     private func undone(_ failure: FileFailure, _ state: inout State) -> FileFailure {
-        // What a stream has taken is gone; a reader that is merely slow gets the rest of the line's end.
+        // Bytes in a stream can't be undone. If its reader is only slow, it stays open.
         if state.place.isStream, failure.code == EAGAIN { return failure }
         if !state.place.isStream { _ = SystemFile.cut(state.descriptor, to: state.size) }
         Self.close(&state)

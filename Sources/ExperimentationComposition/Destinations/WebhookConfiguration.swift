@@ -1,15 +1,15 @@
 import AdapterKit
 import Experimentation
 
-/// Where a ``WebhookProvider`` sends, and how it is known there.
+/// Where a ``WebhookProvider`` sends, and how it signs.
 public struct WebhookConfiguration: Sendable, Hashable {
-    /// Where batches are sent.
+    /// The URL that receives batches.
     public var endpoint: Endpoint
-    /// What signatures are made with; `nil` for none.
+    /// The key of signatures; `nil` to send none.
     ///
-    /// A secret that begins with `whsec_` is Base64 behind that, any other the bytes of its text.
+    /// After the prefix `whsec_`, the secret is Base64; otherwise its UTF-8 bytes are the key.
     public var secret: Secret?
-    /// How long a request takes at most.
+    /// The maximum duration of a request.
     public var timeout: Duration
     /// Whether events wait until their user consents.
     public var needsConsent: Bool
@@ -19,8 +19,8 @@ public struct WebhookConfiguration: Sendable, Hashable {
     /// Creates settings.
     ///
     /// - Parameters:
-    ///   - endpoint: Where batches are sent.
-    ///   - secret: What signatures are made with.
+    ///   - endpoint: The URL that receives batches.
+    ///   - secret: The key of signatures.
     public init(endpoint: Endpoint, secret: Secret? = nil) {
         self.endpoint = endpoint
         self.secret = secret
@@ -40,7 +40,7 @@ public struct WebhookConfiguration: Sendable, Hashable {
     }
 
     func validate() throws(ExperimentationError) {
-        if timeout <= .zero { throw ExperimentationError(.configuration, "timeout: expected more than nothing") }
+        if timeout <= .zero { throw ExperimentationError(.configuration, "timeout: expected a time greater than zero") }
         if secret != nil, key == nil {
             throw ExperimentationError(.configuration, "secret: what follows whsec_ must be Base64, and not empty")
         }

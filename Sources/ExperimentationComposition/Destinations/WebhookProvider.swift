@@ -3,11 +3,11 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// An address of one's own that takes every event, in signed batches.
+/// Sends every event to a URL of your own, in signed batches.
 ///
-/// A batch is a JSON object, `{"id": …, "events": […]}`, whose events have the form of `docs/schemas/event.schema.json`.
-/// It counts as delivered with a 2xx that is no page. An answer `{"rejected": ["id", …]}` names events that will never be
-/// taken; the others of the batch are delivered then.
+/// A batch is a JSON object, `{"id": …, "events": […]}`, whose events have the form of
+/// `docs/schemas/event.schema.json`. It counts as delivered on any 2xx answer that isn't an HTML page. The answer
+/// `{"rejected": ["id", …]}` rejects the named events for good; the others are delivered.
 ///
 /// ```swift
 /// let endpoint = try Endpoint("https://events.example.com/in")
@@ -20,25 +20,25 @@ public struct WebhookProvider: ExperimentationProvider {
     public let configuration: WebhookConfiguration
     private let transport: (any HTTPTransport)?
 
-    /// Creates a provider; nothing is sent before a client starts it.
+    /// Creates a provider; sends nothing before a client starts it.
     ///
     /// - Parameters:
     ///   - configuration: The settings.
-    ///   - transport: How requests are sent; the platform's way if `nil`.
+    ///   - transport: How requests are sent; the platform's engine if `nil`.
     public init(configuration: WebhookConfiguration, transport: (any HTTPTransport)? = nil) {
         self.configuration = configuration
         self.transport = transport
     }
 
-    /// The address; a new secret is no new account.
+    /// The URL; a new secret doesn't make a new account.
     public var scope: String { "\(configuration.endpoint)" }
 
-    /// Events of every kind; no decisions.
+    /// All kinds of events; no decisions.
     public let capabilities: Set<Capability> = [.tracking, .exposures, .commerce, .batching, .eventIDs, .consentSignal]
 
-    /// Checks the settings.
+    /// Validates the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` that names the setting.
+    /// - Throws: ``ErrorCode/configuration`` naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let client = HTTPClient(
@@ -55,7 +55,7 @@ public struct WebhookProvider: ExperimentationProvider {
     }
 }
 
-/// Takes events to an address.
+/// Delivers events to a URL.
 struct WebhookEventSink: EventSink {
     let requests: WebhookRequests
     let client: HTTPClient
@@ -91,15 +91,15 @@ struct WebhookEventSink: EventSink {
     }
 }
 
-/// What an answer says of a batch.
+/// Interprets an answer to a batch.
 enum WebhookAnswer {
-    /// Reads an answer.
+    /// Returns the verdicts of an answer.
     ///
     /// | Answer | Verdict |
     /// |---|---|
-    /// | 2xx with nothing, a text or JSON | delivered, but for events named under `rejected` |
-    /// | 2xx with a page | outage: something between here and there answered |
-    /// | any other status | as `DeliveryVerdict.of(_:now:)` has it |
+    /// | 2xx, empty or with text or JSON | delivered, except for events named under `rejected` |
+    /// | 2xx with an HTML page | outage: something on the way answered |
+    /// | any other status | as in `DeliveryVerdict.of(_:now:)` |
     static func report(on batch: [Envelope], _ reply: HTTPReply, now: Date) -> DeliveryReport {
         guard (200...299).contains(reply.status) else { return DeliveryReport(DeliveryVerdict.of(reply, now: now)) }
         if isPage(reply) { return DeliveryReport(.outage(because: .foreign)) }

@@ -3,20 +3,20 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// A batch of events as a request, signed by the rules of Standard Webhooks 1.0.
+/// Builds requests for batches, signed as in Standard Webhooks 1.0.
 ///
-/// The same events in the same order have the same `webhook-id`, so that a receiver can tell a repetition.
+/// The same events in the same order have the same `webhook-id`, by which a receiver detects repetitions.
 struct WebhookRequests: Sendable {
     let configuration: WebhookConfiguration
 
-    /// Makes the request of a batch.
+    /// Builds the request of a batch.
     ///
     /// - Parameters:
-    ///   - events: The events in their written form.
+    ///   - events: The events in their JSON form.
     ///   - id: The batch's name.
-    ///   - now: When it is sent.
+    ///   - now: The time of sending.
     /// - Returns: The request and its body.
-    /// - Throws: `ErrorCode.invalidArgument` for what JSON can't hold.
+    /// - Throws: `ErrorCode.invalidArgument` for values that JSON can't represent.
     func batch(
         _ events: [FlagValue],
         id: String,
@@ -31,7 +31,7 @@ struct WebhookRequests: Sendable {
         return (configuration.endpoint.request(.post, headers: fields), body)
     }
 
-    /// The signature of a message.
+    /// Returns the signature of a message.
     static func signature(_ id: String, _ time: String, _ body: [UInt8], key: [UInt8]) -> String {
         let code = KeyedDigest.sha256(Array("\(id).\(time).".utf8) + body, key: key)
         return "v1," + Data(code).base64EncodedString()
@@ -39,7 +39,7 @@ struct WebhookRequests: Sendable {
 }
 
 extension WebhookConfiguration {
-    /// The bytes that signatures are made with; `nil` if there is no secret, or none that can be read.
+    /// The key of signatures; `nil` without a valid secret.
     var key: [UInt8]? {
         guard let text = secret?.reveal() else { return nil }
         guard text.hasPrefix("whsec_") else { return Array(text.utf8) }

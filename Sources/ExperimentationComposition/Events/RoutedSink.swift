@@ -1,12 +1,12 @@
 import Experimentation
 
-/// A vendor's sink behind the table: it is offered what the table sends there, and exposures in the form that suits it.
+/// A vendor's sink behind the event table: gets only the events routed to it, and exposures in a form it accepts.
 struct RoutedSink: EventSink {
-    /// What the table says, and what there is to know of the vendors.
+    /// The event table, and the properties of vendors that it needs.
     struct Rules: Sendable {
         var table: EventTable
         var exposures: ExposureEvent
-        /// The vendors that take the exposures of their own experiments.
+        /// The vendors that accept exposures of their own experiments.
         var takeOwnExposures: Set<String>
     }
 
@@ -14,14 +14,14 @@ struct RoutedSink: EventSink {
     let sink: any EventSink
     let rules: Rules
     let parts: Parts
-    /// How long events wait before it is looked again whether the vendor is on.
+    /// How often events check whether a disabled vendor is enabled again.
     private static let offWait: Duration = .seconds(30)
 
     var batching: BatchPolicy { sink.batching }
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
         guard let translated = translated(event) else {
-            throw ExperimentationError(.unsupported, "No vendor is named for an event of the type \"\(event.type)\".")
+            throw ExperimentationError(.unsupported, "No vendor gets events of the type \"\(event.type)\".")
         }
         try sink.check(translated)
     }
@@ -53,7 +53,7 @@ struct RoutedSink: EventSink {
         return report
     }
 
-    /// What of an event is offered to the vendor; `nil` if nothing is.
+    /// Returns the event in the form for this vendor; `nil` if it isn't routed here.
     private func translated(_ event: TrackingEvent) -> TrackingEvent? {
         switch event.kind {
         case .consentChanged: return event
@@ -62,7 +62,7 @@ struct RoutedSink: EventSink {
             let isOwn = exposure.assignment.provider == part.name
             if isOwn, rules.takeOwnExposures.contains(part.name) { return form(of: exposure, in: event) }
             guard rules.table.sends(event.type, to: part.name) else { return nil }
-            // Its own vendor counts it; another one is told only if it is named, or counts what everybody did.
+            // If the deciding vendor counts it, others get it only if the table names them or they count all exposures.
             let isCounted = exposure.assignment.provider.map { rules.takeOwnExposures.contains($0) } ?? false
             if isCounted, part.countsOnlyItsOwn, !rules.table.names(event.type, for: part.name) { return nil }
             return form(of: exposure, in: event)
@@ -70,13 +70,13 @@ struct RoutedSink: EventSink {
         }
     }
 
-    /// What is sent of an event that was accepted, perhaps by a composition whose table was another.
+    /// Returns the form of an event that was already accepted, perhaps under another table.
     private func accepted(_ event: TrackingEvent) -> TrackingEvent? {
         guard case .exposure(let exposure) = event.kind else { return event }
         return form(of: exposure, in: event)
     }
 
-    /// An exposure as the vendor takes it: as such if it is of its own experiment or if it takes anybody's, else as an event.
+    /// Returns an exposure as such if the vendor accepts it, otherwise as a tracking event.
     private func form(of exposure: Exposure, in event: TrackingEvent) -> TrackingEvent {
         let isOwn = exposure.assignment.provider.map { $0 == part.name } ?? true
         guard isOwn ? rules.takeOwnExposures.contains(part.name) : !part.countsOnlyItsOwn else {

@@ -1,5 +1,5 @@
 extension Range<Int> {
-    /// Does something for each index at once, and waits for all of it.
+    /// Runs work concurrently for each index and returns the results in order.
     func asyncMap<Value: Sendable>(_ work: @escaping @Sendable (Int) async -> Value) async -> [Value] {
         if count == 1 { return [await work(lowerBound)] }
         return await withTaskGroup(of: (Int, Value).self) { group in

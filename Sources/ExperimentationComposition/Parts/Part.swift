@@ -1,13 +1,13 @@
 import Experimentation
 
-/// A vendor of a composition that has been started.
+/// A started vendor of a composition.
 struct Part: Sendable {
     let name: String
     let destination: Destination
     let context: ProviderContext
     let roles: ProviderRoles
     let killSwitch: PartSwitch
-    /// Whether it takes exposures as such.
+    /// Whether it accepts exposures as such.
     let takesExposures: Bool
 
     init(
@@ -28,26 +28,26 @@ struct Part: Sendable {
         takesExposures = sinks.contains { $0.takes(exposure) }
     }
 
-    /// Whether exposures of other vendors' experiments mean nothing to it: it has experiments of its own, or takes no exposures.
+    /// Whether it can't use exposures of other vendors' experiments: it has its own, or accepts no exposures.
     var countsOnlyItsOwn: Bool { roles.decisions != nil || !takesExposures }
 
-    /// The context as this vendor may see it: assignments to honour if it keeps any, overrides if it lets itself be overruled.
+    /// Returns the context without earlier assignments or overrides that this vendor doesn't support.
     func context(_ context: EvaluationContext) -> EvaluationContext {
         let policy = roles.assignments
         return context.visible(overrides: policy.allowsOverrides, earlierAssignments: policy.isSticky)
     }
 
-    /// Where the vendor takes events: its own sink, and those that stand behind it.
+    /// The vendor's routes: its own sink, and further ones behind it.
     var routes: [EventRoute] {
         let own = roles.events.map { EventRoute(to: destination, by: $0, needsConsent: roles.needsConsent) }
         return (own.map { [$0] } ?? []) + roles.furtherRoutes
     }
 }
 
-/// The vendors of a composition that has been started.
+/// The started vendors of a composition.
 struct Parts: Sendable {
     let all: [Part]
-    /// Those that the table names as deciders, in the order in which they are asked where it names none.
+    /// The deciding vendors, in the default order.
     let deciding: [Part]
     let table: DecisionTable
 
@@ -58,13 +58,13 @@ struct Parts: Sendable {
         deciding = all.filter { $0.roles.decisions != nil && (named?.contains($0.name) ?? true) }
     }
 
-    /// Who decides a flag, as places among those who decide.
+    /// Returns the vendors that decide a flag, as indexes into ``deciding``.
     func line(for key: String) -> [Int] {
         guard let names = table.vendors(for: key) else { return Array(deciding.indices) }
         return names.compactMap { name in deciding.firstIndex { $0.name == name } }
     }
 
-    /// Whether the whole is off: everybody who decides or, where nobody does, everybody who takes events.
+    /// Whether the composition is disabled: all deciding vendors are or, without any, all that accept events.
     var areOff: Bool {
         let asked = deciding.isEmpty ? all.filter(\.roles.takesEvents) : deciding
         return !asked.isEmpty && asked.allSatisfy(\.killSwitch.isOn)
@@ -72,7 +72,7 @@ struct Parts: Sendable {
 }
 
 extension EventSink {
-    /// Whether the vendor has a word for an event.
+    /// Whether the vendor accepts an event.
     func takes(_ event: TrackingEvent) -> Bool {
         do throws(ExperimentationError) { try check(event) } catch { return error.code != .unsupported }
         return true

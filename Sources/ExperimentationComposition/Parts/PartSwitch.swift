@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// Whether one of the vendors has switched itself off: kept over restarts, apart from the others.
+/// The kill switch of one vendor, kept across restarts.
 final class PartSwitch: Sendable {
     private let isThrown = Atomic<Bool>(false)
     private let state: any StateStore
@@ -9,7 +9,7 @@ final class PartSwitch: Sendable {
     private let turn = AsyncSemaphore(limit: 1)
     private static let key = "composed/kill-switch"
 
-    /// Creates a switch that is on if an earlier run left it so.
+    /// Creates a switch in the state of the earlier run.
     ///
     /// - Parameter context: The vendor's own context.
     init(in context: ProviderContext) async {
@@ -18,19 +18,19 @@ final class PartSwitch: Sendable {
         if (try? await state.value(for: Self.key)) != nil { isThrown.store(true, ordering: .relaxed) }
     }
 
-    /// Whether the vendor has switched itself off.
+    /// Whether the vendor is disabled.
     var isOn: Bool { isThrown.load(ordering: .relaxed) }
 
-    /// Notes what the vendor says; when this returns, it holds in the next run as well.
+    /// Sets the switch; once this returns, the next run begins with it.
     func set(_ isOn: Bool) async {
         guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
         guard (try? await turn.enter()) != nil else { return }
         defer { turn.leave() }
         do throws(ExperimentationError) {
-            // As it is by now: of two changes at once, the last is written last.
+            // Writes the current value, so that after concurrent changes the last one is stored.
             try await state.setValue(self.isOn ? [1] : nil, for: Self.key)
         } catch {
-            log.log(.warning, "composition.switch", "A kill switch can't be written down: \(error)")
+            log.log(.warning, "composition.switch", "A kill switch can't be stored: \(error)")
         }
     }
 }

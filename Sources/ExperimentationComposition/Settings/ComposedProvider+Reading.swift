@@ -4,11 +4,11 @@ import Experimentation
 extension ComposedProvider {
     /// Reads the settings of a configuration file; `docs/schemas/configuration-composed.schema.json` lists them.
     ///
-    /// A file has no order of vendors: where nothing is said of it, they stand in the order of their names.
+    /// JSON objects are unordered, so without a setting the vendors are in the order of their names.
     ///
     /// - Parameters:
     ///   - settings: The settings, without the vendor's name.
-    ///   - make: Makes a vendor from its name and its settings, and refuses settings that nobody reads.
+    ///   - make: Creates a vendor from its name and settings, and rejects unknown settings.
     /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(
         reading settings: inout SettingsReader,
@@ -75,7 +75,7 @@ extension DecisionTable {
 }
 
 extension EventTable {
-    /// Reads `"events"`: a vendor, a list of vendors, or an object of such by kinds of events.
+    /// Reads `"events"`: a vendor, a list of vendors, or an object with those by kind of event.
     init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         guard case .object? = settings.value("events") else {
             self.init(try settings.vendors("events").map { [Self.others: $0] } ?? [:])
@@ -91,7 +91,7 @@ extension EventTable {
 }
 
 extension ExposureEvent {
-    /// Reads `"exposures"`: the event's name, and the names of its fields by what they hold.
+    /// Reads `"exposures"`: the event's name, and the names of its fields by content.
     init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         self.init()
         name = try settings.string("event", default: name)
@@ -104,7 +104,7 @@ extension ExposureEvent {
 }
 
 extension SettingsReader {
-    /// A vendor or a list of vendors; `nil` if there is nothing.
+    /// Reads a vendor or a list of vendors; `nil` if the key is missing.
     fileprivate mutating func vendors(_ key: String) throws(ExperimentationError) -> [String]? {
         guard let value = value(key) else { return nil }
         if case .string(let name) = value { return [name] }

@@ -1,4 +1,4 @@
-/// The note of who answered, in the metadata of flags and assignments.
+/// The metadata that names the vendor that answered.
 enum Answerer {
     static let key = "provider"
 }

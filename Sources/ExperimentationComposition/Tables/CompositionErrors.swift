@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ExperimentationError {
-    /// A composition that can't be.
+    /// An error for an invalid composition.
     static func composition(_ key: String, _ reason: String) -> Self {
         ExperimentationError(.configuration, "\"\(key)\": \(reason)")
     }
@@ -10,6 +10,6 @@ extension ExperimentationError {
         .composition(key, "there is no vendor \"\(name)\"; there are \(known.joined(separator: ", "))")
     }
 
-    /// The same with the name of the vendor that it concerns.
+    /// The error with a vendor's name in front.
     func of(_ name: String) -> Self { ExperimentationError(code, "\(name): \(message)", cause: cause) }
 }

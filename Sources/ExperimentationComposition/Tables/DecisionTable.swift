@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Which vendor decides what: rows for flags by name or prefix, and a line for all others.
+/// Which vendors decide which flags: rows by name or prefix, and a default for all others.
 ///
 /// ```swift
 /// DecisionTable(
@@ -9,49 +9,48 @@ import Experimentation
 /// )
 /// ```
 ///
-/// A name counts before a prefix, and a longer prefix before a shorter one. Where several vendors stand in a line, the
-/// first answers, and ``Fallback`` says when the next one does.
+/// A name takes precedence over a prefix, and a longer prefix over a shorter one. If several vendors are given, they
+/// are asked in order; ``Fallback`` says when the next one is asked.
 public struct DecisionTable: Sendable, Hashable {
-    /// When the next vendor of a line is asked for a flag; the words are OpenFeature's.
+    /// When the next vendor is asked for a flag; the names are OpenFeature's.
     public enum Fallback: String, Sendable, Hashable, CaseIterable {
-        /// Only where a vendor has no such flag; a failure of its own is the answer.
+        /// Only if a vendor doesn't have the flag; a vendor's failure is the answer.
         case firstMatch = "first-match"
-        /// Also where a vendor has failed, isn't ready or has switched itself off.
+        /// Also if a vendor failed, isn't ready or is disabled.
         case firstSuccessful = "first-successful"
     }
 
-    /// Some flags and the vendors that decide them.
+    /// Some flags and the vendors that decide them, in order.
     public struct Row: Sendable, Hashable {
-        /// The flags' names; none if the row is one of a prefix.
+        /// The flags' keys; empty for a prefix.
         public let names: [String]
-        /// What the flags' names begin with; `nil` if they are listed.
+        /// The prefix of the flags' keys; `nil` if they are listed.
         public let prefix: String?
-        /// The vendors, the first to be asked first.
+        /// The vendors, in order.
         public let vendors: [String]
 
-        /// Flags by their names.
+        /// A row for flags by key.
         public static func flags(_ names: [String], from vendors: String...) -> Row { .flags(names, from: vendors) }
-        /// Flags by what their names begin with.
+        /// A row for flags by prefix.
         public static func prefix(_ prefix: String, from vendors: String...) -> Row { .prefix(prefix, from: vendors) }
-        /// Flags by their names, with several vendors in a line.
+        /// A row for flags by key, with several vendors in order.
         public static func flags(_ names: [String], from vendors: [String]) -> Row {
             Row(names: names, prefix: nil, vendors: vendors)
         }
-        /// Flags by what their names begin with, with several vendors in a line.
+        /// A row for flags by prefix, with several vendors in order.
         public static func prefix(_ prefix: String, from vendors: [String]) -> Row {
             Row(names: [], prefix: prefix, vendors: vendors)
         }
 
-        /// How messages name what the row claims.
+        /// What the row claims, for messages.
         var claims: [String] { prefix.map { ["\($0)*"] } ?? names }
     }
 
-    /// The rows; no two claim the same.
+    /// The rows, with distinct names and prefixes.
     public var rows: [Row]
-    /// Who decides the flags that stand in no row, the first to be asked first; `nil` for every vendor that decides, in the
-    /// order of the composition.
+    /// The vendors of all other flags, in order; `nil` for every deciding vendor in the composition's order.
     public var others: [String]?
-    /// When the next vendor of a line is asked.
+    /// When the next vendor is asked.
     public var fallback: Fallback
 
     /// Creates a table.
@@ -61,18 +60,18 @@ public struct DecisionTable: Sendable, Hashable {
         self.fallback = fallback
     }
 
-    /// Everything from one vendor or, in a line, from the next one.
+    /// Decides all flags with the given vendors, in order.
     public static func from(_ vendors: String..., fallback: Fallback = .firstMatch) -> DecisionTable {
         DecisionTable(others: vendors, fallback: fallback)
     }
 
-    /// The vendors that stand in it; `nil` if all do.
+    /// The vendors in the table; `nil` for all.
     var vendors: Set<String>? { others.map { Set($0 + rows.flatMap(\.vendors)) } }
 
-    /// What stands in it by name.
+    /// The flags listed by key.
     var names: [String] { rows.flatMap(\.names) }
 
-    /// Who decides a flag, the first to be asked first; `nil` for every vendor that decides.
+    /// Returns the vendors of a flag, in order; `nil` for every deciding vendor.
     func vendors(for key: String) -> [String]? {
         if let row = rows.first(where: { $0.names.contains(key) }) { return row.vendors }
         let matching = rows.filter { $0.prefix.map { key.hasPrefix($0) } ?? false }
@@ -80,12 +79,12 @@ public struct DecisionTable: Sendable, Hashable {
         return longest?.vendors ?? others
     }
 
-    /// Checks what can be seen without a vendor.
+    /// Checks what doesn't depend on started vendors.
     func validate(among known: [String]) throws(ExperimentationError) {
         var claimed: [String: [String]] = [:]
         for row in rows {
             if row.claims.isEmpty { throw .composition("decisions", "a row names no flag") }
-            if row.vendors.isEmpty { throw .composition("decisions", "nobody decides \(row.claims[0])") }
+            if row.vendors.isEmpty { throw .composition("decisions", "no vendor decides \(row.claims[0])") }
             for claim in row.claims {
                 if let other = claimed.updateValue(row.vendors, forKey: claim) {
                     let (one, two) = (other.joined(separator: ", "), row.vendors.joined(separator: ", "))

@@ -1,27 +1,27 @@
 import Experimentation
 
-/// Which events go where: the kinds of events by name, and to which vendors each goes.
+/// Which vendors get which events, by kind of event.
 ///
 /// ```swift
 /// let events: EventTable = ["purchase": ["crm", "warehouse"], "*": ["warehouse"]]
 /// ```
 ///
-/// The names are those of `TrackingEvent.types`; `*` stands for all that have no row of their own. An event that a vendor
-/// named under `*` has no word for isn't owed to it; one that stands in a row by itself must be one that the vendor takes.
+/// The kinds are those of `TrackingEvent.types`; `*` covers all without a row of their own. A vendor under `*` gets
+/// only events that it supports; a vendor in a row for one kind must support that kind.
 ///
-/// Three things find their way by themselves: an event in a vendor's own words and the consent signal go to whoever takes
-/// them, and the exposure of an experiment goes to the vendor that decided it, if that vendor takes exposures.
+/// Some events don't depend on the table: native events and the consent signal go to every vendor that accepts them,
+/// and an experiment's exposure goes to the vendor that decided it, if that vendor accepts exposures.
 public struct EventTable: Sendable, Hashable {
-    /// The name for all that have no row of their own.
+    /// The name of the row for all other kinds.
     public static let others = "*"
 
-    /// The vendors by kinds of events; empty for everything to everyone.
+    /// The vendors by kind of event; empty to send everything to every vendor.
     public var rows: [String: [String]]
 
-    /// Creates a table; without rows, everything goes to everyone who takes it.
+    /// Creates a table; without rows, each event goes to every vendor that accepts it.
     public init(_ rows: [String: [String]] = [:]) { self.rows = rows }
 
-    /// Everything to these vendors.
+    /// Sends everything to these vendors.
     public static func to(_ vendors: String...) -> EventTable { EventTable([others: vendors]) }
 
     /// Whether a kind of event goes to a vendor.
@@ -30,10 +30,10 @@ public struct EventTable: Sendable, Hashable {
         return (rows[type] ?? rows[Self.others])?.contains(vendor) ?? false
     }
 
-    /// Whether a kind of event has a row of its own that leads to a vendor.
+    /// Whether a kind of event has its own row with a vendor.
     func names(_ type: String, for vendor: String) -> Bool { rows[type]?.contains(vendor) ?? false }
 
-    /// Checks what can be seen without a vendor.
+    /// Checks what doesn't depend on started vendors.
     func validate(among known: [String]) throws(ExperimentationError) {
         for (type, vendors) in rows.sorted(by: { $0.key < $1.key }) {
             guard type == Self.others || TrackingEvent.types.contains(type) else {
@@ -44,14 +44,14 @@ public struct EventTable: Sendable, Hashable {
                 throw .unknownVendor(name, in: "events.\(type)", among: known)
             }
             if Set(vendors).count < vendors.count {
-                throw .composition("events.\(type)", "a vendor stands there twice")
+                throw .composition("events.\(type)", "a vendor is listed twice")
             }
         }
     }
 }
 
 extension EventTable: ExpressibleByDictionaryLiteral {
-    /// Creates a table; of two equal names the later counts.
+    /// Creates a table; of duplicate kinds, the last one counts.
     public init(dictionaryLiteral elements: (String, [String])...) {
         self.init(Dictionary(elements, uniquingKeysWith: { $1 }))
     }

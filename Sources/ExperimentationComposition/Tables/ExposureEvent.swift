@@ -1,14 +1,14 @@
 import Experimentation
 
-/// How an exposure is told to a vendor that has no experiments: as an event of the application, with a name and fields.
+/// The form of exposures for vendors without experiments: a custom event with a name and fields.
 public struct ExposureEvent: Sendable, Hashable {
-    /// What a field holds.
+    /// The content of a field.
     public enum Content: String, Sendable, Hashable, CaseIterable {
         /// The experiment's id.
         case experiment
         /// The experiment's name.
         case experimentName
-        /// The id that stickiness goes by.
+        /// The group under which sticky assignments are kept.
         case group
         /// The variation's id.
         case variation
@@ -16,18 +16,18 @@ public struct ExposureEvent: Sendable, Hashable {
         case variationName
         /// Whether the variation is the control.
         case isControl
-        /// The flag that was read; left out where the exposure was recorded by hand.
+        /// The flag that was read; missing if the exposure was recorded manually.
         case flag
         /// The vendor that decided.
         case provider
     }
 
-    /// The event's name; `{experiment}` and the other contents in braces stand for what they name.
+    /// The event's name, in which contents in braces, such as `{experiment}`, are replaced by their values.
     ///
-    /// A vendor whose events have no fields learns of the variation by such a name alone:
+    /// For a vendor whose events have no fields, put the variation into the name:
     /// `experiment_viewed {experiment} {variation}`.
     public var name: String
-    /// The fields' names by what they hold.
+    /// The names of fields by their content.
     public var fields: [Content: String]
 
     /// Creates a form.
@@ -39,7 +39,7 @@ public struct ExposureEvent: Sendable, Hashable {
         self.fields = fields
     }
 
-    /// An exposure in this form.
+    /// Returns an exposure in this form.
     func event(for exposure: Exposure) -> TrackingEvent {
         var attributes = Attributes()
         for (content, name) in fields { attributes[name] = value(content, of: exposure) }
@@ -84,7 +84,7 @@ public struct ExposureEvent: Sendable, Hashable {
 }
 
 extension Assignment {
-    /// The vendor that decided, as the composition has noted it.
+    /// The vendor that decided, from the metadata.
     var provider: String? { metadata[Answerer.key]?.stringValue }
 
     /// The assignment as the vendor gave it.

@@ -1,23 +1,23 @@
 import Experimentation
 
-/// What one vendor of a line says of a flag.
+/// One vendor's answer for a flag.
 enum Said<Value> {
     /// A value.
     case value(Value)
-    /// That something is wrong with the flag.
+    /// An error of the flag.
     case faulty(Value)
-    /// Nothing, because it has no decisions yet.
+    /// No decisions yet.
     case notReady
-    /// Nothing, because it has switched itself off.
+    /// The vendor is disabled.
     case off
-    /// That it has no such flag for this user.
+    /// The vendor doesn't have the flag for this user.
     case absent
 }
 
 extension DecisionTable.Fallback {
-    /// Whether a failure of one vendor makes the next one's turn.
+    /// Whether a vendor's failure makes it the next one's turn.
     ///
-    /// A switch, because equality compares the names' texts.
+    /// A switch instead of `==`, which would compare raw strings.
     @inline(__always)
     var passesFailuresOver: Bool {
         switch self {
@@ -26,12 +26,12 @@ extension DecisionTable.Fallback {
         }
     }
 
-    /// Goes along a line until somebody answers.
+    /// Asks vendors in order until one answers.
     ///
     /// - Parameters:
-    ///   - line: The vendors, the first to be asked first.
-    ///   - ask: What a vendor says.
-    /// - Returns: The answer that counts; of several failures the first.
+    ///   - line: The vendors, in order.
+    ///   - ask: Returns a vendor's answer.
+    /// - Returns: The answer that counts; if all failed, the first failure.
     @inline(__always)
     func first<Line: Sequence, Value>(in line: Line, _ ask: (Line.Element) -> Said<Value>) -> Said<Value> {
         var failure: Said<Value>?
@@ -50,12 +50,12 @@ extension DecisionTable.Fallback {
 }
 
 extension Resolution {
-    /// What a flag resolves to whose vendor has no decisions yet.
+    /// The resolution of a flag whose vendor has no decisions yet.
     static let notReady = Resolution.unreadable(.providerNotReady, "The vendor that decides it has no decisions yet.")
-    /// What a flag resolves to whose vendor has switched itself off.
+    /// The resolution of a flag whose vendor is disabled.
     static let off = Resolution(.null, reason: .disabled)
 
-    /// The same with a note of who gave it.
+    /// The resolution with the answering vendor in its metadata.
     func decided(by provider: String, isStale: Bool, assignmentsFrom start: Int) -> Resolution {
         var copy = self
         copy.metadata[Answerer.key] = .string(provider)

@@ -1,10 +1,10 @@
 import Experimentation
 import Foundation
 
-/// Links a user at every vendor where that takes steps of its own; each goes its own way, and a vendor that fails holds up
-/// no other.
+/// Links a user at every vendor that links in steps; the vendors progress independently, so a failing one delays no
+/// other.
 struct ComposedLinker: IdentityLinker {
-    /// The vendors that link, with their names.
+    /// The vendors that link, by name.
     let linkers: [(name: String, linker: any IdentityLinker)]
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
@@ -32,12 +32,12 @@ struct ComposedLinker: IdentityLinker {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let notes = try? encoder.encode(own) else {
-            throw ExperimentationError(.store, "The progress of a linking can't be written.")
+            throw ExperimentationError(.store, "The progress of linking can't be stored.")
         }
         var next = progress
         next.notes = Array(notes)
         next.isComplete = linkers.allSatisfy { own[$0.name]?.isComplete ?? false }
-        // The ids that survive are the first vendor's to say that chooses any; the others go by what they were asked for.
+        // The resulting ids come from the first vendor that changes them.
         if next.isComplete {
             next.to = linkers.lazy.compactMap { own[$0.name]?.to }.first { $0 != progress.to } ?? progress.to
         }

@@ -1,7 +1,6 @@
 import Experimentation
 
-/// The switches of vendors that are asked for them, as one: each is noted for its vendor, and the whole is off when all who
-/// decide are.
+/// The remote switches of several vendors as one; disables the composition when all deciding vendors are off.
 struct ComposedSwitch: RemoteSwitch {
     let parts: Parts
 

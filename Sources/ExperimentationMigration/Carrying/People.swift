@@ -1,12 +1,12 @@
 import Experimentation
 import Foundation
 
-/// What a move remembers of its users, in the state store; of several that write at once, the first wins.
+/// A move's records of users, in the state store; of concurrent writers, the first one wins.
 struct People: Sendable {
     private let state: any StateStore
     private let imported: Imported?
 
-    /// Places at the old vendor that are known from elsewhere: variations by group, for a stable key.
+    /// Looks up imported places at the old vendor: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
 
     init(in state: any StateStore, log: any LogSink, imported: Imported? = nil) {
@@ -17,15 +17,15 @@ struct People: Sendable {
     static let prefix = "migration/people/"
     private static let aliases = "migration/aliases/"
 
-    /// A user as found, with what a later change is compared with.
+    /// A user's record as read, with the bytes that a write is compared with.
     struct Found: Sendable {
         var person: Person
         var written: [UInt8]?
-        /// The stable key's digest, under which the user stands in the store.
+        /// The digest under which the record is stored.
         var digest: String
     }
 
-    /// Looks a user up: by the anonymous id, else by what an earlier visit with this id was known by.
+    /// Finds a user's record by the anonymous id, or through the id of an earlier visit.
     func find(_ identity: Identity) async throws(ExperimentationError) -> Found {
         let own = StableKey(identity).digest
         if let written = try await state.value(for: Self.prefix + own) {
@@ -46,18 +46,18 @@ struct People: Sendable {
         return Found(person: person, written: nil, digest: own)
     }
 
-    /// Whether any user was ever found by another id than the one that names the record.
+    /// Whether any record can also be found by a second id.
     func hasAliases() async throws(ExperimentationError) -> Bool {
         try await !state.keys(beginningWith: Self.aliases).isEmpty
     }
 
-    /// Adds places to a user who is known by one id; those that are there stay.
+    /// Adds places to a user with a single id; existing places stay.
     ///
     /// - Parameters:
     ///   - places: The places, by ``Person/key(ofGroup:at:in:)``.
     ///   - user: The id.
-    ///   - mayHaveAlias: Whether the user may be written down under another one.
-    /// - Returns: How many were added.
+    ///   - mayHaveAlias: Whether the user's record may have another key.
+    /// - Returns: The number of places added.
     /// - Throws: ``ErrorCode/store``.
     func add(
         _ places: [String: Person.Place],
@@ -65,7 +65,7 @@ struct People: Sendable {
         mayHaveAlias: Bool
     ) async throws(ExperimentationError) -> Int {
         let identity = Identity(id: user)
-        // Most users of an import are new: they are put down without being looked up first.
+        // Most imported users are new, so the first write is tried without a lookup.
         var found = Found(person: Person(), written: nil, digest: StableKey(identity).digest)
         if mayHaveAlias { found = try await find(identity) }
         while true {
@@ -78,9 +78,9 @@ struct People: Sendable {
         }
     }
 
-    /// Writes a user down, if nobody else has done so since.
+    /// Writes a record unless it has changed since it was read.
     ///
-    /// - Returns: Whether it was written; if not, look again.
+    /// - Returns: Whether it was written; if not, read it again.
     func write(_ person: Person, over found: Found, of identity: Identity) async throws(ExperimentationError) -> Bool {
         var person = person
         let id = StableKey(identity.id).digest
@@ -93,13 +93,13 @@ struct People: Sendable {
         let update = try await state.update(Self.prefix + found.digest, to: Array(data), if: found.written)
         guard case .updated = update else { return false }
         if needsAlias {
-            // Of several devices, the first that the user signed in on names the record.
+            // With several devices, the record belongs to the one on which the user signed in first.
             _ = try await state.update(Self.alias(of: identity.id), to: Array(found.digest.utf8), if: nil)
         }
         return true
     }
 
-    /// Forgets a user, under whatever id, without a trace.
+    /// Deletes a user's records and aliases, whichever of the ids is given.
     func forget(_ userID: String) async throws(ExperimentationError) {
         let alias = Self.alias(of: userID)
         let named = try await state.value(for: alias).map { String(decoding: $0, as: UTF8.self) }
@@ -112,7 +112,7 @@ struct People: Sendable {
         try await state.removeAll(beginningWith: keys)
     }
 
-    /// How many users are remembered, and how many have which side.
+    /// Returns the number of records, and of users on each side.
     func census() async throws(ExperimentationError) -> (all: Int, sides: [MigrationSide: Int]) {
         let keys = try await state.keys(beginningWith: Self.prefix)
         var sides: [MigrationSide: Int] = [:]
@@ -126,7 +126,7 @@ struct People: Sendable {
     private static func alias(of id: String) -> String { aliases + StableKey(id).digest }
 
     private static func read(_ bytes: [UInt8]) -> Person {
-        // What can't be read is as good as nothing, as everywhere in the state store.
+        // An unreadable value counts as missing, as everywhere in the state store.
         (try? JSONDecoder().decode(Person.self, from: Data(bytes))) ?? Person()
     }
 }

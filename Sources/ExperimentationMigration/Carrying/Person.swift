@@ -1,39 +1,40 @@
 import Experimentation
 import Foundation
 
-/// What a move remembers of a user: the side, and the place in each experiment.
+/// A move's record of a user: the side, and the place in each experiment.
 struct Person: Sendable, Hashable, Codable {
-    /// A place in an experiment, in the words of whoever gave it first.
+    /// A place in an experiment, with the ids of the vendor that assigned it first.
     struct Place: Sendable, Hashable, Codable {
-        /// The variation's id: the old vendor's where the experiment is mapped.
+        /// The variation's id; the old vendor's where the experiment is mapped.
         var variation: String
-        /// Who gave it.
+        /// The vendor that assigned it.
         var by: MigrationSide
     }
 
-    /// The vendor that answers this user when the move is live; `nil` before that was decided.
+    /// The side to which the user is pinned; `nil` before the move was live for them.
     var side: MigrationSide?
-    /// Whether the old vendor has said which places the user has there.
+    /// Whether the old vendor's places of this user are known.
     var isKnown = false
-    /// Digests of the ids that lead to this record besides its own key.
+    /// Digests of the ids that also lead to this record.
     var names: Set<String> = []
     /// The places, by ``key(ofGroup:at:in:)``.
     var places: [String: Place] = [:]
 
-    /// Names an experiment: mapped ones by the old vendor's group, others by their own.
+    /// Returns an experiment's key: the old vendor's group if it is mapped, otherwise the vendor's own.
     static func key(ofGroup group: String, at side: MigrationSide, in mapping: Mapping) -> String {
         if side == .old { return "old/\(group)" }
         if let mapped = mapping.experiment(ofGroup: group, at: .new) { return "old/\(mapped.old.group)" }
         return "new/\(group)"
     }
 
-    /// Takes in what a vendor has assigned.
+    /// Records a vendor's assignments.
     ///
     /// - Parameters:
-    ///   - assignments: The user's places at that vendor.
+    ///   - assignments: The user's assignments at that vendor.
     ///   - side: The vendor.
-    ///   - isSticky: Whether the vendor keeps places by itself; if not, its own later word counts.
-    ///   - mapping: Which experiment is which.
+    ///   - isSticky: Whether the vendor honors earlier assignments; if not, a later assignment replaces its earlier
+    ///     one.
+    ///   - mapping: The mapping of experiments.
     /// - Returns: The places that are new, by key.
     @discardableResult
     mutating func take(
@@ -62,7 +63,7 @@ struct Person: Sendable, Hashable, Codable {
         return new
     }
 
-    /// What a vendor is told so that the user keeps what they have.
+    /// Returns what a vendor must be told so that the user keeps their places.
     func carried(to side: MigrationSide, policy: AssignmentPolicy, in mapping: Mapping) -> Carried {
         var carried = Carried()
         for (key, place) in places.sorted(by: { $0.key < $1.key }) {
@@ -100,12 +101,12 @@ struct Person: Sendable, Hashable, Codable {
     }
 }
 
-/// What a vendor is told of a user's places.
+/// A user's places in the form in which a vendor can be told of them.
 struct Carried: Sendable, Hashable {
-    /// Variations by group, for a vendor that keeps places.
+    /// Variations by group, for a vendor that honors earlier assignments.
     var earlier: [String: String] = [:]
-    /// Overrides, for one that lets itself be overruled.
+    /// Overrides, for a vendor that accepts them.
     var overrides: [AssignmentOverride] = []
-    /// The groups whose place the other vendor gave.
+    /// The groups whose place was assigned by the other vendor.
     var groups: Set<String> = []
 }

@@ -1,7 +1,7 @@
 import Experimentation
 
-/// What a move writes down, each value with a digest over its key and content: a value that was changed, or copied from another
-/// user, counts as missing.
+/// A state store that seals each value with a digest over key and content: a value that was altered, or copied from
+/// another user, counts as missing.
 struct SealedState: StateStoreDecorator {
     let baseState: any StateStore
     private let log: any LogSink
@@ -31,7 +31,7 @@ struct SealedState: StateStoreDecorator {
         let update = try await baseState.update(key, to: new, if: expected.map { Self.sealed($0, key) })
         guard case .conflict(let stored?) = update else { return update }
         if let content = Self.opened(stored, key) { return .conflict(content) }
-        // Whoever read what is damaged found nothing, and so replaces exactly that.
+        // The caller read the damaged value as missing, so the update replaces exactly that value.
         guard expected == nil else { return .conflict(nil) }
         switch try await baseState.update(key, to: new, if: stored) {
         case .updated: return .updated

@@ -1,25 +1,25 @@
 import Experimentation
 
-/// Whether a mismatch is one, or two clocks.
+/// Whether a mismatch is real rather than a matter of timing.
 ///
-/// Most false mismatches are two configurations of different age. So a mismatch counts only if a second look, a moment later
-/// and with both vendors asked afresh, shows the same, and neither configuration has changed between the looks.
+/// Most false mismatches come from two configurations of different age. So a mismatch counts only if a second look, a
+/// moment later and with both vendors asked again, shows the same, and neither configuration has changed in between.
 public enum Confirmation: Sendable, Hashable {
-    /// It is still there, and nothing has changed meanwhile.
+    /// Still there, and no configuration has changed.
     case confirmed
-    /// It is gone.
+    /// No longer there.
     case gone
-    /// A configuration has changed: look again.
+    /// A configuration has changed; look again.
     case undecided
 
-    /// Judges two looks at one flag for one user.
+    /// Compares two looks at one flag for one user.
     public static func judge(_ first: Mismatch, _ second: Mismatch?) -> Confirmation {
         guard let second else { return .gone }
         guard isUnchanged(first.old, second.old), isUnchanged(first.new, second.new) else { return .undecided }
         return first.kind == second.kind ? .confirmed : .undecided
     }
 
-    /// Whether a vendor's configuration was the same at both looks: by its version or, where none is told, by what it says.
+    /// Whether a vendor's configuration was the same at both looks: by version, otherwise by its answer.
     private static func isUnchanged(_ one: Mismatch.Answer, _ two: Mismatch.Answer) -> Bool {
         if one.failure != nil || two.failure != nil { return one.failure == two.failure }
         if one.version != nil || two.version != nil { return one.version == two.version }

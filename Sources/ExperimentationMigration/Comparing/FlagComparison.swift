@@ -1,8 +1,8 @@
 import Experimentation
 
-/// Compares what two vendors say of a flag.
+/// Compares two vendors' answers for a flag.
 public enum FlagComparison {
-    /// Whether two values are the same: deep, and numbers without loss, so that `1` is `1.0` and nothing else.
+    /// Whether two values are deeply equal, with numbers compared without loss: `1` equals `1.0`.
     public static func areEqual(_ one: FlagValue?, _ two: FlagValue?) -> Bool {
         switch (one ?? .null, two ?? .null) {
         case (.null, .null): true
@@ -20,7 +20,7 @@ public enum FlagComparison {
         }
     }
 
-    /// The name of a value's type; whole numbers and fractions are of one.
+    /// Returns the name of a value's type; whole numbers and fractions share one.
     public static func type(of value: FlagValue?) -> String {
         switch value ?? .null {
         case .null: "null"
@@ -32,12 +32,12 @@ public enum FlagComparison {
         }
     }
 
-    /// In what two answers differ, if they do.
+    /// Returns how two answers differ.
     ///
     /// - Parameters:
-    ///   - old: What the old vendor says.
-    ///   - new: What the new vendor says.
-    ///   - areSameVariant: Whether two variants are the same to the mapping.
+    ///   - old: The old vendor's answer.
+    ///   - new: The new vendor's answer.
+    ///   - areSameVariant: Whether the mapping treats two variants as the same.
     /// - Returns: The first difference in the order of ``Mismatch/Kind``; `nil` if there is none.
     public static func difference(
         _ old: Mismatch.Answer,
@@ -50,7 +50,8 @@ public enum FlagComparison {
             return old.resolution == nil && new.resolution == nil ? nil : .missing
         }
         if one.error != two.error { return .error }
-        // A value that the vendor leaves to the caller differs from any that it gives, whatever its type.
+        // A null value leaves the flag to the caller's default and so differs from every other value, whatever its
+        // type.
         let isGiven = one.value != .null && two.value != .null
         if isGiven, type(of: one.value) != type(of: two.value) { return .type }
         if !areEqual(one.value, two.value) { return .value }

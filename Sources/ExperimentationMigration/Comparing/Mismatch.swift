@@ -1,12 +1,12 @@
 import Experimentation
 
-/// That two vendors say different things of a flag to one user.
+/// A disagreement of two vendors about a flag for one user.
 public struct Mismatch: Sendable, Hashable {
-    /// In what they differ; the first that applies, in this order.
+    /// The class of a mismatch; the first that applies, in this order.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable, CodingKeyRepresentable {
-        /// The one in the shadow gave no answer before its deadline.
+        /// The shadow didn't answer before its deadline.
         case late
-        /// One of them failed, as a whole or for this flag.
+        /// One of the vendors failed, for this flag or altogether.
         case error
         /// One of them doesn't have the flag.
         case missing
@@ -14,26 +14,26 @@ public struct Mismatch: Sendable, Hashable {
         case type
         /// The values differ.
         case value
-        /// Only the variants do, as the mapping translates them.
+        /// Only the variants differ, after translation by the mapping.
         case variant
-        /// Only the reasons do.
+        /// Only the reasons differ.
         case reason
 
-        /// Whether a user could notice: a vendor's own words for variants and reasons don't count.
+        /// Whether a user could notice; variants and reasons are only the vendors' words.
         public var isVisible: Bool { self != .variant && self != .reason }
     }
 
-    /// What one vendor said.
+    /// One vendor's answer.
     public struct Answer: Sendable, Hashable {
-        /// What the flag resolves to; `nil` if it isn't there.
+        /// The flag's resolution; `nil` if the vendor doesn't have the flag.
         public var resolution: Resolution?
-        /// Why there is no answer at all.
+        /// The error, if there was no answer at all.
         public var failure: ErrorCode?
-        /// How long the vendor took.
+        /// The time that the vendor took.
         public var latency: Duration
-        /// Which configuration it answered by; `nil` where the vendor doesn't tell.
+        /// The version of its configuration; `nil` if unknown.
         public var version: String?
-        /// How old that configuration was.
+        /// The age of its configuration.
         public var age: Duration?
 
         /// Creates an answer.
@@ -57,17 +57,17 @@ public struct Mismatch: Sendable, Hashable {
 
     /// The flag.
     public var key: String
-    /// The type of the value, by whoever has one.
+    /// The type of the value, from the vendor that has one.
     public var type: String
-    /// In what they differ.
+    /// The class of the mismatch.
     public var kind: Kind
-    /// Who answered the user.
+    /// The vendor that answered the user.
     public var leader: MigrationSide
-    /// What the old vendor said.
+    /// The old vendor's answer.
     public var old: Answer
-    /// What the new vendor said.
+    /// The new vendor's answer.
     public var new: Answer
-    /// A digest that tells the user from others, never the id.
+    /// A digest of the user's id; never the id itself.
     public var user: String
 
     /// Creates a mismatch.

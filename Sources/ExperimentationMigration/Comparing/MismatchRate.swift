@@ -1,13 +1,13 @@
 import Foundation
 
-/// How often two vendors differ, with an upper bound that is valid whenever one looks.
+/// How often two vendors differ, with an upper bound that is valid at any time.
 ///
-/// The bound is the upper end of a confidence sequence: the Beta-binomial mixture's martingale stays below `1 / error` for
-/// ever with probability `1 - error` (Ville), so it may be looked at after every comparison, and one may stop when one likes.
+/// The bound is the upper end of a confidence sequence: by Ville's inequality, the martingale of the beta-binomial
+/// mixture stays below `1 / error` forever with probability `1 - error`. It may be checked after every comparison.
 public struct MismatchRate: Sendable, Hashable {
-    /// How many flags of users have been compared.
+    /// The number of comparisons, one for each flag and user.
     public var compared: Int
-    /// How many of them differed, confirmed.
+    /// The number of confirmed mismatches among them.
     public var mismatched: Int
 
     /// Creates a rate.
@@ -16,13 +16,13 @@ public struct MismatchRate: Sendable, Hashable {
         self.mismatched = min(max(mismatched, 0), max(compared, 0))
     }
 
-    /// The share that was seen to differ; 0 as long as nothing was compared.
+    /// The observed share of mismatches; 0 without comparisons.
     public var observed: Double { compared == 0 ? 0 : Double(mismatched) / Double(compared) }
 
-    /// A rate that the true one isn't above, at all looks together, but for the error.
+    /// Returns an upper bound of the true rate, valid simultaneously at all times.
     ///
     /// - Parameter error: The probability that the bound is ever wrong; between 0 and 1.
-    /// - Returns: The bound; 1 while nothing is known.
+    /// - Returns: The bound; 1 without comparisons.
     public func upperBound(error: Double = 0.01) -> Double {
         guard compared > 0, mismatched < compared, error > 0, error < 1 else { return 1 }
         let limit = -log(error)
@@ -35,7 +35,7 @@ public struct MismatchRate: Sendable, Hashable {
         return high
     }
 
-    /// The logarithm of the mixture's likelihood over that of one rate, with Jeffreys' prior.
+    /// The log likelihood ratio of the mixture, with Jeffreys' prior, to a single rate.
     func logMartingale(at rate: Double) -> Double {
         let hits = Double(mismatched)
         let misses = Double(compared - mismatched)

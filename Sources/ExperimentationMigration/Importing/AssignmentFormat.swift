@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// The shape of a line that holds assignments of another system.
+/// The format of lines with another system's assignments.
 public enum AssignmentFormat: String, Sendable, Hashable, CaseIterable {
     /// Flagship's visitor cache, one record a line.
     case visitorCache = "visitor-cache"
@@ -9,17 +9,17 @@ public enum AssignmentFormat: String, Sendable, Hashable, CaseIterable {
     case growthbook
     /// Optimizely's user profiles, one a line.
     case optimizely
-    /// Statsig's sticky values by storage key, one or more a line.
+    /// Statsig's sticky values by storage key, one or more per line.
     case statsig
-    /// `unit,experiment,variant`, with a line of names first; more columns are ignored.
+    /// `unit,experiment,variant` after a header line; further columns are ignored.
     case csv
 }
 
-/// What one user has been assigned elsewhere.
+/// One user's assignments in another system.
 public struct ImportedAssignments: Sendable, Hashable {
-    /// What the user is known by: the anonymous id where there is one.
+    /// The user's stable key: the anonymous id if there is one.
     public var user: String
-    /// Variations by experiment or group, in the words of the other system.
+    /// Variations by experiment or group, with the other system's ids.
     public var variations: [String: String]
 
     /// Creates assignments.
@@ -29,26 +29,26 @@ public struct ImportedAssignments: Sendable, Hashable {
     }
 }
 
-/// Why a line wasn't taken.
+/// Why a line was rejected.
 public struct ImportFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reason, for a person.
+    /// The reason, for people.
     public var description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Reads lines of one format; remembers what a first line of names says.
+/// Reads lines of one format; remembers the header line.
 public struct AssignmentReader: Sendable {
     private let format: AssignmentFormat
     private var columns: (unit: Int, experiment: Int, variant: Int)?
 
-    /// Creates a reader at the beginning of a file.
+    /// Creates a reader for the beginning of a file.
     public init(_ format: AssignmentFormat) { self.format = format }
 
     /// Reads one line.
     ///
-    /// - Parameter line: The line in UTF-8, without its end.
-    /// - Returns: What it says of users; nothing for a line of names.
-    /// - Throws: Why it can't be taken.
+    /// - Parameter line: The line in UTF-8, without its line break.
+    /// - Returns: The assignments; none for a header line.
+    /// - Throws: Why the line is rejected.
     public mutating func read(_ line: [UInt8]) throws(ImportFault) -> [ImportedAssignments] {
         if format == .csv { return try readCSV(line) }
         let document: FlagValue
@@ -84,7 +84,7 @@ public struct AssignmentReader: Sendable {
         var variations: [String: String] = [:]
         var newest: [String: Int] = [:]
         for (key, variation) in try texts(members["assignments"], "assignments") {
-            // The key ends in the version of the buckets; of several the newest counts.
+            // The key ends in a version; the newest version of an experiment counts.
             guard let end = key.range(of: "__", options: .backwards), let version = Int(key[end.upperBound...]) else {
                 throw ImportFault("\"\(key)\": expected a version")
             }
@@ -165,9 +165,9 @@ public struct AssignmentReader: Sendable {
     }
 }
 
-/// One line of comma-separated values, quoted as RFC 4180 has it.
+/// A line of comma-separated values, quoted as in RFC 4180.
 enum CSVLine {
-    /// The fields; `nil` if a quote isn't closed.
+    /// Returns the fields; `nil` if a quote isn't closed.
     static func fields(_ line: [UInt8]) -> [String]? {
         var fields: [String] = []
         var field: [UInt8] = []

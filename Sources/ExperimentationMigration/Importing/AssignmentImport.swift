@@ -1,27 +1,28 @@
 import Experimentation
 
-/// What came of an import.
+/// The result of an import.
 public struct ImportReport: Sendable, Hashable {
-    /// How many lines were read, those included that an earlier run had read.
+    /// The number of lines read, including those of an earlier, interrupted run.
     public var lines = 0
-    /// How many of them an earlier run had taken, which was cut.
+    /// The number of lines that an interrupted run had already imported.
     public var resumedAfter = 0
-    /// How many users were taken.
+    /// The number of users imported.
     public var users = 0
-    /// How many of their places.
+    /// The number of places imported.
     public var taken = 0
-    /// How many places the user had already.
+    /// The number of places that the user already had.
     public var known = 0
-    /// What wasn't taken, by reason.
+    /// The number of rejections, by reason.
     public var refused: [String: Int] = [:]
-    /// The first lines that weren't taken, with the reason.
+    /// The first rejected lines, with the reason.
     public var examples: [String] = []
 }
 
-/// Takes over assignments that live elsewhere: as the old vendor's places, so that the move carries them along.
+/// Imports another system's assignments as the old vendor's places, so that the move carries them.
 ///
-/// A user's present place stays, and of several for one experiment the first. An import that has a name goes on where it was
-/// cut; reading the same lines again changes nothing either.
+/// A place that a user already has stays; of several for one experiment, the first one counts. An interrupted import
+/// with a name resumes where it stopped, and importing the same lines twice changes nothing. cut; reading the same
+/// lines again changes nothing either.
 public struct AssignmentImport: Sendable {
     private let people: People
     private let state: any StateStore
@@ -34,9 +35,9 @@ public struct AssignmentImport: Sendable {
     /// Creates an import.
     ///
     /// - Parameters:
-    ///   - plan: The plan, whose mapping says which experiments and variations there are.
-    ///   - format: The shape of the lines.
-    ///   - provider: The vendor that is left.
+    ///   - plan: The plan, whose mapping lists the experiments and variations.
+    ///   - format: The format of the lines.
+    ///   - provider: The old vendor.
     ///   - store: The store of the client that moves.
     public init(
         _ plan: MigrationPlan,
@@ -55,13 +56,13 @@ public struct AssignmentImport: Sendable {
     /// Imports lines.
     ///
     /// - Parameters:
-    ///   - name: What the lines are known by, such as a file's path, so that a run that was cut is gone on with; `nil` to begin at
-    ///     the beginning in any case.
-    ///   - next: Gives the next line, without its end; `nil` at the end.
-    ///   - progress: Told how many lines have been read, now and then.
-    /// - Returns: What came of it.
-    /// - Throws: `ErrorCode.invalidArgument` if the first lines are of another format: nothing has been taken then;
-    ///   `ErrorCode.store`; what `next` throws.
+    ///   - name: The name of the lines, such as a file's path, by which an interrupted import resumes; `nil` to always
+    ///     begin at the beginning.
+    ///   - next: Returns the next line without its line break; `nil` at the end.
+    ///   - progress: Called now and then with the number of lines read.
+    /// - Returns: The result.
+    /// - Throws: `ErrorCode.invalidArgument` if the first lines have another format, with nothing imported;
+    ///   `ErrorCode.store`; errors of `next`.
     public func run(
         named name: String? = nil,
         _ next: () async throws -> [UInt8]?,
@@ -80,7 +81,7 @@ public struct AssignmentImport: Sendable {
                 place = key
                 report.resumedAfter = try await position(key)
             }
-            // The first line is always read: it may name the columns.
+            // The first line is read even when resuming, because it may be the header.
             if report.lines <= report.resumedAfter, !isFirst { continue }
             do throws(ImportFault) {
                 let found = try reader.read(line)
@@ -109,14 +110,14 @@ public struct AssignmentImport: Sendable {
         try await state.value(for: key).flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
     }
 
-    /// Reads lines into memory, for a server that looks users up as they come.
+    /// Reads lines into memory, for a server that looks up users as they come.
     ///
     /// - Parameters:
-    ///   - plan: The plan, whose mapping says which experiments and variations there are.
-    ///   - format: The shape of the lines.
-    ///   - next: Gives the next line, without its end; `nil` at the end.
-    /// - Returns: The table, and what came of it.
-    /// - Throws: `ErrorCode.invalidArgument` if the first line is of another format; what `next` throws.
+    ///   - plan: The plan, whose mapping lists the experiments and variations.
+    ///   - format: The format of the lines.
+    ///   - next: Returns the next line without its line break; `nil` at the end.
+    /// - Returns: The table and the result.
+    /// - Throws: `ErrorCode.invalidArgument` if the first line has another format; errors of `next`.
     public static func table(
         _ plan: MigrationPlan,
         as format: AssignmentFormat,
@@ -158,7 +159,7 @@ public struct AssignmentImport: Sendable {
         _ report: inout ImportReport,
         _ hasAliases: Bool
     ) async throws {
-        // A user's lines are one change, so that none of them waits for another.
+        // Grouped by user, so that concurrent writes never concern the same user.
         var users: [ExactText: [String: Person.Place]] = [:]
         var asked = 0
         for (line, assignments) in batch {

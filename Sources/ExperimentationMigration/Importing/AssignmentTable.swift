@@ -1,18 +1,18 @@
 import Experimentation
 
-/// Assignments of very many users in memory, for a server that looks each one up as they come.
+/// The assignments of very many users in memory, for a server that looks up users as they come.
 ///
-/// A user takes 24 bytes and one for each experiment; ids aren't kept, only digests of them. Give it to
-/// ``MigratingProvider/imported``: a user who isn't written down yet begins with the places that they have here.
+/// A user takes 24 bytes and one for each experiment; only digests of ids are stored. Assign it to
+/// ``MigratingProvider/imported``: a user without a record then begins with the places found here.
 public struct AssignmentTable: Sendable {
     private let mapping: Mapping
     private let arms: [[String]]
     private var keys: [Key?] = Array(repeating: nil, count: 16)
     private var rows: [UInt8] = Array(repeating: 0, count: 0)
-    /// How many users there are.
+    /// The number of users.
     public private(set) var count = 0
 
-    /// A digest of 128 bits: that two of a million users share one is out of the question.
+    /// A 128-bit digest; a collision among millions of users is practically impossible.
     private struct Key: Sendable, Hashable {
         var high: UInt64
         var low: UInt64
@@ -25,10 +25,10 @@ public struct AssignmentTable: Sendable {
         arms = mapping.experiments.map { $0.variations.keys.sorted() }
     }
 
-    /// Notes a user's places; the first one in an experiment stays.
+    /// Adds a user's places; the first one in an experiment stays.
     ///
-    /// - Parameter assignments: Variations by experiment or group, in the words of the old vendor.
-    /// - Returns: How many of them were new, and why others weren't taken.
+    /// - Parameter assignments: Variations by experiment or group, with the old vendor's ids.
+    /// - Returns: The number of new places, and why others were rejected.
     public mutating func add(_ assignments: ImportedAssignments) -> (taken: Int, refused: [ImportFault]) {
         var refused: [ImportFault] = []
         var places: [(experiment: Int, arm: UInt8)] = []
@@ -51,12 +51,12 @@ public struct AssignmentTable: Sendable {
         return (taken, refused)
     }
 
-    /// A user's variation in an experiment of the old vendor.
+    /// Returns a user's variation in an experiment of the old vendor.
     ///
     /// - Parameters:
-    ///   - user: What the user is known by: the anonymous id where there is one.
-    ///   - experiment: The experiment's place in the mapping.
-    /// - Returns: The old vendor's id of the variation; `nil` if the user has none there.
+    ///   - user: The user's stable key: the anonymous id if there is one.
+    ///   - experiment: The experiment's index in the mapping.
+    /// - Returns: The old vendor's id of the variation; `nil` if there is none.
     public func variation(of user: String, inExperiment experiment: Int) -> String? {
         guard arms.indices.contains(experiment), case let slot = slot(of: Self.key(of: user)), let key = keys[slot]
         else {
@@ -66,7 +66,7 @@ public struct AssignmentTable: Sendable {
         return arm == 0 ? nil : arms[experiment][Int(arm) - 1]
     }
 
-    /// All of a user's places, by the old vendor's groups; empty for a user who isn't here.
+    /// Returns all of a user's places by the old vendor's groups; empty for an unknown user.
     public func variations(of user: String) -> [String: String] {
         guard let key = keys[slot(of: Self.key(of: user))] else { return [:] }
         var found: [String: String] = [:]
@@ -77,7 +77,7 @@ public struct AssignmentTable: Sendable {
         return found
     }
 
-    // MARK: Finding
+    // MARK: Lookup
 
     private mutating func row(for user: String) -> Int {
         if count * 2 >= keys.count { grow() }
@@ -97,7 +97,7 @@ public struct AssignmentTable: Sendable {
         for key in old { if let key { keys[slot(of: key)] = key } }
     }
 
-    /// Where the user stands, or would.
+    /// The slot that holds the key, or the free one where it belongs.
     private func slot(of key: Key) -> Int {
         let mask = keys.count - 1
         var slot = Int(truncatingIfNeeded: key.low) & mask
@@ -125,9 +125,9 @@ public struct AssignmentTable: Sendable {
 }
 
 extension Mapping {
-    /// The place of the experiment that an imported line is about.
+    /// Returns the mapping's index of the experiment in an imported line.
     ///
-    /// - Throws: That the experiment, or the variation, isn't mapped.
+    /// - Throws: A fault if the experiment or the variation isn't mapped.
     func importIndex(_ experiment: String, _ variation: String) throws(ImportFault) -> Int {
         guard
             let index = index(ofGroup: experiment, at: .old)

@@ -1,8 +1,8 @@
 import Experimentation
 
 extension Mapping {
-    /// A first mapping, for a person to correct: experiments by id, name, or the flags that they set; variations by the values
-    /// that they give, else by id or name.
+    /// Creates a first mapping, to be corrected by hand: matches experiments by id, name or the flags that they set,
+    /// variations by the values that they set, otherwise by id or name.
     public init(matching old: [VendorExperiment], with new: [VendorExperiment]) {
         var free = new.filter(\.isTest)
         var experiments: [ExperimentMapping] = []
@@ -22,12 +22,12 @@ extension Mapping {
         self.init(experiments)
     }
 
-    /// What is wrong with this mapping, seen what both vendors have.
+    /// Returns the faults of this mapping, given both vendors' experiments.
     ///
     /// - Parameters:
-    ///   - old: The old vendor's experiments; empty if they aren't known, and then nothing is said of them.
-    ///   - new: The new vendor's.
-    /// - Returns: Unknown experiments and variations, variations without a mapping, and pairs whose values differ.
+    ///   - old: The old vendor's experiments; empty if they aren't known, which skips their checks.
+    ///   - new: The new vendor's experiments, likewise.
+    /// - Returns: Unknown experiments and variations, unmapped variations, and pairs whose values differ.
     public func faults(old: [VendorExperiment], new: [VendorExperiment]) -> [PlanFault] {
         var faults: [PlanFault] = []
         for (index, mapped) in experiments.enumerated() {
@@ -64,7 +64,7 @@ extension Mapping {
         return faults
     }
 
-    /// The old vendor's running tests that nobody has mapped.
+    /// Returns the old vendor's running tests that aren't mapped.
     public func unmapped(of old: [VendorExperiment]) -> [VendorExperiment] {
         old.filter { $0.isTest && experiment(ofGroup: $0.group, at: .old) == nil }
     }
@@ -83,7 +83,7 @@ extension VendorExperiment {
             let byName = free.firstIndex {
                 $0.variation.id == arm.variation.id || $0.variation.name == arm.variation.name
             }
-            // Values decide; where several variations have the same, their names tell them apart.
+            // Values decide; names break ties.
             let index = byValue.count == 1 ? byValue[0] : byName
             if let index { found[arm.variation.id] = free.remove(at: index).variation.id }
         }

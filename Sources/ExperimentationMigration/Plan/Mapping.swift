@@ -1,10 +1,10 @@
-/// An experiment of the old vendor and the one of the new vendor that goes on with it.
+/// An experiment of the old vendor and its continuation at the new vendor.
 public struct ExperimentMapping: Sendable, Hashable, Codable {
-    /// Where an experiment is found at one vendor.
+    /// An experiment's ids at one vendor.
     public struct Place: Sendable, Hashable, Codable {
         /// The experiment's id.
         public var experiment: String
-        /// What stickiness goes by there; the experiment's id unless another is named.
+        /// The group under which that vendor keeps sticky assignments; the experiment's id by default.
         public var group: String
 
         /// Creates a place.
@@ -18,9 +18,9 @@ public struct ExperimentMapping: Sendable, Hashable, Codable {
     public var old: Place
     /// The experiment at the new vendor.
     public var new: Place
-    /// The new vendor's variations by the old vendor's.
+    /// The new vendor's variation for each variation of the old vendor.
     public var variations: [String: String]
-    /// What share of users each of the old vendor's variations is meant to get, in any unit; empty if nobody said.
+    /// The intended share of users of each of the old vendor's variations, in any unit; may be empty.
     public var weights: [String: Double]
 
     /// Creates a mapping of one experiment.
@@ -31,11 +31,11 @@ public struct ExperimentMapping: Sendable, Hashable, Codable {
         self.weights = weights
     }
 
-    /// Where the experiment is found at a vendor.
+    /// Returns the experiment's ids at a vendor.
     public func place(at side: MigrationSide) -> Place { side == .old ? old : new }
 }
 
-/// Which experiment, group and variation of one vendor is which of the other, in both directions.
+/// Which experiments, groups and variations of the two vendors correspond, in both directions.
 public struct Mapping: Sendable, Hashable {
     /// The experiments.
     public let experiments: [ExperimentMapping]
@@ -43,7 +43,7 @@ public struct Mapping: Sendable, Hashable {
     private let byNewGroup: [String: Int]
     private let back: [[String: String]]
 
-    /// Creates a mapping; ``faults()`` says whether it is one.
+    /// Creates a mapping; check it with ``faults()``.
     public init(_ experiments: [ExperimentMapping] = []) {
         self.experiments = experiments
         let places = experiments.indices
@@ -54,17 +54,17 @@ public struct Mapping: Sendable, Hashable {
         }
     }
 
-    /// The experiment that a vendor's group belongs to.
+    /// Returns the experiment of a vendor's group.
     public func experiment(ofGroup group: String, at side: MigrationSide) -> ExperimentMapping? {
         index(ofGroup: group, at: side).map { experiments[$0] }
     }
 
-    /// The other vendor's name for a variation.
+    /// Translates a variation to the other vendor.
     ///
     /// - Parameters:
     ///   - variation: The variation's id.
     ///   - group: Its group.
-    ///   - side: Whose ids these are.
+    ///   - side: The vendor of both ids.
     /// - Returns: The other vendor's id; `nil` if it isn't mapped.
     public func translate(_ variation: String, ofGroup group: String, from side: MigrationSide) -> String? {
         guard let index = index(ofGroup: group, at: side) else { return nil }
@@ -76,11 +76,11 @@ public struct Mapping: Sendable, Hashable {
     }
 }
 
-/// What is wrong with a plan, and where.
+/// A fault of a plan, and where it is.
 public struct PlanFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The place, as `mapping[0].variations.green`.
+    /// The location, as `mapping[0].variations.green`.
     public var key: String
-    /// What is wrong there, for a person.
+    /// The fault, for people.
     public var problem: String
 
     /// Creates a fault.
@@ -89,12 +89,12 @@ public struct PlanFault: Error, Sendable, Hashable, CustomStringConvertible {
         self.problem = problem
     }
 
-    /// The place and the problem.
+    /// The location and the fault.
     public var description: String { "\"\(key)\": \(problem)" }
 }
 
 extension Mapping {
-    /// What is wrong with this mapping by itself: something mapped twice, or nothing where something must be.
+    /// Returns the mapping's own faults: ids that are mapped twice or missing.
     public func faults() -> [PlanFault] {
         var faults: [PlanFault] = []
         var groups: [MigrationSide: Set<String>] = [.old: [], .new: []]

@@ -1,9 +1,9 @@
 import Experimentation
 
 extension MigrationPlan {
-    /// Reads a plan file: a JSON object, as `docs/schemas/migration-plan.schema.json` has it.
+    /// Reads a plan file: a JSON object as in `docs/schemas/migration-plan.schema.json`.
     ///
-    /// The members `from` and `to`, which name the vendors, are left to the caller.
+    /// Leaves the members `from` and `to`, which name the vendors, to the caller.
     ///
     /// - Parameters:
     ///   - json: The file in UTF-8.
@@ -21,10 +21,10 @@ extension MigrationPlan {
         }
     }
 
-    /// The first line of a file for each fault that the vendors' own experiments show.
+    /// Formats faults with their lines in a plan file.
     ///
     /// - Parameters:
-    ///   - faults: What ``Mapping/faults(old:new:)`` found.
+    ///   - faults: The result of ``Mapping/faults(old:new:)``.
     ///   - json: The file in UTF-8.
     ///   - file: Its name.
     /// - Returns: A line for each fault, with file, line, key and problem.
@@ -77,7 +77,7 @@ extension MigrationPlan {
         return found
     }
 
-    /// The plan as a file has it, for a person to correct.
+    /// The plan as JSON, to be corrected by hand.
     public var document: FlagValue {
         func place(_ place: ExperimentMapping.Place) -> FlagValue {
             place.group == place.experiment

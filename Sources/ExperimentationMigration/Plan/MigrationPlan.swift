@@ -1,31 +1,31 @@
 import Experimentation
 
-/// How a move is to go: the stage, the share of users, which experiment is which, and what is promised to users.
+/// The settings of a move: stage, share of users, mapping, and the promises to users.
 ///
 /// ```swift
 /// let plan = MigrationPlan(stage: .shadow, mapping: mapping)
 /// let provider = MigratingProvider(from: flagship, to: sigma, plan: plan)
 /// ```
 public struct MigrationPlan: Sendable, Hashable {
-    /// Whether users may see another variation than before.
+    /// Whether users may be assigned another variation.
     public enum Reassignment: String, Sendable, Hashable, Codable {
-        /// Nobody changes variation: a stage that can't keep that is refused. The default.
+        /// No: a stage that can't keep variations is refused. The default.
         case refused
-        /// The new vendor deals anew.
+        /// Yes: the new vendor assigns users anew.
         case accepted
     }
 
-    /// What lowering or raising the share means for users who have been dealt with.
+    /// How a change of the share affects users who already have a side.
     public enum Pins: String, Sendable, Hashable, Codable {
-        /// They stay with the vendor that they have. The default.
+        /// They stay with their vendor. The default.
         case kept
-        /// They go by the share, whatever they had.
+        /// They are drawn again by the new share.
         case ignored
     }
 
-    /// A flag that names the stage: `"shadow"`, or with a share `"live:0.25"`.
+    /// A flag whose value names the stage: `"shadow"`, or with a share `"live:0.25"`.
     public struct StageFlag: Sendable, Hashable, Codable {
-        /// Whose flag it is.
+        /// The vendor that has the flag.
         public var side: MigrationSide
         /// The flag's key.
         public var key: String
@@ -37,21 +37,21 @@ public struct MigrationPlan: Sendable, Hashable {
         }
     }
 
-    /// The stage to begin with.
+    /// The initial stage.
     public var stage: MigrationStage
-    /// The share of users whom the new vendor answers when the move is live, from 0 to 1.
+    /// The share of users that the new vendor leads in the stage `live`, from 0 to 1.
     public var share: Double
-    /// Goes into the hash by which a user's side is chosen: another move, another salt.
+    /// The salt of the hash that draws sides; use another one for each move.
     public var salt: String
-    /// Which experiment is which.
+    /// The mapping of experiments.
     public var mapping: Mapping
-    /// Whether users may see another variation than before.
+    /// Whether users may be assigned another variation.
     public var reassignment: Reassignment
-    /// What a change of the share means for users who have been dealt with.
+    /// How a change of the share affects users who already have a side.
     public var pins: Pins
-    /// A flag that names the stage, if it isn't to be named here or by ``Migration/move(to:share:)``.
+    /// A flag that names the stage, as an alternative to this plan and ``Migration/move(to:share:)``.
     public var stageFlag: StageFlag?
-    /// Whether an alarm of the sample-ratio test holds the move where it is.
+    /// Whether a sample-ratio alarm holds the move in its stage.
     public var holdsOnAlarm: Bool
     /// How shadows are asked and compared.
     public var shadow: ShadowPolicy
@@ -59,10 +59,10 @@ public struct MigrationPlan: Sendable, Hashable {
     /// Creates a plan.
     ///
     /// - Parameters:
-    ///   - stage: The stage to begin with.
-    ///   - share: The share of users whom the new vendor answers when the move is live, from 0 to 1.
-    ///   - mapping: Which experiment is which.
-    ///   - salt: What tells this move from another.
+    ///   - stage: The initial stage.
+    ///   - share: The share of users that the new vendor leads in the stage `live`, from 0 to 1.
+    ///   - mapping: The mapping of experiments.
+    ///   - salt: The salt of the hash that draws sides.
     public init(
         stage: MigrationStage = .off,
         share: Double = 0,
@@ -79,7 +79,7 @@ public struct MigrationPlan: Sendable, Hashable {
         shadow = ShadowPolicy()
     }
 
-    /// What is wrong with this plan by itself.
+    /// Returns the plan's own faults.
     public func faults() -> [PlanFault] {
         var faults = mapping.faults()
         if !(share.isFinite && (0...1).contains(share)) {
@@ -92,7 +92,7 @@ public struct MigrationPlan: Sendable, Hashable {
         return faults
     }
 
-    /// Refuses a plan that can't work, with the first fault.
+    /// Throws the first fault, if any.
     ///
     /// - Throws: ``ErrorCode/configuration``.
     func validate() throws(ExperimentationError) {
@@ -100,17 +100,18 @@ public struct MigrationPlan: Sendable, Hashable {
     }
 }
 
-/// How shadows are asked and compared: bounded, so that they cost the reader nothing.
+/// How shadows are asked and compared; bounded, so that readers never wait for them.
 public struct ShadowPolicy: Sendable, Hashable {
-    /// How many shadows are asked at once.
+    /// The maximum number of concurrent shadows.
     public var workers: Int
-    /// How many wait beside them; what comes then is dropped and counted.
+    /// The maximum number that wait for a worker; further ones are dropped and counted.
     public var waiting: Int
-    /// How long a shadow may take; what comes later is late.
+    /// The deadline of a shadow; after it, the answer is `late`.
     public var deadline: Duration
-    /// How long both configurations must have been unchanged for a mismatch to count.
+    /// The delay before the second look that confirms a mismatch.
     public var moment: Duration
-    /// Whether shadows run at background priority: on a busy machine they wait, and are dropped, before they slow a reader.
+    /// Whether shadows run at background priority, so that on a busy machine they are delayed and dropped before
+    /// readers slow.
     public var isInBackground: Bool
 
     /// Creates a policy.

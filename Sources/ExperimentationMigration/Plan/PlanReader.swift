@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Reads an object of a plan member by member, and refuses what nobody asked for.
+/// Reads an object of a plan member by member; rejects unknown members.
 struct PlanReader {
     private var members: [String: FlagValue]
     private let place: String
@@ -15,7 +15,7 @@ struct PlanReader {
 
     mutating func ignore(_ key: String) { members[key] = nil }
 
-    /// The text of a member if it is one; it stays there otherwise.
+    /// Takes a member if it is a string; otherwise leaves it.
     mutating func plainText(_ key: String) -> String? {
         guard case .string(let text)? = members[key] else { return nil }
         members[key] = nil
@@ -80,12 +80,12 @@ struct PlanReader {
         return numbers
     }
 
-    /// Refuses members that nobody has asked for.
+    /// Rejects members that weren't read.
     func finish() throws(PlanFault) {
         if let key = members.keys.min() { throw PlanFault(path(key), "nobody reads this") }
     }
 
-    /// One of a type's words.
+    /// Converts a word to a case of an enum.
     static func word<Word: RawRepresentable>(
         _ text: String,
         _ key: String

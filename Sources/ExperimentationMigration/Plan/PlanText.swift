@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A plan's text with the line of every key, so that an error can say where it is.
+/// A plan's text with the line of each key, for error messages.
 struct PlanText {
     let name: String
     let value: FlagValue
@@ -21,7 +21,7 @@ struct PlanText {
         lines = index.lines
     }
 
-    /// A fault as one line, with the line that it, or what is around it, stands in.
+    /// Returns a fault as an error, with the line of its key or of the nearest enclosing one.
     func error(_ fault: PlanFault) -> ExperimentationError {
         var path = Substring(fault.key)
         while !path.isEmpty, lines[String(path)] == nil {
@@ -31,7 +31,7 @@ struct PlanText {
     }
 }
 
-/// Finds the line of each key of a JSON text that is known to be well formed.
+/// Finds the line of each key in a JSON text that is known to be well formed.
 private struct LineIndex {
     private let bytes: [UInt8]
     private var position = 0

@@ -1,12 +1,12 @@
 import Experimentation
 
-/// What is known of an experiment at one vendor: its variations, and the values that flags have in them.
+/// An experiment as known at one vendor: its variations, and the values of flags in them.
 public struct VendorExperiment: Sendable, Hashable {
-    /// One of the variations.
+    /// A variation with its values.
     public struct Arm: Sendable, Hashable {
         /// The variation.
         public var variation: Variation
-        /// The values of flags in it.
+        /// The values of flags in this variation.
         public var values: [String: FlagValue]
 
         /// Creates an arm.
@@ -18,7 +18,7 @@ public struct VendorExperiment: Sendable, Hashable {
 
     /// The experiment.
     public var experiment: Experiment
-    /// What stickiness goes by.
+    /// The group under which sticky assignments are kept.
     public var group: String
     /// Whether it is a holdout.
     public var isHoldout: Bool
@@ -33,10 +33,10 @@ public struct VendorExperiment: Sendable, Hashable {
         self.arms = arms
     }
 
-    /// Whether users could see another variation: with a single one they can't.
+    /// Whether users can be in different variations; not so for holdouts and single variations.
     public var isTest: Bool { arms.count > 1 && !isHoldout }
 
-    /// The experiments that a vendor's rules can put users in.
+    /// Returns the experiments of a vendor's rules.
     public static func all(in catalogue: FlagCatalogue) -> [VendorExperiment] {
         var found: [VendorExperiment] = []
         var arms: [Int: (Int, Int)] = [:]
@@ -52,7 +52,7 @@ public struct VendorExperiment: Sendable, Hashable {
         return found
     }
 
-    /// The experiments that several answers for users show; what no user of them saw isn't there.
+    /// Returns the experiments that appear in decisions for some users; others remain unknown.
     public static func all(in answers: [Decisions]) -> [VendorExperiment] {
         var found: [VendorExperiment] = []
         for decisions in answers {

@@ -1,11 +1,11 @@
 import Experimentation
 import Synchronization
 
-/// Decisions with the side that gave them noted in every assignment, so that an exposure finds its way to that vendor.
+/// Marks assignments with the side that made them, so that their exposures go to that vendor.
 ///
-/// A vendor's catalogue is shared by all its users; it is marked once, and so are they.
+/// A vendor's catalogue is shared by all its users, so the marked copy is made once and shared as well.
 final class MarkedCatalogues: Sendable {
-    /// Where an assignment says who gave it.
+    /// The metadata key of the mark.
     static let key = "migration"
 
     private struct Last {
@@ -18,12 +18,12 @@ final class MarkedCatalogues: Sendable {
 
     init(_ side: MigrationSide) { self.side = side }
 
-    /// The decisions with their assignments marked.
+    /// Marks the assignments of decisions.
     ///
     /// - Parameters:
-    ///   - decisions: What the vendor decided.
-    ///   - carried: The groups whose place was carried over: it is a kept one, by whatever means the vendor was told.
-    /// - Returns: The same decisions over the marked catalogue.
+    ///   - decisions: The vendor's decisions.
+    ///   - carried: The groups with a carried place, which is reported as kept, however the vendor was told.
+    /// - Returns: The same decisions on the marked catalogue.
     func mark(_ decisions: Decisions, carried: Set<String>) -> Decisions {
         let catalogue = decisions.catalogue
         let isForcing = catalogue.assignments.contains { $0.origin == .forcedHere && carried.contains($0.group) }
@@ -35,7 +35,7 @@ final class MarkedCatalogues: Sendable {
         )
     }
 
-    /// Who gave an assignment; `nil` if it isn't marked.
+    /// Returns the side that made an assignment; `nil` without a mark.
     static func side(of assignment: Assignment) -> MigrationSide? {
         assignment.metadata[key]?.stringValue.flatMap { MigrationSide(rawValue: $0) }
     }
@@ -65,7 +65,7 @@ final class MarkedCatalogues: Sendable {
 }
 
 extension Envelope {
-    /// The event without the mark, as the vendor is to get it.
+    /// The event without the mark, as the vendor gets it.
     var withoutMark: Envelope {
         guard case .exposure(var exposure) = event.kind else { return self }
         exposure.assignment.metadata[MarkedCatalogues.key] = nil
@@ -76,7 +76,7 @@ extension Envelope {
 }
 
 extension FlagSight {
-    /// The sight without the mark, as the vendor is to get it.
+    /// The sight without the mark, as the vendor gets it.
     var withoutMark: FlagSight {
         var exposure = exposure
         exposure.assignment.metadata[MarkedCatalogues.key] = nil

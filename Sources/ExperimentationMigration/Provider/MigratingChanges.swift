@@ -1,11 +1,11 @@
 import Experimentation
 
-/// What either vendor tells of changes, as far as it may answer anybody in the stage of that moment.
+/// Change notices of both vendors; forwards those of a vendor that may lead in the current stage.
 struct MigratingChanges: ChangeSource {
     let migration: Migration
 
     func notices() -> AsyncStream<ChangeNotice> {
-        // One that waits is as good as several: it is the state at the end that is asked for.
+        // Notices only trigger a refresh, so older ones may be dropped.
         let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(2))
         let listening = Task { [migration] in
             await withTaskGroup(of: Void.self) { group in

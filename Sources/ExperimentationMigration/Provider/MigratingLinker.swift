@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Links a user at both vendors, one after the other where both take steps of their own.
+/// Links a user at both vendors, one after the other.
 struct MigratingLinker: IdentityLinker {
     let migration: Migration
     private let linkers: [(side: MigrationSide, linker: any IdentityLinker)]
@@ -26,7 +26,7 @@ struct MigratingLinker: IdentityLinker {
         notes.own = next.isComplete ? [] : next.notes
         if next.isComplete { notes.done += 1 }
         var result = progress
-        // The vendor that answers the user names the ids that survive; the other one is told.
+        // The resulting ids are those of the vendor that leads the user.
         let namer = linkers.count == 1 ? side : try await leader(of: progress.from)
         if side == namer { result.to = next.to }
         return finished(result, notes)
@@ -46,7 +46,7 @@ struct MigratingLinker: IdentityLinker {
         return progress
     }
 
-    /// How many are done, and the notes of the one at work.
+    /// The number of linkers that are done, and the notes of the current one.
     private struct Notes {
         var done = 0
         var own: [UInt8] = []

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Two vendors as one, while users are moved from the first to the second.
+/// A provider that moves users from one vendor to another.
 ///
 /// ```swift
 /// let provider = MigratingProvider(from: flagship, to: sigma, plan: plan)
@@ -9,24 +9,24 @@ import Experimentation
 /// try await migration?.move(to: .live, share: 0.1)
 /// ```
 ///
-/// It stands in the old vendor's place: it has its name and account, so what waits for the old vendor in the store is still
-/// delivered, and what was kept is still found. Events are owed to each vendor by itself.
+/// It has the old vendor's name and account, so the store's events for the old vendor are still delivered, and its
+/// state is still found. New events are owed to each vendor separately.
 public struct MigratingProvider: ExperimentationProvider {
-    /// The vendor that is left.
+    /// The old vendor.
     public let old: any ExperimentationProvider
-    /// The vendor that is moved to.
+    /// The new vendor.
     public let new: any ExperimentationProvider
-    /// How the move is to go.
+    /// The settings of the move.
     public let plan: MigrationPlan
-    /// Places of users at the old vendor that live elsewhere, for those who aren't written down yet.
+    /// Imported places at the old vendor, for users without a record.
     public var imported: AssignmentTable?
 
     /// Creates a provider.
     ///
     /// - Parameters:
-    ///   - old: The vendor that is left.
-    ///   - new: The vendor that is moved to.
-    ///   - plan: How the move is to go.
+    ///   - old: The old vendor.
+    ///   - new: The new vendor.
+    ///   - plan: The settings of the move.
     public init(from old: any ExperimentationProvider, to new: any ExperimentationProvider, plan: MigrationPlan) {
         self.old = old
         self.new = new
@@ -42,21 +42,21 @@ public struct MigratingProvider: ExperimentationProvider {
     /// The old vendor's account.
     public var destination: Destination { old.destination }
 
-    /// What whoever leads in the plan's stage can do: both, where both do.
+    /// The capabilities of the vendor that leads in the plan's stage, or those of both vendors where both may lead.
     ///
-    /// Events are told of whoever takes them.
+    /// For events, the capabilities of the vendors that get them.
     public var capabilities: Set<Capability> {
         Self.capabilities(at: plan.stage, old: old.capabilities, new: new.capabilities)
     }
 
-    /// What a move between two vendors can do at a stage.
+    /// Returns the capabilities of a move at a stage.
     package static func capabilities(
         at stage: MigrationStage,
         old: Set<Capability>,
         new: Set<Capability>
     ) -> Set<Capability> {
         let (leader, other) = stage.leader == .old ? (old, new) : (new, old)
-        // While users are of both vendors, a switch turns only those off whom its vendor leads.
+        // In a stage with two leaders, a vendor's kill switch disables only its own users.
         let decided = stage.leader == nil ? old.intersection(new).subtracting([.killSwitch]) : leader
         guard stage.sendsEvents(to: .old), stage.sendsEvents(to: .new) else { return decided }
         let told: Set<Capability> = [.tracking, .commerce, .batching, .eventIDs, .consentSignal]
@@ -66,7 +66,7 @@ public struct MigratingProvider: ExperimentationProvider {
 
     /// Starts both vendors.
     ///
-    /// - Throws: ``ErrorCode/configuration`` for a plan that can't work, and for two vendors that are the same account.
+    /// - Throws: ``ErrorCode/configuration`` for an invalid plan, and if both vendors are the same account.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try plan.validate()
         guard old.destination != new.destination else {
@@ -108,7 +108,7 @@ public struct MigratingProvider: ExperimentationProvider {
             if let sink = party.roles.events {
                 let own = MigratingSink(migration: migration, side: party.side, sink: sink)
                 var route = EventRoute(to: party.destination, by: own, needsConsent: roles.needsConsent)
-                // Each has a switch of its own: one vendor's events go on while the other one is off.
+                // A vendor's kill switch stops only its own events, which its sink handles.
                 route.heedsKillSwitch = false
                 roles.furtherRoutes.append(route)
             }

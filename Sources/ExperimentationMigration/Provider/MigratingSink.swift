@@ -1,6 +1,6 @@
 import Experimentation
 
-/// One vendor's events in a move: those that it is owed, each told as if there were no other vendor.
+/// Delivers the events owed to one vendor of a move, independently of the other.
 struct MigratingSink: EventSink {
     let migration: Migration
     let side: MigrationSide
@@ -26,7 +26,7 @@ struct MigratingSink: EventSink {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let party = migration.party(side)
         let stage = migration.stage
-        // A vendor that is off is left alone by itself: the client goes on with the other.
+        // Pauses this route only; the other vendor's events go on.
         if party.isOff { return DeliveryReport(.outage(after: .seconds(30), because: .disabled)) }
         var report = await sink.deliver(batch.map(\.withoutMark))
         if report.isDisabled {

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Decides by the vendor that leads a user, with the user's places carried along, and has the other asked in the shadow.
+/// Asks the vendor that leads the user, with places carried, and queues a shadow for the other one.
 struct MigratingSource: DecisionSource {
     let migration: Migration
     let needsConsent: Bool
@@ -27,7 +27,7 @@ struct MigratingSource: DecisionSource {
             let allocated = person.take(dealt, by: side, isSticky: isSticky, in: plan.mapping)
             if side == .old { person.isKnown = true }
             if mayKeep(context.user), !(try await migration.people.write(person, over: found, of: identity)) {
-                // Another instance has written this user down meanwhile: by what it wrote, all is decided anew.
+                // Another instance has changed the record; decides again from what it wrote.
                 continue
             }
             if isNewlyPinned, let pinned = person.side { migration.tally.pin(pinned) }
@@ -39,10 +39,10 @@ struct MigratingSource: DecisionSource {
             submitShadow(answer, side, person, context, told, standing)
             return .decided(party.marked.mark(answer.decisions, carried: carried.groups))
         }
-        throw ExperimentationError(.store, "The user's place in the move is being changed by others all the time.")
+        throw ExperimentationError(.store, "Other instances keep changing the user's record of the move.")
     }
 
-    // MARK: Whose user it is
+    // MARK: Sides
 
     private func side(
         of person: inout Person,
@@ -57,14 +57,14 @@ struct MigratingSource: DecisionSource {
         return side
     }
 
-    /// Whether anything of this user may be written down.
+    /// Whether the user's consent allows a record.
     private func mayKeep(_ user: User) -> Bool {
         user.consent == .granted || (user.consent == .unknown && !needsConsent)
     }
 
     // MARK: Carrying
 
-    /// Asks the old vendor for the places of a user whom it never dealt with before us, once.
+    /// Asks the old vendor once for a user's places, before the new vendor assigns any.
     private func learn(
         _ person: inout Person,
         _ context: EvaluationContext,
@@ -75,9 +75,9 @@ struct MigratingSource: DecisionSource {
             !plan.mapping.experiments.isEmpty, migration.old.roles.decisions != nil
         else { return }
         let (told, _) = tell(.old, person, context)
-        // While the old vendor is off nobody has a place there, and who comes now gets one from the new vendor.
+        // While the old vendor is disabled its users have no places, so the new vendor may assign them.
         guard let answer = try await migration.old.answer(for: told) else { return }
-        // What was imported is what the user has seen; the old vendor only fills in the rest.
+        // Imported places win, because users have seen them; the old vendor fills in the rest.
         migration.tally.allocate(
             person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping),
             in: standing.stage
@@ -85,7 +85,7 @@ struct MigratingSource: DecisionSource {
         person.isKnown = true
     }
 
-    /// The context as a vendor is to see it.
+    /// Returns the context with the places that a vendor must be told.
     private func tell(
         _ side: MigrationSide,
         _ person: Person,
@@ -100,7 +100,7 @@ struct MigratingSource: DecisionSource {
         }
         var told = context
         told.earlierAssignments = context.earlierAssignments.merging(carried.earlier) { $1 }
-        // What the device forces comes last, and so counts.
+        // The device's own overrides come last and win.
         told.overrides = policy.allowsOverrides ? carried.overrides + context.overrides : []
         return (told, carried)
     }
@@ -115,14 +115,14 @@ struct MigratingSource: DecisionSource {
         }
     }
 
-    // MARK: Besides
+    // MARK: Switches and shadows
 
-    /// The flags of a vendor that is off: there, and left to the caller.
+    /// Returns a disabled vendor's flags without values, which leaves them to the caller's defaults.
     private func off(_ party: Party) -> Decisions {
         Decisions(flags: party.lastKeys.map { ($0, Resolution(.null, reason: .disabled)) })
     }
 
-    /// Moves to where the plan's flag says; where its vendor doesn't answer this user, it is asked now and then beside.
+    /// Follows the plan's stage flag; if its vendor doesn't lead this user, asks it in the shadow from time to time.
     private func heedStageFlag(_ decisions: Decisions, _ side: MigrationSide, _ told: EvaluationContext) {
         guard let flag = plan.stageFlag else { return }
         if flag.side == side { return migration.heed(decisions[flag.key]?.value.stringValue) }

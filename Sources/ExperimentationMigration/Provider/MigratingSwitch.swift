@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The switches of both vendors: each is noted for its own, and the application is off when whoever leads everybody is.
+/// The remote switches of both vendors; the application is disabled only by a vendor that leads all users.
 struct MigratingSwitch: RemoteSwitch {
     let migration: Migration
 

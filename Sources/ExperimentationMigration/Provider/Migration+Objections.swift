@@ -1,14 +1,14 @@
 import Experimentation
 
 extension Migration {
-    /// What stands against a stage.
+    /// Returns the objections to a stage.
     ///
     /// - Parameters:
-    ///   - stage: The stage to go to.
-    ///   - before: Where the move stands.
-    ///   - isStart: Whether the client starts in this stage: an app that is offline has to start, so that rules which can't be
-    ///     had are only logged.
-    /// - Returns: One reason each, for a person; none if it may go there.
+    ///   - stage: The target stage.
+    ///   - before: The current standing.
+    ///   - isStart: Whether the client starts in this stage. An application must be able to start offline, so
+    ///     unavailable rules are then only logged.
+    /// - Returns: The reasons, for people; empty if the move may go there.
     func objections(to stage: MigrationStage, from before: Standing, isStart: Bool = false) async -> [String] {
         var reasons: [String] = []
         let isForward = stage.order > before.stage.order
@@ -33,7 +33,7 @@ extension Migration {
         if new.roles.decisions == nil { return ["\(new.name) decides nothing"] }
         var reasons: [String] = []
         var known: [MigrationSide: [VendorExperiment]] = [:]
-        // Without a mapping nothing of the new vendor is compared.
+        // Without a mapping, the new vendor's experiments aren't checked.
         for party in plan.mapping.experiments.isEmpty ? [old] : [old, new] {
             do throws(ExperimentationError) {
                 known[party.side] = try await party.experiments()

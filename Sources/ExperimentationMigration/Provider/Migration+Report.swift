@@ -1,7 +1,7 @@
 import Experimentation
 
 extension Migration {
-    /// Where the move stands now.
+    /// The current report.
     public var report: MigrationReport {
         let tally = tally.snapshot
         let (level, stageLevel) = (self.tally.level, self.tally.stageLevel)

@@ -1,21 +1,21 @@
 import Experimentation
 
-/// The flag by which a plan lets a vendor's console steer the move.
+/// The stage flag, by which a vendor's console can control the move.
 extension Migration {
-    /// How long the flag's vendor is left alone where it doesn't answer users anyway.
+    /// How often the flag's vendor is asked where it doesn't lead.
     static let flagInterval = Duration.seconds(10)
 
-    /// Whether the flag's vendor is to be asked now, beside; it isn't due again before a while.
+    /// Whether the flag's vendor is due to be asked; if so, resets the interval.
     func isStageFlagDue() -> Bool { isStageFlagDue(every: Self.flagInterval) }
 
-    /// Goes where the flag says, as `"shadow"` or `"live:0.25"`; what isn't a stage is left alone.
+    /// Moves to the stage that a value such as `"shadow"` or `"live:0.25"` names; ignores other values.
     func heed(_ text: String?) {
         guard let (stage, share) = Self.place(text) else { return }
         guard stage != self.stage || (share.map { $0 != self.share } ?? false) else { return }
         Task { try? await move(to: stage, share: share) }
     }
 
-    /// What a flag's text means; `nil` if it names no stage, or its share is no number.
+    /// Parses a flag's value; `nil` unless it is a stage with an optional share.
     static func place(_ text: String?) -> (stage: MigrationStage, share: Double?)? {
         let parts = (text ?? "").split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let stage = parts.first.flatMap({ MigrationStage(rawValue: $0) }) else { return nil }

@@ -2,18 +2,19 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// A move under way: where it stands, and how it is moved on or back.
+/// A move in progress: its stage, and how to change it.
 ///
-/// Find it by `client.extras(as: Migration.self)`. The stage is kept in the client's store, so that every instance with that
-/// store follows within a few seconds; a plan with another stage than the last one had counts over what is kept.
+/// Get it with `client.extras(as: Migration.self)`. The stage is kept in the client's store, and every instance with
+/// that store follows within a few seconds. A plan whose stage differs from the previous plan's overrides the stored
+/// stage.
 public final class Migration: Sendable {
     struct Standing: Sendable, Hashable, Codable {
         var stage: MigrationStage
         var share: Double
-        /// What the plan said when this was written.
+        /// The stage of the plan under which this was written.
         var planned: MigrationStage
         var plannedShare: Double
-        /// Whether the new vendor has dealt with users by itself.
+        /// Whether the new vendor has assigned users on its own.
         var hasDealt = false
     }
 
@@ -38,7 +39,7 @@ public final class Migration: Sendable {
     private let store: any StateStore
     private let state: Mutex<State>
     private static let key = "migration/stage"
-    /// How long a stage that was read is taken for the store's.
+    /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
 
     init(
@@ -65,22 +66,22 @@ public final class Migration: Sendable {
         state = Mutex(State(standing: standing))
     }
 
-    // MARK: Where it stands
+    // MARK: Stage
 
-    /// The stage as this instance knows it.
+    /// The stage known to this instance.
     public var stage: MigrationStage { state.withLock { $0.standing.stage } }
 
-    /// The share of users whom the new vendor answers while the move is live.
+    /// The share of users that the new vendor leads in the stage `live`.
     public var share: Double { state.withLock { $0.standing.share } }
 
-    /// Why the move couldn't go where it was last told to go; empty if it could.
+    /// Why the last requested move was refused; empty if it wasn't.
     public var held: [String] { state.withLock { $0.held } }
 
     func party(_ side: MigrationSide) -> Party { side == .old ? old : new }
 
     var standing: Standing { state.withLock { $0.standing } }
 
-    /// The stage as the store has it, read anew every few seconds.
+    /// Returns the store's stage, reading it again after a few seconds.
     func current() async throws(ExperimentationError) -> Standing {
         let now = environment.time.instant
         let isDue = state.withLock { state in
@@ -91,7 +92,7 @@ public final class Migration: Sendable {
         return standing
     }
 
-    /// Whether the flag of the vendor that doesn't answer is to be read by now; if so, it counts as read.
+    /// Whether the stage flag is due to be read; if so, counts it as read.
     func isStageFlagDue(every interval: Duration) -> Bool {
         let now = environment.time.instant
         return state.withLock { state in
@@ -101,7 +102,7 @@ public final class Migration: Sendable {
         }
     }
 
-    /// What a store has of the stage.
+    /// Returns the stage in a store.
     static func kept(in store: any StateStore) async throws(ExperimentationError) -> Standing? {
         try await store.value(for: key).flatMap { try? JSONDecoder().decode(Standing.self, from: Data($0)) }
     }
@@ -118,13 +119,14 @@ public final class Migration: Sendable {
 
     // MARK: Moving
 
-    /// Moves on or back.
+    /// Moves to another stage, forward or back.
     ///
     /// - Parameters:
-    ///   - stage: The stage to go to; the one it is in, to change the share alone.
-    ///   - share: The share of users whom the new vendor answers while the move is live, from 0 to 1; as it is if `nil`.
-    /// - Throws: `ErrorCode.configuration` with everything that stands against it: the experiments to finish first, what isn't
-    ///   mapped, an alarm of the sample-ratio test. `ErrorCode.store` if it can't be written down. Nothing has changed then.
+    ///   - stage: The target stage; the current one to change only the share.
+    ///   - share: The share of users that the new vendor leads in the stage `live`, from 0 to 1; unchanged if `nil`.
+    /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
+    ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed. mapped, an
+    ///   alarm of the sample-ratio test. `ErrorCode.store` if it can't be written down. Nothing has changed then.
     public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
         let before = try await current()
         let share = share ?? before.share
@@ -153,7 +155,7 @@ public final class Migration: Sendable {
         announce()
     }
 
-    /// Notes that the new vendor has dealt with a user by itself in an experiment of both.
+    /// Records that the new vendor has assigned a user on its own in a mapped experiment.
     func noteDealt() async {
         var standing = standing
         guard !standing.hasDealt else { return }
@@ -171,14 +173,14 @@ public final class Migration: Sendable {
 
     // MARK: Experiments
 
-    /// The experiments of a vendor's rules; none where it is asked for each user, or doesn't answer.
+    /// Returns the experiments of a vendor's rules; empty if it publishes none or doesn't answer.
     public func experiments(of side: MigrationSide) async -> [VendorExperiment] {
         (try? await party(side).experiments()) ?? []
     }
 
-    // MARK: Reporting
+    // MARK: Reports
 
-    /// The reports from now on, the present one first; one whenever the stage changes, and with every ``announce()``.
+    /// The reports, beginning with the current one; a new one follows each change of stage and each ``announce()``.
     public func reports() -> AsyncStream<MigrationReport> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: MigrationReport.self,
@@ -196,7 +198,7 @@ public final class Migration: Sendable {
         return stream
     }
 
-    /// Sends the present report to whoever listens.
+    /// Sends the current report to all listeners.
     public func announce() {
         let watchers = state.withLock { Array($0.watchers.values) }
         guard !watchers.isEmpty else { return }
@@ -204,7 +206,7 @@ public final class Migration: Sendable {
         for watcher in watchers { watcher.yield(report) }
     }
 
-    /// Ends: drops shadows that wait, and the streams.
+    /// Stops: drops waiting shadows and ends the streams.
     func stop() {
         shadows.close()
         let watchers = state.withLock { state in
@@ -216,12 +218,13 @@ public final class Migration: Sendable {
 }
 
 extension Migration {
-    /// Whether a shadow is under way or waits.
+    /// Whether a shadow is running or waiting.
     public var isComparing: Bool { shadows.counts.running > 0 || shadows.counts.waiting > 0 }
 
-    /// Whether a vendor can be told which variations users have: by its stickiness where it decides here, or by overrides.
+    /// Whether a vendor can be told of users' variations: by its stickiness if it decides on this device, or by
+    /// overrides.
     public func canTell(_ side: MigrationSide) -> Bool { party(side).canBeTold }
 
-    /// Which vendor gave an assignment that a session of this move shows; `nil` if none of them did.
+    /// Returns the vendor that made an assignment shown by a session of this move; `nil` for other assignments.
     public static func side(of assignment: Assignment) -> MigrationSide? { MarkedCatalogues.side(of: assignment) }
 }

@@ -1,19 +1,19 @@
 import Experimentation
 
 extension MigrationRecord {
-    /// Moves on or back in a store, for the clients that have it open or open it later; they follow within a few seconds.
+    /// Changes the stage in a store; clients that use the store follow within a few seconds.
     ///
-    /// Both vendors are asked for their rules, as far as they publish any, and everything is checked that
-    /// ``Migration/move(to:share:)`` checks. Nothing is delivered.
+    /// Asks both vendors for their rules, if they publish any, and checks everything that ``Migration/move(to:share:)``
+    /// checks. Delivers nothing.
     ///
     /// - Parameters:
-    ///   - stage: The stage to go to.
-    ///   - share: The share of users whom the new vendor answers while the move is live; as it is if `nil`.
+    ///   - stage: The target stage.
+    ///   - share: The share of users that the new vendor leads in the stage `live`; unchanged if `nil`.
     ///   - provider: Both vendors with the plan.
     ///   - store: The store of the clients that move.
-    ///   - environment: The time, ids and log to go by.
-    /// - Returns: What is written down then.
-    /// - Throws: `ErrorCode.configuration` with everything that stands against it; `ErrorCode.store`. Nothing has changed then.
+    ///   - environment: Clock, ids and log.
+    /// - Returns: The resulting record.
+    /// - Throws: `ErrorCode.configuration` with all objections; `ErrorCode.store`. In both cases nothing has changed.
     public static func move(
         to stage: MigrationStage,
         share: Double? = nil,

@@ -1,22 +1,22 @@
 import Experimentation
 import Foundation
 
-/// What a move has written down, read without a client.
+/// A move's stored record, read without a client.
 public struct MigrationRecord: Sendable, Hashable {
     /// The stage.
     public var stage: MigrationStage
-    /// The share of users whom the new vendor answers while the move is live.
+    /// The share of users that the new vendor leads in the stage `live`.
     public var share: Double
-    /// How many users are remembered, with their places.
+    /// The number of users with a record.
     public var people: Int
-    /// How many of them have a side.
+    /// The number of users pinned to each side.
     public var sides: [MigrationSide: Int]
 
     /// Reads a store.
     ///
     /// - Parameters:
-    ///   - plan: The plan; its stage counts where the store has none of this plan.
-    ///   - provider: The vendor that is left.
+    ///   - plan: The plan; its stage applies if the store has none for it.
+    ///   - provider: The old vendor.
     ///   - store: The store of the client that moves.
     /// - Throws: `ErrorCode.store`.
     public init(

@@ -3,7 +3,7 @@ import Synchronization
 
 /// One of the two vendors of a move, started.
 final class Party: Sendable {
-    /// What a vendor answered, and by what.
+    /// A vendor's answer, with the configuration behind it.
     struct Answer: Sendable {
         var decisions: Decisions
         var version: String?
@@ -20,7 +20,7 @@ final class Party: Sendable {
     private let state: any StateStore
     private let isOffNow = Atomic<Bool>(false)
     private let keys = Mutex<[String]>([])
-    /// The vendor's catalogue with its name in every assignment.
+    /// Marks assignments with this vendor's side.
     let marked: MarkedCatalogues
 
     init(_ provider: any ExperimentationProvider, _ side: MigrationSide, in context: ProviderContext)
@@ -46,29 +46,31 @@ final class Party: Sendable {
 
     private static let switchKey = "migration/off"
 
-    /// Whether the vendor has switched itself off, in this run or the last one that heard of it.
+    /// Whether the vendor's kill switch is on, according to this run or an earlier one.
     var isOff: Bool { isOffNow.load(ordering: .relaxed) }
 
-    /// Notes what the vendor says of its switch, so that the next run begins with it.
+    /// Records the state of the vendor's kill switch, also for the next run.
     func setOff(_ isOff: Bool) async {
         guard isOffNow.exchange(isOff, ordering: .relaxed) != isOff else { return }
         try? await state.setValue(isOff ? [1] : nil, for: Self.switchKey)
     }
 
-    /// The flags that the vendor last had for anybody.
+    /// The flags of the vendor's last decisions.
     var lastKeys: [String] { keys.withLock { $0 } }
 
-    /// How the vendor can be told where users are to be: one that is asked for each user keeps places by itself, and can't.
+    /// How the vendor can be told of users' places; a vendor that is asked for each user can't honor earlier
+    /// assignments.
     var policy: AssignmentPolicy {
         var policy = roles.assignments
         policy.isSticky = policy.isSticky && rules != nil
         return policy
     }
 
-    /// Whether the vendor can be told where users are to be: by its stickiness where it decides here, or by overrides.
+    /// Whether the vendor can be told of users' places: by its stickiness if it decides on this device, or by
+    /// overrides.
     var canBeTold: Bool { policy.isSticky || policy.allowsOverrides }
 
-    /// How long the vendor's answers are good.
+    /// The validity of the vendor's answers.
     var freshness: Freshness {
         switch roles.decisions {
         case .asked(let source): source.freshness
@@ -77,8 +79,8 @@ final class Party: Sendable {
         }
     }
 
-    /// The experiments of the rules at hand, fetched if there are none; none where the vendor is asked for each user, or is
-    /// switched off.
+    /// Returns the experiments of the rules at hand, fetching them if there are none; empty for a vendor that is asked
+    /// for each user or is disabled.
     ///
     /// - Throws: Why there are no rules.
     func experiments() async throws(ExperimentationError) -> [VendorExperiment] {
@@ -88,13 +90,13 @@ final class Party: Sendable {
         return VendorExperiment.all(in: known.ruleset.catalogue)
     }
 
-    /// Asks the vendor what it decides.
+    /// Asks the vendor for decisions.
     ///
     /// - Parameters:
-    ///   - context: The user, with the places that the vendor is told.
-    ///   - isForced: Whether rules are fetched whatever their age.
-    ///   - isShadow: Whether it is for a comparison alone.
-    /// - Returns: What it decided; `nil` if it is switched off.
+    ///   - context: The user, with the places to tell the vendor.
+    ///   - isForced: Whether rules are fetched even if they are fresh.
+    ///   - isShadow: Whether the answer is only for a comparison.
+    /// - Returns: The answer; `nil` if the vendor is disabled.
     /// - Throws: Why there is no answer.
     func answer(
         for context: EvaluationContext,

@@ -1,9 +1,9 @@
 import Experimentation
 
-/// The rules of a vendor that publishes them, for one side of a move: fetched when they are due, kept for the next run, and the
-/// last good ones never let go.
+/// The rules of one side of a move: fetches them when they are due, stores them for the next run, and keeps the last
+/// good ones.
 actor PartyRules {
-    /// Rules as they are known.
+    /// Rules in use.
     struct Known: Sendable {
         var ruleset: any Ruleset
         var version: String
@@ -24,7 +24,8 @@ actor PartyRules {
     private var held: Held?
     private var restored: (any Ruleset)?
     private var isRestored = false
-    /// When the rules were fetched that a user was last decided by: asking again means that newer ones are wanted.
+    /// When the rules of a user's last decisions were fetched; asking again for the same ones means that newer ones are
+    /// wanted.
     private var served = RecentlyUsed<ContinuousClock.Instant>(limit: 4_096)
     private static let key = "migration/rules"
 
@@ -34,13 +35,13 @@ actor PartyRules {
         time = context.environment.time
     }
 
-    /// The rules, fetched if they are due.
+    /// Returns the rules, fetching them if they are due.
     ///
     /// - Parameters:
-    ///   - user: Whom they are for.
-    ///   - isForced: Whether they are fetched whatever their age.
-    ///   - isShadow: Whether they are for a comparison alone, where a failure is one.
-    /// - Returns: The rules; `nil` if the vendor has switched itself off.
+    ///   - user: The user to decide for.
+    ///   - isForced: Whether to fetch even if the rules are fresh.
+    ///   - isShadow: Whether they are only for a comparison, in which a failed fetch must show.
+    /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there is no good answer.
     func current(for user: String, isForced: Bool, isShadow: Bool = false) async throws(ExperimentationError) -> Known?
     {
@@ -51,7 +52,7 @@ actor PartyRules {
         }
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
         defer { turn.leave() }
-        // Whoever waited for another's request takes its answer.
+        // Another request has finished while this one waited.
         if let held, held.fetched > asked { return serve(held, to: key) }
         await restore()
         let answer: RulesetAnswer
@@ -67,7 +68,7 @@ actor PartyRules {
             guard held != nil else {
                 throw ExperimentationError(
                     .vendorFault,
-                    "The vendor says that rules are unchanged which it never gave."
+                    "The vendor reports rules as unchanged that it never sent."
                 )
             }
             held?.fetched = time.instant
@@ -79,14 +80,14 @@ actor PartyRules {
         return held.map { serve($0, to: key) }
     }
 
-    /// Rules that have expired, for a user who has had none yet; whoever has had some keeps what they have, and is told why
-    /// there is nothing newer.
+    /// Returns expired rules for a user who was served none yet; throws for others, who keep their decisions and learn
+    /// the reason.
     private func stopgap(for user: ExactText, or error: ExperimentationError) throws(ExperimentationError) -> Known {
         guard let held, served.use(user) == nil else { throw error }
         return serve(held, to: user)
     }
 
-    /// Rules of this or an earlier run, whatever their age, without asking the vendor.
+    /// Returns rules of this or an earlier run, of any age, without asking the vendor.
     func atHand() async -> (any Ruleset)? {
         if let held { return held.ruleset }
         await restore()

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Asks the vendor that doesn't answer, and compares whole answers.
+/// Asks the vendor that doesn't lead, and compares whole answers.
 struct Shadow: Sendable {
     let old: Party
     let new: Party
@@ -8,7 +8,7 @@ struct Shadow: Sendable {
     let time: any TimeSource
     let tally: Tally
 
-    /// What was decided for a user by the one who answers.
+    /// The leader's decisions for a user.
     struct Led: Sendable {
         var side: MigrationSide
         var answer: Party.Answer
@@ -21,7 +21,7 @@ struct Shadow: Sendable {
         case failed(ErrorCode)
     }
 
-    /// Compares, and confirms what differs; never throws, and takes no longer than the policy allows for each look.
+    /// Compares and confirms differences; never throws, and each look ends at the policy's deadline.
     func compare(_ led: Led) async {
         let follower = led.side.other
         let shadow = await look(at: follower, led, isForced: false)
@@ -30,7 +30,7 @@ struct Shadow: Sendable {
         tally.add(compared: first.compared, latency: (follower, latency(of: shadow)))
         guard !first.mismatches.isEmpty else { return }
         var open = first.mismatches.filter { tally.observe($0) }
-        // What is settled needs no second look: nothing came in time, or nobody could notice and enough is known.
+        // Late answers need no second look. Known invisible mismatches were filtered out above.
         let late = open.filter { $0.kind == .late }
         late.forEach(tally.confirm)
         open.removeAll { $0.kind == .late }
@@ -80,7 +80,7 @@ struct Shadow: Sendable {
         if case .answer = winner { return winner }
         asking.cancel()
         if case .failed(.timeout) = winner {
-            // The place among the workers is free only when the request is over: so never more are under way than there are.
+            // Occupies the worker until the request has ended, so that requests never outnumber workers.
             await asking.value
         }
         return winner
@@ -135,7 +135,7 @@ struct Shadow: Sendable {
         }
     }
 
-    /// Variants of a mapped experiment are compared by the mapping, others by their names.
+    /// Compares variants of a mapped experiment by the mapping, others by name.
     private func areSame(_ one: String?, _ two: String?, _ key: String, _ old: Look, _ new: Look) -> Bool {
         if one == two { return true }
         guard case .answer(let oldAnswer) = old, case .answer(let newAnswer) = new,

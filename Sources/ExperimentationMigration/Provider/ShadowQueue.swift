@@ -1,11 +1,11 @@
 import Experimentation
 import Synchronization
 
-/// Runs shadows off the reader's path: a few at once, a few more waiting, and the rest dropped and counted.
+/// Runs shadows off the read path: a few concurrently, a few waiting, the rest dropped and counted.
 final class ShadowQueue: Sendable {
     typealias Work = @Sendable () async -> Void
 
-    /// What became of comparisons.
+    /// The counts of comparisons.
     struct Counts: Sendable, Hashable {
         var submitted = 0
         var finished = 0
@@ -18,7 +18,7 @@ final class ShadowQueue: Sendable {
         var counts = Counts()
         var line: [Work] = []
         var isClosed = false
-        /// The workers that run, by number.
+        /// The running workers, by number.
         var tasks: [Int: Task<Void, Never>] = [:]
         var lastNumber = 0
     }
@@ -42,7 +42,7 @@ final class ShadowQueue: Sendable {
         }
     }
 
-    /// Takes a piece of work, or drops it; returns at once.
+    /// Queues work, or drops it if the queue is full; returns at once.
     func submit(_ work: @escaping Work) {
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -51,7 +51,7 @@ final class ShadowQueue: Sendable {
                 state.counts.running += 1
                 state.lastNumber += 1
                 let number = state.lastNumber
-                // Made under the lock: a worker that ends at once removes itself after it was noted.
+                // Created under the lock, so that it is registered before it can remove itself.
                 state.tasks[number] = Task(priority: priority) { await run(work, number) }
             } else if state.line.count < waiting {
                 state.line.append(work)
@@ -61,7 +61,7 @@ final class ShadowQueue: Sendable {
         }
     }
 
-    /// Drops what waits, cancels what is under way, and takes nothing more.
+    /// Drops waiting work, cancels running work, and accepts no more.
     func close() {
         let tasks = state.withLock { state in
             state.isClosed = true

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// What a move counts.
+/// The counts of a move.
 final class Tally: Sendable {
     struct State: Sendable {
         var compared = 0
@@ -36,16 +36,17 @@ final class Tally: Sendable {
         var test: SampleRatioTest
     }
 
-    /// How many mismatches of the newest are kept.
+    /// The number of recent mismatches that are kept.
     static let mostRecent = 100
-    /// How often a mismatch that nobody could notice is confirmed before it is only counted.
+    /// How often an invisible mismatch is confirmed before it is only counted.
     private static let mostQuiet = 20
 
     private let state: Mutex<State>
-    /// Who was exposed to what in which stages, of the users who came last.
+    /// The stages of the most recent exposures by user, to count each once.
     private let seen = Mutex(RecentlyUsed<Set<MigrationStage>>(limit: 100_000))
     private let mapping: Mapping
-    /// The level of each test over the whole move; with those of the stages, one move of a thousand alarms falsely.
+    /// The level of each test over the whole move; together with those of the stages they raise a false alarm in at most one
+    /// move of a thousand.
     let level: Double
     /// The level of each test over one stage.
     let stageLevel: Double
@@ -63,7 +64,7 @@ final class Tally: Sendable {
 
     var snapshot: State { state.withLock { $0 } }
 
-    /// Begins the test of the two sides anew, because the share has changed.
+    /// Restarts the test of the sides after a change of the share.
     func restartSides(share: Double) {
         state.withLock { $0.sides = SampleRatioTest(weights: [1 - share, share]) }
     }
@@ -81,9 +82,9 @@ final class Tally: Sendable {
         state.withLock { $0.latencies[side, default: LatencyHistogram()].add(latency) }
     }
 
-    /// Counts a mismatch that was seen once.
+    /// Counts a mismatch of the first look.
     ///
-    /// - Returns: Whether it is worth a second look.
+    /// - Returns: Whether it needs a second look.
     func observe(_ mismatch: Mismatch) -> Bool {
         state.withLock { state in
             state.observed[mismatch.kind, default: 0] += 1
@@ -92,7 +93,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts a mismatch that is one.
+    /// Counts a confirmed mismatch.
     func confirm(_ mismatch: Mismatch) {
         state.withLock { state in
             state.confirmed[mismatch.kind, default: 0] += 1
@@ -111,7 +112,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts places that users have got for the first time.
+    /// Counts users' first places.
     func allocate(_ places: [String: Person.Place], in stage: MigrationStage) {
         state.withLock { state in
             for (key, place) in places {
@@ -121,7 +122,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts a user who saw another variation than before.
+    /// Counts a user who saw a changed variation.
     func change() { state.withLock { $0.changed += 1 } }
 
     /// Counts an exposure; the tests count a user once, and once in each stage.
@@ -148,7 +149,7 @@ final class Tally: Sendable {
 
     func refuse(by side: MigrationSide) { state.withLock { $0.unsupported[side, default: 0] += 1 } }
 
-    /// Whether users fall otherwise than they should, anywhere.
+    /// Whether any test raises an alarm.
     var isAlarming: Bool {
         state.withLock { state in
             (state.sides?.isAlarming(level: level) ?? false) || state.arms.isAlarming(level: level)

@@ -1,24 +1,24 @@
 import Experimentation
 
-/// What a vendor has, looked up before a move: the experiments of its rules or, where it is asked for each user, of what it
-/// answers to some.
+/// A vendor examined before a move: the experiments of its rules or, if it is asked for each user, of its answers to
+/// some.
 public struct VendorSurvey: Sendable {
     /// The vendor's name.
     public var name: String
     /// The experiments.
     public var experiments: [VendorExperiment]
-    /// Whether all of them are known: where a vendor is asked for each user, only those that the users were in.
+    /// Whether all experiments are known; a vendor that is asked for each user shows only those of the given users.
     public var isComplete: Bool
-    /// Whether the vendor can be told which variations users have.
+    /// Whether the vendor can be told of users' variations.
     public var canBeTold: Bool
-    /// Whether the vendor takes events, and exposures among them.
+    /// Whether the vendor accepts events, exposures included.
     public var takesEvents: Bool
 
     /// Asks a vendor.
     ///
     /// - Parameters:
     ///   - provider: The vendor, not started.
-    ///   - users: Whom to ask for, where the vendor decides for each.
+    ///   - users: The users to ask for, if the vendor decides for each.
     /// - Throws: Why there is no answer.
     public init(of provider: any ExperimentationProvider, asking users: [User]) async throws(ExperimentationError) {
         let party = try await Party(provider, .old, in: ProviderContext())
@@ -45,23 +45,23 @@ public struct VendorSurvey: Sendable {
     }
 }
 
-/// What a move from one vendor to another would break, and what to do first.
+/// What a move between two vendors would break, and what to do first.
 public struct MigrationOutlook: Sendable {
-    /// The plan with the mapping that was given or, where there was none, a first one to correct.
+    /// The plan, with the given mapping or a first one to correct.
     public var plan: MigrationPlan
-    /// What is wrong with the mapping.
+    /// The faults of the mapping.
     public var faults: [PlanFault]
-    /// Experiments of the old vendor to map, or to finish before users are moved.
+    /// Experiments of the old vendor to map, or to finish before users move.
     public var finishFirst: [String]
-    /// What the new vendor lacks, for a person.
+    /// What the new vendor lacks, for people.
     public var losses: [String]
 
-    /// Looks at two vendors.
+    /// Compares two vendors.
     ///
     /// - Parameters:
-    ///   - old: The vendor that is left.
-    ///   - new: The vendor that is moved to.
-    ///   - plan: What there is of a plan; with an empty mapping, a first one is made.
+    ///   - old: The old vendor.
+    ///   - new: The new vendor.
+    ///   - plan: The plan so far; if its mapping is empty, a first one is made.
     public init(from old: VendorSurvey, to new: VendorSurvey, plan: MigrationPlan = MigrationPlan()) {
         self.plan = plan
         if plan.mapping.experiments.isEmpty {
@@ -75,7 +75,7 @@ public struct MigrationOutlook: Sendable {
             losses.append("\(new.name) can't be told which variations users have")
         }
         if !new.takesEvents {
-            losses.append("\(new.name) takes no events: exposures and goals of its users are told to nobody")
+            losses.append("\(new.name) accepts no events: exposures and goals of its users are lost")
         }
         for holdout in old.experiments where holdout.isHoldout {
             losses.append("the holdout \(holdout.experiment.id) isn't carried: its users are dealt with like others")

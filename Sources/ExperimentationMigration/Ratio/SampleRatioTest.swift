@@ -1,27 +1,27 @@
 import Foundation
 
-/// Tests whether users fall into arms as they should, and may be looked at after every one of them.
+/// Tests whether users are distributed over arms as intended; valid after every user.
 ///
-/// The sequential test of Lindon and Malek, as Optimizely's `ssrm-test` has it: a Dirichlet mixture around the expected shares
-/// against the shares themselves. The p-value only ever falls, and is below a level at any time with at most that
-/// probability if the shares are right.
+/// The sequential test of Lindon and Malek, as in Optimizely's `ssrm-test`: a Dirichlet mixture around the expected
+/// shares against the shares themselves. The p-value never rises; with correct shares, the probability that it ever
+/// falls to a level is at most that level.
 public struct SampleRatioTest: Sendable, Hashable {
-    /// The expected shares of the arms that should get any; they add up to 1.
+    /// The expected shares of arms with a weight; they add up to 1.
     public let shares: [Double]
-    /// How many users each of these arms has got.
+    /// The number of users in each of these arms.
     public private(set) var counts: [Int]
-    /// The p-value at this moment.
+    /// The current p-value.
     public private(set) var pValue = 1.0
     private let places: [Int?]
     private var logBayesFactor = 0.0
     private var total = 0
-    /// How sure the mixture is of the expected shares.
+    /// How closely the mixture is concentrated around the expected shares.
     static let concentration = 10_000.0
 
     /// Creates a test.
     ///
-    /// - Parameter weights: The arms' expected weights, in any unit; an arm with none is left out. `nil` is returned if one
-    ///   isn't finite or is negative, or if fewer than two arms are left.
+    /// - Parameter weights: The arms' weights, in any unit; arms with weight zero are left out. Returns `nil` if a
+    ///   weight is negative or not finite, or if fewer than two arms remain.
     public init?(weights: [Double]) {
         guard weights.allSatisfy({ $0.isFinite && $0 >= 0 }) else { return nil }
         let sum = weights.reduce(0, +)
@@ -37,16 +37,16 @@ public struct SampleRatioTest: Sendable, Hashable {
         }
     }
 
-    /// How many users each arm has got, in the order of the weights; 0 for those that should get none.
+    /// The number of users in each arm, in the order of the weights; 0 for arms without a weight.
     public var countsByArm: [Int] { places.map { place in place.map { counts[$0] } ?? 0 } }
 
-    /// Counts a user into an arm, by its place among the weights.
+    /// Counts a user into an arm, by its index among the weights.
     ///
-    /// A user in an arm that should get none is the clearest mismatch there is: the p-value is 0 from then on.
+    /// A user in an arm with weight zero proves a mismatch: the p-value is 0 from then on.
     public mutating func count(arm: Int) {
         guard places.indices.contains(arm) else { return }
         guard let place = places[arm] else { return pValue = 0 }
-        // One more user multiplies the Bayes factor by the mixture's probability of the arm over the expected one.
+        // A user multiplies the Bayes factor by the ratio of the mixture's probability of the arm to the expected one.
         let prior = shares[place] * Self.concentration
         let predicted = (prior + Double(counts[place])) / (Self.concentration + Double(total))
         logBayesFactor += log(predicted) - log(shares[place])
@@ -55,9 +55,9 @@ public struct SampleRatioTest: Sendable, Hashable {
         pValue = min(pValue, exp(-logBayesFactor))
     }
 
-    /// Counts many users at once, and looks once.
+    /// Counts many users and updates the p-value once.
     ///
-    /// - Parameter more: How many users each arm has got, in the order of the weights.
+    /// - Parameter more: The number of users in each arm, in the order of the weights.
     public mutating func add(_ more: [Int]) {
         for (arm, number) in more.enumerated() where number > 0 && places.indices.contains(arm) {
             guard let place = places[arm] else { return pValue = 0 }
@@ -68,13 +68,13 @@ public struct SampleRatioTest: Sendable, Hashable {
         pValue = min(pValue, exp(-logBayesFactor))
     }
 
-    /// Whether users fall otherwise than they should.
+    /// Whether users are distributed otherwise than intended.
     ///
-    /// - Parameter level: How often in a thousand moves, say, a false alarm is put up with.
-    /// - Returns: Whether the p-value has ever been that low.
+    /// - Parameter level: The accepted probability of a false alarm, such as 0.001 for one in a thousand moves.
+    /// - Returns: Whether the p-value has ever been at or below the level.
     public func isAlarming(level: Double = 0.001) -> Bool { pValue <= level }
 
-    /// The logarithm of the Bayes factor of all counts at once.
+    /// The logarithm of the Bayes factor of all counts.
     ///
     /// log BF = lnΓ(Σα) − ΣlnΓ(αᵢ) + ΣlnΓ(αᵢ+nᵢ) − lnΓ(Σα+Σn) − Σ nᵢ ln θᵢ
     static func logBayesFactor(_ counts: [Int], _ shares: [Double]) -> Double {

@@ -1,13 +1,13 @@
-/// How long things took, in powers of two: bounded, and good enough to compare two vendors.
+/// A histogram of durations by powers of two: bounded, and precise enough to compare two vendors.
 public struct LatencyHistogram: Sendable, Hashable {
     private var buckets = [Int](repeating: 0, count: 40)
-    /// How many there were.
+    /// The number of durations.
     public private(set) var count = 0
 
-    /// Creates an empty one.
+    /// Creates an empty histogram.
     public init() {}
 
-    /// Counts one.
+    /// Adds a duration.
     public mutating func add(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let micros = max(seconds, 0) &* 1_000_000 &+ attoseconds / 1_000_000_000_000
@@ -15,7 +15,7 @@ public struct LatencyHistogram: Sendable, Hashable {
         count += 1
     }
 
-    /// The duration that a share of them stayed below, to a factor of two; zero if there were none.
+    /// Returns the duration below which a share of them lies, to a factor of two; zero if empty.
     public func quantile(_ share: Double) -> Duration {
         var left = Int((Double(count) * share).rounded(.up))
         for (power, number) in buckets.enumerated() where number > 0 {

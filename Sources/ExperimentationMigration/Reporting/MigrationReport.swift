@@ -1,14 +1,15 @@
 import Experimentation
 
-/// Where a move stands, and what it has seen.
+/// A move's current stage and counts.
 public struct MigrationReport: Sendable, Hashable {
-    /// A sample-ratio test at one moment.
+    /// The state of a sample-ratio test.
     public struct Ratio: Sendable, Hashable {
-        /// The arms with how many users each has got.
+        /// The number of users in each arm.
         public var counts: [String: Int]
         /// The sequential p-value.
         public var pValue: Double
-        /// Whether users fall otherwise than they should; all tests of a move share one false alarm in a thousand.
+        /// Whether users are distributed otherwise than intended; all tests of a move share one false alarm in a
+        /// thousand moves.
         public var isAlarming: Bool
     }
 
@@ -22,33 +23,33 @@ public struct MigrationReport: Sendable, Hashable {
 
     /// The stage.
     public var stage: MigrationStage
-    /// The share of users whom the new vendor answers while the move is live.
+    /// The share of users that the new vendor leads in the stage `live`.
     public var share: Double
-    /// Why the move couldn't go where it was last told to go.
+    /// Why the last requested move was refused.
     public var held: [String]
-    /// How many users were given a side, by this instance.
+    /// The number of users that this instance pinned to each side.
     public var pinned: [MigrationSide: Int]
-    /// How many users saw another variation than before; zero where the plan promises it.
+    /// The number of users who saw a changed variation; zero where the plan promises it.
     public var changed: Int
-    /// How many flags of users were compared.
+    /// The number of comparisons, one for each flag and user.
     public var compared: Int
-    /// How many comparisons were dropped because too many waited.
+    /// The number of comparisons dropped because the queue was full.
     public var dropped: Int
-    /// Mismatches that were seen once, by class.
+    /// Mismatches at the first look, by class.
     public var observed: [Mismatch.Kind: Int]
-    /// Mismatches that are ones, by class.
+    /// Confirmed mismatches, by class.
     public var confirmed: [Mismatch.Kind: Int]
-    /// How often a user could notice; its bound is valid whenever one looks.
+    /// The rate of mismatches that users could notice; its bound is valid at any time.
     public var rate: MismatchRate
-    /// The newest confirmed mismatches.
+    /// The most recent confirmed mismatches.
     public var recent: [Mismatch]
-    /// How long each vendor took to decide.
+    /// The latencies of each vendor's decisions.
     public var latencies: [MigrationSide: LatencyHistogram]
-    /// Exposures that each vendor has taken.
+    /// The number of exposures that each vendor accepted.
     public var exposures: [MigrationSide: Int]
-    /// Events that one vendor has taken and the other has no word for.
+    /// For each vendor, the number of events delivered to the other one that it doesn't support.
     public var unsupported: [MigrationSide: Int]
-    /// The test of the two sides; `nil` if one of them gets nobody.
+    /// The test of the sides; `nil` if one side gets no users.
     public var sides: Ratio?
     /// The tests of first places, by the old vendor's experiment.
     public var allocations: [String: Ratio]
@@ -59,12 +60,12 @@ public struct MigrationReport: Sendable, Hashable {
 }
 
 extension MigrationReport.Ratio {
-    /// Takes a test at this moment, with the names of its arms.
+    /// Creates the state of a test.
     ///
     /// - Parameters:
     ///   - test: The test.
-    ///   - arms: The names, in the order of the weights.
-    ///   - level: The p-value from which on it is an alarm.
+    ///   - arms: The names of the arms, in the order of the weights.
+    ///   - level: The p-value at or below which it raises an alarm.
     public init(_ test: SampleRatioTest, arms: [String], level: Double = 0.001) {
         counts = Dictionary(zip(arms, test.countsByArm), uniquingKeysWith: +)
         pValue = test.pValue

@@ -1,19 +1,19 @@
-/// How far a move has come: who answers, who is asked beside it, and where events go.
+/// The progress of a move: who leads, who is asked in the shadow, and where events go.
 public enum MigrationStage: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Nothing has begun: the old vendor answers and takes all events.
+    /// The old vendor leads and gets all events.
     case off
-    /// The old vendor answers; events go to both.
+    /// The old vendor leads; events go to both.
     case dualWrite
-    /// As before, and the new vendor is asked in the shadow, to be compared.
+    /// The old vendor leads, the new one is asked in the shadow; events go to both.
     case shadow
-    /// The new vendor answers a share of the users; for everybody the other one is asked in the shadow.
+    /// The new vendor leads a share of the users; the other one is asked in the shadow.
     case live
-    /// The new vendor answers everybody; events still go to both.
+    /// The new vendor leads everyone; events still go to both.
     case rampDown
-    /// The old vendor is neither asked nor told anything.
+    /// The new vendor leads and gets all events; the old one is no longer used.
     case complete
 
-    /// Who answers everybody; `nil` where it depends on the user.
+    /// The vendor that leads everyone; `nil` where it depends on the user.
     public var leader: MigrationSide? {
         switch self {
         case .off, .dualWrite, .shadow: .old
@@ -22,7 +22,7 @@ public enum MigrationStage: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// Whether whoever doesn't answer is asked in the shadow.
+    /// Whether the vendor that doesn't lead is asked in the shadow.
     public var hasShadow: Bool { self == .shadow || self == .live }
 
     /// Whether goal and custom events go to a vendor.
@@ -34,20 +34,20 @@ public enum MigrationStage: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// Whether a vendor may answer anybody in this stage.
+    /// Whether a vendor may lead anyone in this stage.
     public func mayLead(_ side: MigrationSide) -> Bool { leader == nil || leader == side }
 
-    /// The place among the stages, from 0 for ``off``.
+    /// The stage's position, from 0 for ``off``.
     public var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 /// One of the two vendors of a move.
 public enum MigrationSide: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The vendor that is left.
+    /// The old vendor.
     case old
-    /// The vendor that is moved to.
+    /// The new vendor.
     case new
 
-    /// The opposite one.
+    /// The other side.
     public var other: MigrationSide { self == .old ? .new : .old }
 }

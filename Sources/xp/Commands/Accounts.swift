@@ -2,15 +2,15 @@ import ConformanceSubjects
 import Experimentation
 import Foundation
 
-/// What became of events and what waits, as the command line writes it.
+/// A ledger and an outbox status, formatted for output.
 struct Accounts {
     private let status: OutboxStatus
     private let ledger: Ledger
 
-    /// Takes both, of the same destination or of all.
+    /// Creates accounts of one destination, or of all.
     init(_ status: OutboxStatus, _ ledger: Ledger) { (self.status, self.ledger) = (status, ledger) }
 
-    /// The written form for programs.
+    /// The accounts as JSON members.
     var document: [String: FlagValue] {
         func time(_ date: Date?) -> FlagValue { date.map { .string($0.iso8601Milliseconds) } ?? .null }
         return [
@@ -24,7 +24,7 @@ struct Accounts {
         ]
     }
 
-    /// The written form for people.
+    /// The accounts as lines of text.
     var lines: [String] {
         var lines = [
             "accepted   \(ledger.accepted)", "delivered  \(ledger.delivered)", "pending    \(ledger.pending)",

@@ -1,16 +1,16 @@
 import ArgumentParser
 
-/// The options of `xp compare` that ask which users would change variation.
+/// The options of `xp compare` that count which users would change variation.
 struct AgreementOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many made-up users to decide for.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of generated users to decide for.", valueName: "n"))
     var users: Int?
 
-    @Option(help: ArgumentHelp("Your own users, in the form that xp evaluate reads.", valueName: "file"))
+    @Option(help: ArgumentHelp("Your own users, in the format of xp evaluate.", valueName: "file"))
     var input: String?
 
     @Option(
         help: ArgumentHelp(
-            "Which experiments and variations are the same, where their names don't tell: "
+            "Which experiments and variations correspond, if their names differ: "
                 + #"[{"from":…,"to":…,"variations":{from:to}}]."#,
             valueName: "file"
         )
@@ -19,13 +19,13 @@ struct AgreementOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many users see the experiments of the mocks while something goes wrong; 0 for none.",
+            "How many users see the mocks' experiments in each fault profile; 0 for none.",
             valueName: "n"
         )
     )
     var exposures: Int = 200
 
-    /// Whether it is asked for at all.
+    /// Whether any of these options was given.
     var isAsked: Bool { users != nil || input != nil }
 
     func validate() throws {
@@ -36,6 +36,6 @@ struct AgreementOptions: ParsableArguments {
         guard (0...100_000).contains(exposures) else {
             throw ValidationError("--exposures: expected a number from 0 to 100000")
         }
-        guard pairs == nil || isAsked else { throw ValidationError("--pairs: expected --users or --input beside it") }
+        guard pairs == nil || isAsked else { throw ValidationError("--pairs requires --users or --input") }
     }
 }

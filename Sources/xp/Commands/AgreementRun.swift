@@ -4,16 +4,16 @@ import ConformanceSubjects
 import Experimentation
 import Foundation
 
-/// What `xp compare --users` does: two sides, users block by block, and a report.
+/// Runs `xp compare --users`: asks both sides about the users in blocks and writes the report.
 struct AgreementRun {
     let from: String
     let to: String
     let world: World
     let options: AgreementOptions
 
-    /// How many users are in memory at a time.
+    /// The number of users in memory at a time.
     private static let block = 20_000
-    /// How many bytes a file of rules may have.
+    /// The maximum size of a rules file, in bytes.
     private static let largestRules = 64 << 20
 
     func write(as format: ComparisonReport.Format, to output: String?) async throws {
@@ -51,7 +51,7 @@ struct AgreementRun {
         with runner: AgreementRunner,
         into count: inout AgreementCount
     ) async {
-        // Small blocks while a vendor is asked, so that progress is seen.
+        // Asking a vendor is slow; small blocks keep the progress line moving.
         let block = runner.isAsking ? 500 : Self.block * 5
         var done = 0
         while done < users {
@@ -62,7 +62,7 @@ struct AgreementRun {
         }
     }
 
-    /// Counts the users of a file, and how many of its lines were none.
+    /// Counts the users of a file; returns the number of unreadable lines.
     private static func count(
         _ lines: LineReader,
         with runner: AgreementRunner,

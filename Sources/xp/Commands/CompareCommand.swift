@@ -8,13 +8,13 @@ import Foundation
 struct CompareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Play one scenario with every vendor and lay the outcomes side by side.",
+        abstract: "Run one scenario with every vendor and show the outcomes side by side.",
         discussion: """
-            Every vendor is played by a mock that speaks its wire protocol on a loopback socket.
+            Every vendor is an embedded mock that speaks its wire protocol on a loopback socket.
 
-            With --users or --input it tells instead which users would change variation: for each experiment who goes
-            from where to where, with nothing done and with assignments handed over, and which experiments to finish
-            first. --from and --to may then be files of rules: a bucketing file, a config.json.
+            With --users or --input it shows instead which users would change variation: for each experiment, how many
+            move from which variation to which, with and without a hand-over of assignments, and which experiments to
+            finish first. --from and --to may then be rules files: a bucketing file, a config.json.
 
             EXAMPLES
               xp compare
@@ -48,7 +48,7 @@ struct CompareCommand: AsyncParsableCommand {
     )
     var vendors: [String] = []
 
-    @Option(help: ArgumentHelp("Several vendors as one, shown beside the others.", valueName: "file"))
+    @Option(help: ArgumentHelp("A composition, shown next to the vendors.", valueName: "file"))
     var config: String?
 
     @Option(help: ArgumentHelp("The vendor in use, to see what would change.", valueName: "name"))
@@ -65,8 +65,8 @@ struct CompareCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How often the story is played. Times are told from \(Latency.fewestForMedian) rounds on, the 99th percentile "
-                + "from \(Latency.fewestForTail), and only by a released build.",
+            "How often the scenario is run. Times are shown from \(Latency.fewestForMedian) rounds on, the 99th percentile "
+                + "from \(Latency.fewestForTail), and only in a release build.",
             valueName: "n"
         )
     )
@@ -80,15 +80,15 @@ struct CompareCommand: AsyncParsableCommand {
     )
     var roundTrip: Int = 40
 
-    @Option(help: "How to write the report.")
+    @Option(help: "The output format.")
     var format: Format = .text
 
-    @Option(help: ArgumentHelp("Where to write the report; standard output if it isn't named.", valueName: "file"))
+    @Option(help: ArgumentHelp("The report's file; standard output by default.", valueName: "file"))
     var output: String?
 
     @Flag(
         name: .customLong("without-timings"),
-        help: "Leave latencies out, so that two good runs give the same report."
+        help: "Omit latencies, so that two successful runs give the same report."
     )
     var isWithoutTimings = false
 
@@ -128,7 +128,7 @@ struct CompareCommand: AsyncParsableCommand {
         let isTimed = runner.rounds >= Latency.fewestForMedian && Self.isReleased
         runner.pace = isTimed ? .oneAfterAnother : .together
         runner.roundTrip = isTimed ? .milliseconds(roundTrip) : .zero
-        // A round trip for each request of the longest step, and a minute's worth of others.
+        // Leaves the longest step time for a hundred round trips.
         runner.stepLimit += .milliseconds(roundTrip) * 100
         runner.measuresGrowth = cost.growth
         runner.usage = cost.usage
@@ -158,7 +158,7 @@ struct CompareCommand: AsyncParsableCommand {
         if !failures.isEmpty { throw Failure(.checkFailed, failures.joined(separator: "; ")) }
     }
 
-    /// Whether times mean anything: what isn't optimised takes several times as long.
+    /// Whether measured times are meaningful; a debug build is several times slower.
     private static var isReleased: Bool {
         #if DEBUG
             false
@@ -183,7 +183,7 @@ struct CompareCommand: AsyncParsableCommand {
     }
 }
 
-/// The subjects named on the command line.
+/// Resolves the subjects named on the command line.
 enum Chosen {
     static func subjects(
         _ names: [String],

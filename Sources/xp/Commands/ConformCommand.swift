@@ -11,7 +11,7 @@ struct ConformCommand: AsyncParsableCommand {
         commandName: "conform",
         abstract: "Run the conformance suite: does an adapter keep its promises?",
         discussion: """
-            Fails when a promise is broken, or when a recorded deviation has ceased to be one.
+            Fails if a promise is broken, or if a recorded deviation no longer is one.
 
             EXAMPLES
               xp conform
@@ -33,13 +33,13 @@ struct ConformCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("vendor"),
-        help: ArgumentHelp("A vendor to check; all if none is named.", valueName: "name")
+        help: ArgumentHelp("A vendor to check; all by default.", valueName: "name")
     )
     var vendors: [String] = []
 
     @Option(
         name: .customLong("case"),
-        help: ArgumentHelp("A case's name; * stands for any text. All if none is named.", valueName: "glob")
+        help: ArgumentHelp("A case's name; * matches any text. All by default.", valueName: "glob")
     )
     var cases: [String] = []
 
@@ -49,7 +49,7 @@ struct ConformCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The vendor and its settings, for --live.", valueName: "file"))
     var config: String?
 
-    @Flag(help: "Run the cases that only read against the vendor that --config names.")
+    @Flag(help: "Run the read-only cases against the vendor that --config names.")
     var live = false
 
     @Option(
@@ -62,15 +62,15 @@ struct ConformCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where events and decisions are kept: in memory, in SQLite files, or in files for the cases about restarts."
+            "Where events and decisions are stored: in memory, in SQLite files, or in files for the cases about restarts."
         )
     )
     var store: Store = .mixed
 
-    @Option(help: ArgumentHelp("Where to write a badge of one adapter, as SVG.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file for a badge of one adapter, as SVG.", valueName: "file"))
     var badge: String?
 
-    @Option(help: ArgumentHelp("Where to list the cases that fail, for --skip-from.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file for a list of failed cases, for --skip-from.", valueName: "file"))
     var record: String?
 
     @Option(
@@ -82,22 +82,24 @@ struct ConformCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("ofrep"),
         help: ArgumentHelp(
-            "A server that speaks OFREP, to try over the wire in place of the vendors.",
+            "A server that speaks OFREP, to test over the wire in place of the vendors.",
             valueName: "url"
         )
     )
     var server: String?
 
-    @Option(help: "The token for --ofrep; the environment's OFREP_TOKEN if it isn't named.")
+    @Option(help: "The token for --ofrep; by default the environment variable OFREP_TOKEN.")
     var token: String?
 
-    @Option(help: ArgumentHelp("What the server of --ofrep has that can't be found out by asking.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The server's features that can't be found out by asking, for --ofrep.", valueName: "file")
+    )
     var declaration: String?
 
-    @Option(help: "How to write the report.")
+    @Option(help: "The output format.")
     var format: Format = .text
 
-    @Option(help: ArgumentHelp("Where to write the report; standard output if it isn't named.", valueName: "file"))
+    @Option(help: ArgumentHelp("The report's file; standard output by default.", valueName: "file"))
     var output: String?
 
     func validate() throws {
@@ -164,7 +166,7 @@ struct ConformCommand: AsyncParsableCommand {
 
     private func chosenCases() throws -> [ConformanceCase] {
         if live { return try chosenCases(among: ConformanceCase.live) }
-        // Whether it is a whole SDK is known only when the subject has been asked.
+        // Whether a remote subject is a whole SDK is known only after it has been asked.
         let isRemote = subject.map { $0.contains("://") } ?? false
         return try chosenCases(among: ConformanceCase.all + (isRemote || list ? ConformanceCase.wholeSDK : []))
     }

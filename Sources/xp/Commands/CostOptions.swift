@@ -1,7 +1,7 @@
 import ArgumentParser
 import ComparisonKit
 
-/// The options of `xp compare` that ask what a month costs and how traffic grows.
+/// The options of `xp compare` that project monthly cost and traffic growth.
 struct CostOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many people use your application in a month.", valueName: "n"))
     var monthlyUsers: Int?
@@ -18,7 +18,7 @@ struct CostOptions: ParsableArguments {
     @Flag(help: "Measure how traffic grows: 10, 100 and 1,000 flags and events.")
     var growth = false
 
-    /// The month that is asked about, if any.
+    /// The month to project, if asked for.
     var usage: Usage? {
         guard let monthlyUsers else { return nil }
         var usage = Usage(monthlyUsers: monthlyUsers)
@@ -28,7 +28,7 @@ struct CostOptions: ParsableArguments {
         return usage
     }
 
-    /// Whether any of it is asked for.
+    /// Whether any of these options was given.
     var isAsked: Bool { monthlyUsers != nil || growth }
 
     func validate() throws {

@@ -7,9 +7,9 @@ import Foundation
 struct EvaluateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evaluate",
-        abstract: "Decide for users: users in, decisions out, one JSON object a line each.",
+        abstract: "Read users and print their decisions, one JSON object per line.",
         discussion: """
-            INPUT, one object a line; all but the id may be left out:
+            INPUT, one object per line; everything except the id is optional:
               {"user":{"id":"ada","anonymousId":"d-1","attributes":{"plan":"pro"},"consent":true},
                "assignments":{"checkout":"green"}}
 
@@ -17,7 +17,7 @@ struct EvaluateCommand: AsyncParsableCommand {
               {"user":…,"decisions":{key:{"value","variant","reason","error","metadata"}},
                "assignments":[{"experiment","group","variation","isControl"}],"status":…,"error":null}
 
-            A line that can't be taken has an error object in its place; the rest go on, and the exit status is 1.
+            An invalid line has an error object in its place; the rest continue, and the exit status is 1.
 
             EXAMPLES
               echo '{"user":{"id":"ada"}}' | xp evaluate --config flagship.json
@@ -31,7 +31,7 @@ struct EvaluateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The users; - is standard input.", valueName: "file"))
     var input: String = "-"
 
-    @Option(help: ArgumentHelp("How many users are decided for at the same time.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of users decided for concurrently.", valueName: "n"))
     var width: Int = 64
 
     func validate() throws {
@@ -44,12 +44,12 @@ struct EvaluateCommand: AsyncParsableCommand {
         let client = try await configuration.client(store: .inMemory())
         let evaluation = Evaluation(client: client)
         var count = Count()
-        // A block at a time: its users side by side, then its lines in order.
+        // Decides for the users of a block concurrently, then writes the results in input order.
         var isAtEnd = false
         while !isAtEnd {
             var block: [LineReader.Line] = []
             while block.count < width * 4 {
-                // Interactive input and slow pipes get an answer to each line at once.
+                // Interactive input and slow pipes get each answer at once.
                 if !block.isEmpty, await lines.wouldWait { break }
                 guard let line = try await lines.next() else {
                     isAtEnd = true

@@ -7,9 +7,9 @@ import FlagManifest
 struct FlagsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "flags",
-        abstract: "Keep an application's flags in a manifest: typed keys for Swift, and what the vendor has of them.",
+        abstract: "Keep an application's flags in a manifest: generate typed keys for Swift, and compare with vendors.",
         discussion: """
-            A manifest is the OpenFeature command line's: {"flags":{"btnColor":{"flagType":"string","defaultValue":"red"}}}
+            A manifest has the format of the OpenFeature command line: {"flags":{"btnColor":{"flagType":"string","defaultValue":"red"}}}
 
             EXAMPLES
               xp flags pull --config sigma.yaml --output flags.json
@@ -29,7 +29,7 @@ struct FlagsCommand: AsyncParsableCommand {
         }
     }
 
-    /// What a vendor publishes.
+    /// Returns the flags that a vendor publishes.
     static func published(by configuration: Configuration) async throws -> PublishedFlags {
         let client = try await configuration.client(store: .inMemory())
         do throws(ExperimentationError) {
@@ -45,7 +45,7 @@ struct FlagsCommand: AsyncParsableCommand {
 }
 
 extension InputFile {
-    /// The bytes of a file, as the library's functions expect them.
+    /// Returns a file's bytes, with failures as `ExperimentationError`.
     fileprivate static func checked(_ path: String) throws(ExperimentationError) -> [UInt8] {
         do {
             return try bytes(of: path)
@@ -67,13 +67,13 @@ extension FlagsCommand {
         @Option(help: ArgumentHelp("The manifest.", valueName: "file"))
         var manifest: String = "flags.json"
 
-        @Option(help: ArgumentHelp("Where to write; standard output without it.", valueName: "file"))
+        @Option(help: ArgumentHelp("The output file; standard output by default.", valueName: "file"))
         var output: String?
 
-        @Option(help: ArgumentHelp("The type that has the keys.", valueName: "type"))
+        @Option(help: ArgumentHelp("The name of the enclosing type.", valueName: "type"))
         var name: String = "Flags"
 
-        @Option(help: "Who sees the keys.")
+        @Option(help: "The access level of the keys.")
         var access: FlagKeySource.Access = .internal
 
         func validate() throws {
@@ -99,14 +99,14 @@ extension FlagsCommand {
     /// `xp flags check`.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Hold a manifest against what a vendor publishes; status 1 where they don't agree.",
+            abstract: "Compare a manifest with the flags that a vendor publishes; status 1 if they disagree.",
             discussion: """
-                missing  the vendor has no such flag: readers get the default
-                stale    the vendor has a flag that the manifest hasn't
-                type     the vendor's values are of another type
-                default  no value of the vendor's is the manifest's default
+                missing  the vendor doesn't have the flag: readers get the default
+                stale    the vendor has a flag that the manifest doesn't have
+                type     the vendor's values have another type
+                default  the manifest's default is none of the vendor's values
 
-                A vendor that decides by itself shows the flags of one user; one whose rules are public, all.
+                A vendor that decides for each user shows one user's flags; one that publishes its rules shows all.
                 """
         )
 
@@ -116,7 +116,7 @@ extension FlagsCommand {
         @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
         var config: String
 
-        @Option(help: "How to write what was found.")
+        @Option(help: "The output format.")
         var format: FindingTable.Format = .text
 
         func run() async throws {
@@ -151,13 +151,13 @@ extension FlagsCommand {
     struct Pull: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Write a manifest of what a vendor publishes, to correct by hand: defaults are the vendor's first values."
+                "Write a manifest of a vendor's flags, to correct by hand: defaults are the vendor's first values."
         )
 
         @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
         var config: String
 
-        @Option(help: ArgumentHelp("Where to write; standard output without it.", valueName: "file"))
+        @Option(help: ArgumentHelp("The output file; standard output by default.", valueName: "file"))
         var output: String?
 
         func run() async throws {
@@ -170,7 +170,7 @@ extension FlagsCommand {
     /// `xp flags compare`.
     struct Compare: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what differs between two manifests; status 1 if anything does."
+            abstract: "Show the differences between two manifests; status 1 if there are any."
         )
 
         @Argument(help: ArgumentHelp("The manifest before.", valueName: "before"))
@@ -179,7 +179,7 @@ extension FlagsCommand {
         @Argument(help: ArgumentHelp("The manifest after.", valueName: "after"))
         var new: String
 
-        @Option(help: "How to write what was found.")
+        @Option(help: "The output format.")
         var format: FindingTable.Format = .text
 
         func run() throws {
@@ -213,6 +213,6 @@ extension FlagsCommand {
 extension FlagKeySource.Access: ExpressibleByArgument {}
 
 extension FlagManifest.Flag {
-    /// Type and default, for a table.
+    /// Type and default, for a table cell.
     fileprivate var summary: String { "\(type.rawValue) \(JSONLine.text(defaultValue))" }
 }

@@ -2,30 +2,30 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Lines of events into a client, in order for each user and many users side by side.
+/// Feeds lines of events to a client: in order for each user, many users concurrently.
 final class Intake: Sendable {
-    /// How far it has come.
+    /// The progress so far.
     struct Counts: Sendable {
         var lines = 0
         var refused = 0
-        /// The number of the last line that was read.
+        /// The number of the last line read.
         var lastLine = 0
-        /// Whether reading stopped because nothing more could be kept.
+        /// Whether reading stopped because the outbox is full.
         var isFull = false
-        /// Why reading stopped, if the store failed: what comes after would fail as well.
+        /// Why reading stopped, if the store failed.
         var storeFailure: ExperimentationError?
     }
 
-    /// Counters that other threads read.
+    /// Counters that other threads may read.
     final class Progress: Sendable {
         fileprivate let state = Mutex(Counts())
         var counts: Counts { state.withLock { $0 } }
     }
 
-    /// The sessions at hand; what each remembers of its events that wait adds up.
+    /// The open sessions, which are replaced now and then: each keeps state about its pending events.
     private struct Sessions {
         var byUser: [String: UserSession] = [:]
-        /// How many events were tracked in them.
+        /// The number of events tracked in these sessions.
         var events = 0
     }
 
@@ -38,7 +38,7 @@ final class Intake: Sendable {
     private static let lanes = 64
     private static let mostSessions = 1024
     private static let mostInSessions = 16_384
-    // What an outbox in memory may hold before reading waits for delivery, and when it gives up.
+    // The maximum number of waiting events in memory; beyond it, reading waits for delivery.
     private static let mostInMemory = 4096
 
     init(client: ExperimentationClient, isDurable: Bool, progress: Progress = Progress()) {
@@ -47,9 +47,9 @@ final class Intake: Sendable {
         self.progress = progress
     }
 
-    /// Takes all lines, and prints an error object for each that can't be taken.
+    /// Accepts all lines and prints an error object for each that it can't accept.
     ///
-    /// It ends early when a signal comes, and when the store fails: then nothing is read after the lines that were refused.
+    /// Returns early on a signal, and when the store fails, because further lines would fail as well.
     func take(_ lines: LineReader, until signals: Signals) async throws {
         var isAtEnd = false
         while !isAtEnd, !signals.hasCome {
@@ -62,7 +62,7 @@ final class Intake: Sendable {
                 }
                 block.append(line)
             }
-            // What was read after the signal isn't accepted, because no caller waits for it any more.
+            // Lines read after the signal aren't accepted: the command no longer waits for this task.
             if signals.hasCome { return }
             let errors = await accept(block)
             if !errors.isEmpty { try Terminal.write(errors.map { JSONLine.text($0) + "\n" }.joined()) }
@@ -82,7 +82,7 @@ final class Intake: Sendable {
         }
     }
 
-    /// Accepts a block and gives the error objects, in the order of the lines.
+    /// Accepts a block and returns the error objects in line order.
     private func accept(_ block: [LineReader.Line]) async -> [FlagValue] {
         var failures: [(number: Int, document: FlagValue)] = []
         var lanes = [[(number: Int, line: EventLine)]](repeating: [], count: Self.lanes)
@@ -109,7 +109,7 @@ final class Intake: Sendable {
         var refused: [(number: Int, document: FlagValue)] = []
         for (number, line) in lane {
             do throws(ExperimentationError) {
-                // Each would wait for the store as long as the first did.
+                // Otherwise each line would wait as long for the store as the first one did.
                 if let failure = progress.counts.storeFailure { throw failure }
                 if let envelope = line.envelope {
                     try await client.accept(envelope, consent: line.user.consent)
@@ -128,7 +128,7 @@ final class Intake: Sendable {
         sessions.withLock { sessions in
             if sessions.events >= Self.mostInSessions { sessions = Sessions() }
             sessions.events += 1
-            // A line that says something else of its user begins another session: consent counts from that line on.
+            // A line that differs in the user's details begins a new session: consent applies from that line on.
             if let session = sessions.byUser[user.id], session.user == user { return session }
             if sessions.byUser.count >= Self.mostSessions { sessions = Sessions() }
             let session = client.session(for: user)
@@ -143,7 +143,7 @@ final class Intake: Sendable {
 
     // MARK: Delivery
 
-    /// Waits until an outbox in memory has room again; false if the vendor takes nothing.
+    /// Waits until an in-memory outbox has room; returns `false` if the vendor accepts nothing.
     private func hasRoom(until signals: Signals) async throws -> Bool {
         func isFull() async throws -> Bool {
             let status = try await client.outboxStatus()
@@ -153,12 +153,12 @@ final class Intake: Sendable {
         return try await !isFull() || signals.hasCome
     }
 
-    /// Delivers what waits for as long as there is progress, and returns the resulting state.
+    /// Delivers for as long as there is progress.
     ///
     /// - Parameters:
-    ///   - patience: How long to go on without progress.
-    ///   - signals: What ends it early.
-    /// - Returns: What still waits.
+    ///   - patience: How long to continue without progress.
+    ///   - signals: The signals that end delivery early.
+    /// - Returns: The events that still wait.
     func deliver(patience: Duration, until signals: Signals) async -> OutboxStatus {
         let client = client
         let showing = Terminal.showsProgress ? Task { await self.showDeliveries() } : nil

@@ -10,7 +10,7 @@ import Foundation
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Move from one vendor to another while users are on it.",
+        abstract: "Move from one vendor to another in production.",
         discussion: """
             EXAMPLES
               xp migrate simulate --from flagship --to sigma
@@ -28,9 +28,9 @@ struct MigrateCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Play a whole move on embedded mock vendors.",
             discussion: """
-                Users come and go, experiments run, the stages go forth and back, a vendor is away for a while, and the process is
-                killed and starts again. At the end: who saw another variant, which exposures were counted twice or not at
-                all, both ledgers, and the sample ratio.
+                Users come and go, experiments run, stages move forward and back, a vendor has an outage, and the process is
+                killed and restarted. The report shows which users saw another variant, which exposures were counted twice
+                or not at all, both ledgers, and the sample ratio.
 
                 EXAMPLES
                   xp migrate simulate --from flagship --to sigma
@@ -39,15 +39,15 @@ struct MigrateCommand: AsyncParsableCommand {
                 """
         )
 
-        @Option(help: ArgumentHelp("The vendor that is left; the plan's unless it is named.", valueName: "name"))
+        @Option(help: ArgumentHelp("The old vendor; the plan's by default.", valueName: "name"))
         var from: String?
 
-        @Option(help: ArgumentHelp("The vendor that is moved to; the plan's unless it is named.", valueName: "name"))
+        @Option(help: ArgumentHelp("The new vendor; the plan's by default.", valueName: "name"))
         var to: String?
 
         @Option(
             help: ArgumentHelp(
-                "A plan, whose experiments are played; the shop's, all carried along, unless it is named.",
+                "A plan with experiments to play; the shop's, all mapped, by default.",
                 valueName: "file"
             )
         )
@@ -55,19 +55,19 @@ struct MigrateCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "What goes wrong besides, as docs/schemas/move-faults.schema.json has it.",
+                "Additional faults, by docs/schemas/move-faults.schema.json.",
                 valueName: "file"
             )
         )
         var faults: String?
 
-        @Option(help: ArgumentHelp("How many users there are.", valueName: "n"))
+        @Option(help: ArgumentHelp("The number of users.", valueName: "n"))
         var users: Int = 1_000
 
-        @Option(help: "How to write the report.")
+        @Option(help: "The output format.")
         var format: Format = .text
 
-        @Option(help: ArgumentHelp("Where to write it; standard output if it isn't named.", valueName: "file"))
+        @Option(help: ArgumentHelp("The report's file; standard output by default.", valueName: "file"))
         var output: String?
 
         func validate() throws {
@@ -80,7 +80,7 @@ struct MigrateCommand: AsyncParsableCommand {
             guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
         }
 
-        /// How many users' places are kept in memory; those of more are kept in a temporary file.
+        /// Up to this many users, their assignments are kept in memory; beyond it, in a temporary file.
         private static let usersInMemory = 5_000
 
         private func simulation() throws -> MoveSimulation {
@@ -136,7 +136,7 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.endProgress()
             try OutputFile.deliver(report.text(as: MoveReport.Format(rawValue: format.rawValue) ?? .text), to: output)
             if !report.isGood {
-                throw Failure(.checkFailed, "the move didn't keep what it promises; the report says where")
+                throw Failure(.checkFailed, "the move broke a promise; the report says where")
             }
         }
     }

@@ -5,7 +5,7 @@ import Experimentation
 import ExperimentationMigration
 import Foundation
 
-/// A plan file, with the vendors that it names.
+/// A plan file with its two vendors.
 struct PlanFile {
     let plan: MigrationPlan
     private let path: String
@@ -25,7 +25,7 @@ struct PlanFile {
         }
     }
 
-    /// The vendor that is left or moved to with its mock: by a name, or by the configuration file that the plan names.
+    /// Returns one of the plan's vendors with its mock, by name or by the configuration file in the plan.
     func subject(_ member: String) throws -> any ConformanceSubject {
         if case .object(let members) = document, let name = members[member]?.stringValue,
             let subject = Vendor.everySubject.first(where: { $0.name == name })
@@ -40,7 +40,7 @@ struct PlanFile {
         return subject
     }
 
-    /// Refuses a plan whose two vendors are one account; one that names only the vendor that is left has nothing to compare.
+    /// Rejects a plan between two identical accounts; accepts one that names only the old vendor.
     func expectTwoAccounts() throws {
         guard case .object(let members) = document, members["to"] != nil else { return }
         let (old, new) = (try provider("from"), try provider("to"))
@@ -49,7 +49,7 @@ struct PlanFile {
         }
     }
 
-    /// The vendor that is left or moved to, by the configuration file that the plan names; beside the plan, unless the path is whole.
+    /// Returns one of the plan's vendors by its configuration file; a relative path starts at the plan's folder.
     func provider(_ member: String) throws -> any ExperimentationProvider {
         guard case .object(let members) = document, let name = members[member]?.stringValue else {
             throw Failure(.input, "\(path): \"\(member)\": missing; expected the path of a configuration file")

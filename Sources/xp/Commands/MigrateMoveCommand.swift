@@ -7,10 +7,10 @@ extension MigrateCommand {
     /// The command `xp migrate move`.
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Go on or back to another stage, in a store that running clients share.",
+            abstract: "Move to another stage, forward or back, in a store that running clients share.",
             discussion: """
-                Both vendors are asked for their rules, and a stage that would break a promise is refused with everything that stands
-                against it. Clients with this store follow within a few seconds.
+                Both vendors are asked for their rules, and a stage that would break a promise is refused with all objections.
+                Clients with this store follow within a few seconds.
 
                 EXAMPLES
                   xp migrate move --plan plan.json --store app.db --to shadow
@@ -41,7 +41,7 @@ extension MigrateCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The share of users whom the new vendor answers while the move is live, from 0 to 1; as it is if it isn't named.",
+                "The share of users that the new vendor leads in the stage live, from 0 to 1; unchanged by default.",
                 valueName: "share"
             )
         )

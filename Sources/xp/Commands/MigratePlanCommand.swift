@@ -7,9 +7,9 @@ extension MigrateCommand {
     /// The command `xp migrate plan`.
     struct Plan: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what a move would break, what to finish first, and write a first mapping to correct.",
+            abstract: "Show what a move would break and what to finish first, and write a first mapping to correct.",
             discussion: """
-                Both vendors are asked for what they have. The plan goes to the file that --output names.
+                Both vendors are asked for their experiments. The plan is written to --output.
 
                 EXAMPLES
                   xp migrate plan --from flagship.json --to sigma.json --output plan.json
@@ -17,19 +17,19 @@ extension MigrateCommand {
                 """
         )
 
-        @Option(help: ArgumentHelp("The vendor that is left and its settings.", valueName: "file"))
+        @Option(help: ArgumentHelp("The old vendor and its settings.", valueName: "file"))
         var from: String
 
-        @Option(help: ArgumentHelp("The vendor that is moved to and its settings.", valueName: "file"))
+        @Option(help: ArgumentHelp("The new vendor and its settings.", valueName: "file"))
         var to: String
 
         @Option(help: ArgumentHelp("A plan with a mapping to check.", valueName: "file"))
         var mapping: String?
 
-        @Option(help: ArgumentHelp("How many users to ask for, where a vendor decides for each.", valueName: "n"))
+        @Option(help: ArgumentHelp("The number of users to ask for, if a vendor decides for each.", valueName: "n"))
         var users: Int = 100
 
-        @Option(help: "How to write what was found.")
+        @Option(help: "The output format.")
         var format: OutboxCommand.Format = .text
 
         @Option(help: ArgumentHelp("Where to write the plan.", valueName: "file"))
@@ -67,7 +67,7 @@ extension MigrateCommand {
 
         private func document(_ plan: MigrationPlan) -> FlagValue {
             guard case .object(var members) = plan.document else { return plan.document }
-            // As whole paths: the plan may lie elsewhere.
+            // As absolute paths, because the plan may be in another folder.
             members["from"] = .string(URL(filePath: from).standardizedFileURL.path)
             members["to"] = .string(URL(filePath: to).standardizedFileURL.path)
             return .object(members)
@@ -99,7 +99,7 @@ extension MigrateCommand {
                     "\(experiment.old.experiment) → \(experiment.new.experiment): \(variations.joined(separator: ", "))"
             }
             let lines =
-                ["\(mapped.count) experiments are mapped; look at each of them"] + section("Mapping", mapped)
+                ["\(mapped.count) experiments are mapped; review each of them"] + section("Mapping", mapped)
                 + section("Finish first", outlook.finishFirst) + section("Lost", outlook.losses)
                 + section("Faults", faults(outlook))
             return Terminal.plain(lines.joined(separator: "\n")) + "\n"

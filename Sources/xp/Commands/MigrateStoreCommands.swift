@@ -7,10 +7,9 @@ extension MigrateCommand {
     /// The command `xp migrate import`.
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take over assignments that live elsewhere.",
+            abstract: "Import assignments of another system.",
             discussion: """
-                One record a line. A place that a user has already stays. An import of a file that was cut goes on where it was when
-                it is begun again.
+                One record per line. Variations that a user already has stay. An interrupted import resumes where it stopped.
 
                 EXAMPLES
                   xp migrate import --plan plan.json --input cache.jsonl --as visitor-cache --store app.db
@@ -21,13 +20,13 @@ extension MigrateCommand {
         @Option(help: ArgumentHelp("The plan.", valueName: "file"))
         var plan: String
 
-        @Option(help: ArgumentHelp("The assignments; - for standard input.", valueName: "file"))
+        @Option(help: ArgumentHelp("The assignments; - is standard input.", valueName: "file"))
         var input: String
 
         @Option(
             name: .customLong("as"),
             help: ArgumentHelp(
-                "The shape of the lines: \(AssignmentFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
+                "The format of the lines: \(AssignmentFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
                 valueName: "format"
             ),
             transform: { name in
@@ -50,7 +49,7 @@ extension MigrateCommand {
             try file.expectTwoAccounts()
             let provider = try file.provider("from")
             let reader = try LineReader(input)
-            // Looked at before there is a store: a file that is refused leaves nothing behind.
+            // Read before the store is opened, so that a rejected file doesn't leave an empty store behind.
             var first = try await reader.next().map { $0.bytes ?? [] }
             try expectFormat(first)
             let target = try await Stores.open(store, for: provider)
@@ -73,7 +72,10 @@ extension MigrateCommand {
             Terminal.endProgress()
             try Terminal.write(JSONLine.text(Self.document(report)) + "\n")
             if !report.refused.isEmpty {
-                throw Failure(.checkFailed, "\(report.refused.values.reduce(0, +)) places or lines weren't taken")
+                throw Failure(
+                    .checkFailed,
+                    "\(report.refused.values.reduce(0, +)) assignments or lines weren't imported"
+                )
             }
         }
 
@@ -100,7 +102,7 @@ extension MigrateCommand {
     /// The command `xp migrate status`.
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say where a move stands: stage, users, and both books.",
+            abstract: "Show a move's stage, users and both ledgers.",
             discussion: """
                 EXAMPLES
                   xp migrate status --plan plan.json --store app.db
@@ -113,7 +115,7 @@ extension MigrateCommand {
         @Option(help: ArgumentHelp("The store file of the client that moves.", valueName: "file"))
         var store: String
 
-        @Option(help: "How to write it.")
+        @Option(help: "The output format.")
         var format: OutboxCommand.Format = .text
 
         func validate() throws { try Stores.expectName(store) }

@@ -13,12 +13,12 @@ struct MockCommand: AsyncParsableCommand {
         abstract: "Serve one mock vendor on loopback until interrupted.",
         discussion: """
             The first line on standard output is JSON: the vendor, the base address, the named endpoints, and the \
-            credentials that the mock takes. Without a world it serves the shop of the default scenario.
+            credentials that the mock accepts. Without a world it serves the shop of the default scenario.
 
-            Beside the vendor's own paths there are
-              GET  /_mock/requests   the last \(Self.mostExchanges) exchanges; Mock-Forgotten says how many were before
-              POST /_mock/reset      forget what requests changed
-              POST /_mock/script     faults to come, as docs/schemas/fault-script.schema.json has them
+            Besides the vendor's own paths there are
+              GET  /_mock/requests   the last \(Self.mostExchanges) exchanges; Mock-Forgotten counts earlier ones
+              POST /_mock/reset      undo what requests changed
+              POST /_mock/script     faults for later requests, by docs/schemas/fault-script.schema.json
 
             EXAMPLES
               xp mock flagship --port 8081
@@ -26,7 +26,7 @@ struct MockCommand: AsyncParsableCommand {
             """
     )
 
-    /// How many exchanges /_mock/requests shows at most; a mock may serve for days.
+    /// The limit on exchanges in /_mock/requests, since a mock may serve for days.
     private static let mostExchanges = 10_000
 
     @Argument(help: "The vendor.")
@@ -70,7 +70,7 @@ struct MockCommand: AsyncParsableCommand {
 
     private func load(_ vendor: Vendor) async throws -> any MockVendor {
         guard let path = world else { return try await fill(vendor, with: .shop) }
-        // A neutral world has a name; no vendor's own format does.
+        // Only neutral worlds have a `name`; the vendors' own formats don't.
         let bytes = try InputFile.bytes(of: path)
         let ending = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
         let isDocument = ["json", "yaml", "yml"].contains(ending)

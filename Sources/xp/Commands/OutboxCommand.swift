@@ -8,7 +8,7 @@ import Foundation
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "See, deliver or copy out what waits in a store file.",
+        abstract: "Show, deliver or export the waiting events of a store file.",
         discussion: """
             EXAMPLES
               xp outbox status --store outbox.db
@@ -23,7 +23,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// The command `xp outbox status`.
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what waits, and why.",
+            abstract: "Show which events wait, and why.",
             discussion: """
                 EXAMPLES
                   xp outbox status --store outbox.db --format json
@@ -33,7 +33,7 @@ struct OutboxCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The store file.", valueName: "file"))
         var store: String
 
-        @Option(help: "How to write it.")
+        @Option(help: "The output format.")
         var format: Format = .text
 
         func validate() throws { try Stores.expectName(store) }
@@ -69,9 +69,9 @@ struct OutboxCommand: AsyncParsableCommand {
 
         private func text(_ all: Accounts, _ owed: [(Destination, Accounts)]) -> String {
             var lines = all.lines
-            // With a single one, its accounts are those of the file.
+            // With one destination, the totals already are its accounts.
             for (destination, accounts) in owed.count > 1 ? owed : [] {
-                // An account is a digest, of which the beginning tells it from others.
+                // The account is a digest; its first digits suffice to tell accounts apart.
                 lines += ["", "\(destination.provider) \(destination.account.prefix(8))"]
                 lines += accounts.lines.map { "  " + $0 }
             }
@@ -82,7 +82,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// The command `xp outbox flush`.
     struct Flush: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Deliver what waits, and print the ledger.",
+            abstract: "Deliver waiting events and print the ledger.",
             discussion: """
                 EXAMPLES
                   xp outbox flush --store outbox.db --config flagship.json
@@ -95,7 +95,7 @@ struct OutboxCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The vendor and its settings, JSON or YAML.", valueName: "file"))
         var config: String
 
-        @Option(help: ArgumentHelp("How long to go on without progress.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("How long to continue without progress.", valueName: "seconds"))
         var deadline: Int = 10
 
         func validate() throws {
@@ -142,7 +142,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// The command `xp outbox export`.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Copy out what waits, one event a line, as xp track reads it; the store stays as it is.",
+            abstract: "Print waiting events, one per line in the format of xp track; the store is unchanged.",
             discussion: """
                 EXAMPLES
                   xp outbox export --store outbox.db > events.jsonl
@@ -175,7 +175,7 @@ struct OutboxCommand: AsyncParsableCommand {
             if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
             if envelope.identity.isAuthenticated { user["authenticated"] = true }
             if !envelope.attributeChanges.isEmpty { user["attributes"] = .object(envelope.attributeChanges.values) }
-            // What may be delivered may be so because of consent; what is held isn't given any.
+            // A deliverable event may rest on consent, which a later import must repeat; a held event has none.
             if !waiting.isHeld { user["consent"] = true }
             let encoded = (try? JSONEncoder().encode(envelope.event)) ?? Data("null".utf8)
             let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null

@@ -1,22 +1,22 @@
 import ComparisonKit
 import Experimentation
 
-/// What is left when a delivery has ended, and why: the vendor, its pace, or nobody's consent.
+/// What remains after a delivery, and why: the vendor, its rate limit, or missing consent.
 struct Remains {
-    /// What waits.
+    /// The waiting events.
     var status: OutboxStatus
-    /// For whom.
+    /// The vendor's name.
     var vendor: String
-    /// How many events this run has delivered.
+    /// The number of events delivered in this run.
     var delivered: Int
-    /// How fast the adapter sends at most.
+    /// The adapter's rate limit.
     var pace: BatchPolicy.Pace?
-    /// Whether the number of those that wait hasn't been said yet.
+    /// Whether the message should include the number of waiting events.
     var isCounted = false
 
     private static let later = ": a longer --deadline, or xp outbox flush later, delivers the rest"
 
-    /// What to end with; `nil` if nothing is left.
+    /// The failure to exit with; `nil` if nothing remains.
     var failure: Failure? {
         let waiting = status.deliverable
         if waiting > 0 {
@@ -27,11 +27,11 @@ struct Remains {
         return Failure(
             .unavailable,
             "\(wait) consent, and nothing else does: a line of a user with "
-                + "\"consent\": true releases what is held of theirs, false removes it"
+                + "\"consent\": true releases their held events, false removes them"
         )
     }
 
-    /// Why most of what waits does.
+    /// The reason that most waiting events share.
     private var reason: String {
         let most = status.failures.max { ($0.value, $1.key) < ($1.value, $0.key) }
         switch most.map({ OutageReason(rawValue: $0.key) }) {
@@ -41,7 +41,7 @@ struct Remains {
         case .interrupted,
             nil where status.leased > 0:
             return "\(vendor) hasn't answered yet" + Self.later
-        case nil: return "there was no time to deliver all to \(vendor)" + Self.later
+        case nil: return "there was no time to deliver everything to \(vendor)" + Self.later
         case .unreachable: return "\(vendor) doesn't take the events: it can't be reached"
         case .timeout: return "\(vendor) doesn't take the events: it gives no answer in time"
         case .noAnswer: return "\(vendor) doesn't take the events: it gives no answer that counts"

@@ -5,14 +5,14 @@ import Experimentation
 import Foundation
 import OFREPServerSuite
 
-/// `xp conform --ofrep`: a server is tried over the wire, whatever it is made of.
+/// Runs `xp conform --ofrep`: tests any OFREP server over the wire.
 struct ServerCheck {
     let address: String
     let token: String?
     let declaration: String?
     let patterns: [String]
 
-    /// The cases that are meant.
+    /// The chosen cases.
     func cases() throws -> [ServerCase] {
         guard !patterns.isEmpty else { return ServerCase.all }
         for pattern in patterns where !ServerCase.all.contains(where: { $0.matches(pattern) }) {
@@ -21,7 +21,7 @@ struct ServerCheck {
         return ServerCase.all.filter { candidate in patterns.contains { candidate.matches($0) } }
     }
 
-    /// The cases by name.
+    /// Lists the chosen cases by name.
     func listing(_ format: ConformCommand.Format) throws -> String {
         let cases = try cases()
         guard format == .json else { return cases.map { "\($0.name)  \($0.summary)\n" }.joined() }
@@ -37,7 +37,7 @@ struct ServerCheck {
         ])
     }
 
-    /// Runs the cases.
+    /// Runs the chosen cases.
     func run() async throws -> ServerReport {
         let cases = try cases()
         let done = Tally()
@@ -75,7 +75,7 @@ struct ServerCheck {
 }
 
 extension ConformCommand {
-    /// Tries the server that `--ofrep` names.
+    /// Tests the server named by `--ofrep`.
     func check(_ server: String) async throws {
         let check = ServerCheck(address: server, token: token, declaration: declaration, patterns: cases)
         try OutputFile.expectWritable(output)

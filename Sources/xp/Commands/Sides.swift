@@ -4,7 +4,7 @@ import ConformanceSubjects
 import Experimentation
 import Foundation
 
-/// The two sides of an agreement: two vendors in front of their mocks, or two files of rules.
+/// The two sides of an agreement: two vendors with their mocks, or two rules files.
 struct Sides {
     let before: Decider
     let after: Decider
@@ -12,7 +12,7 @@ struct Sides {
     private let stages: [any SubjectStage]
     private let world: World
 
-    /// Whether the users have to be like somebody: the worlds' rules ask for attributes that a file's don't.
+    /// The users to draw; for vendors, they resemble the world's users, whose attributes its rules ask for.
     var population: Population { Population(like: subjects.isEmpty ? [] : world.users) }
 
     init(_ from: String, _ to: String, _ world: World, largestRules: Int) async throws {
@@ -21,7 +21,7 @@ struct Sides {
             !Vendor.everySubject.contains { $0.name == name } && FileManager.default.fileExists(atPath: name)
         }
         guard files.count != 1 else {
-            throw Failure(.usage, "--from and --to: expected two vendors or two files of rules, found one of each")
+            throw Failure(.usage, "--from and --to: expected two vendors or two rules files, found one of each")
         }
         var deciders: [Decider] = []
         var stages: [any SubjectStage] = []
@@ -31,7 +31,7 @@ struct Sides {
                 for subject in subjects {
                     guard subject.capabilities.contains(.experiments) else {
                         let reason = subject.reasons[.experiments] ?? "it has no experiments"
-                        throw Failure(.checkFailed, "\(subject.name) assigns nobody to anything: \(reason)")
+                        throw Failure(.checkFailed, "\(subject.name) assigns no users: \(reason)")
                     }
                     let stage = try await subject.open(world)
                     stages.append(stage)
@@ -59,7 +59,7 @@ struct Sides {
         (before, after) = (deciders[0], deciders[1])
     }
 
-    /// Plays every profile of faults with each vendor; files have nobody to send exposures to.
+    /// Plays every fault profile with each vendor; returns nothing for rules files, which record no exposures.
     func exposures(users: Int) async -> [ExposureRatio] {
         guard users > 0 else { return [] }
         var ratios: [ExposureRatio] = []
@@ -69,7 +69,7 @@ struct Sides {
                 Terminal.progress("\(subject.name): exposures, \(profile.title)")
                 let found = await trial.play(profile)
                 ratios += found
-                // A vendor that takes none takes none whatever goes wrong.
+                // Without exposures, the other profiles would show the same.
                 if !subject.capabilities.contains(.exposures) { break }
             }
         }

@@ -9,15 +9,14 @@ import Foundation
 struct TrackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "track",
-        abstract: "Deliver events, one JSON object a line, and print the ledger at the end.",
+        abstract: "Deliver events, one JSON object per line, and print the ledger at the end.",
         discussion: """
-            INPUT, one object a line; "at" may be left out:
+            INPUT, one object per line; "at" is optional:
               {"user":{"id":"ada"},"event":{"type":"custom","name":"search","value":1,
                "attributes":{"for":"mug"}},"at":"2026-11-21T10:00:00.000Z"}
 
-            A line counts as accepted once it is in the store. A line that can't be taken has an error object printed \
-            for it; the rest go on, and the exit status is 1. Interrupted, it delivers or keeps everything and ends \
-            within five seconds.
+            A line counts as accepted once it is in the store. For an invalid line an error object is printed; the rest \
+            continue, and the exit status is 1. On a signal, it delivers or keeps everything and ends within five seconds.
 
             TYPES OF EVENTS AND THEIR FIELDS (every event may have "attributes")
             \(Self.types)
@@ -43,10 +42,10 @@ struct TrackCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The events; - is standard input.", valueName: "file"))
     var input: String = "-"
 
-    @Option(help: ArgumentHelp("Where events are kept until they are delivered.", valueName: "file"))
+    @Option(help: ArgumentHelp("The store file for events until they are delivered.", valueName: "file"))
     var store: String?
 
-    @Option(help: ArgumentHelp("How long to try to deliver what waits after the last line.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to continue without progress after the last line.", valueName: "seconds"))
     var deadline: Int = 10
 
     func validate() throws {
@@ -59,7 +58,7 @@ struct TrackCommand: AsyncParsableCommand {
         let lines = try LineReader(input)
         let progress = Intake.Progress()
         let signals = Signals { [store] in Self.tooLate(progress.counts, store) }
-        // One to say whose file it is; the client's own keeps its state in that file.
+        // This provider only names the account that owns the store; the client gets one with its state in the store.
         let account = try configuration.provider()
         let opening = Task { [store] in try await Stores.open(store, for: account) }
         guard let opened = try await Impatient.value(of: opening, unless: signals, orLater: .seconds(2)) else {
@@ -71,7 +70,7 @@ struct TrackCommand: AsyncParsableCommand {
         let intake = Intake(client: client, isDurable: store != nil, progress: progress)
         let reading = Task { try await intake.take(lines, until: signals) }
         await Impatient.wait(for: reading, unless: signals)
-        // A block that is being accepted is accepted to its end; a read from a silent pipe is not waited for.
+        // The current block is accepted to its end; a read from a silent pipe is abandoned.
         await Impatient.wait(for: reading, atMost: signals.hasCome ? .milliseconds(1500) : nil)
         let status = await intake.deliver(patience: .seconds(deadline), until: signals)
         Terminal.endProgress()
@@ -96,7 +95,7 @@ struct TrackCommand: AsyncParsableCommand {
         try conclude(ending)
     }
 
-    /// What to say when a signal has come and the time is up.
+    /// Returns the message for a signal after which time ran out.
     private static func tooLate(_ counts: Intake.Counts, _ store: String?) -> Failure {
         let beginning = interrupted(counts)
         guard let store else {
@@ -105,13 +104,13 @@ struct TrackCommand: AsyncParsableCommand {
         return Failure(.input, "\(beginning), which are kept in \(Stores.unanswering(store))")
     }
 
-    /// Where to go on: blank lines are not events, but an editor counts them.
+    /// Returns where to continue; blank lines aren't events, but editors count them.
     private static func interrupted(_ counts: Intake.Counts) -> String {
         "interrupted after " + counts.lines.of("line", "lines")
             + (counts.lastLine > counts.lines ? ", the last of them line \(counts.lastLine) of the input" : "")
     }
 
-    /// The state at the end.
+    /// The state at the end of the run.
     private struct Ending {
         var counts: Intake.Counts
         var pending: Int
@@ -130,7 +129,7 @@ struct TrackCommand: AsyncParsableCommand {
         }
         if ending.counts.isFull {
             let vendor = ending.remains.vendor
-            throw Failure(.unavailable, "\(vendor) takes no events, and no more fit into memory: name a --store")
+            throw Failure(.unavailable, "\(vendor) accepts no events, and no more fit into memory: name a --store")
         }
         if ending.pending > 0, store == nil {
             let lost = ending.pending.of(
@@ -138,7 +137,7 @@ struct TrackCommand: AsyncParsableCommand {
                 "events were not delivered and are lost"
             )
             let isHeld = ending.remains.status.held == ending.pending
-            let why = isHeld ? ", because nobody has consented to them" : ""
+            let why = isHeld ? ", because their users haven't consented" : ""
             throw Failure(.unavailable, "\(lost)\(why): name a --store")
         }
         if ending.pending > 0 {
@@ -149,7 +148,7 @@ struct TrackCommand: AsyncParsableCommand {
             throw Failure(.checkFailed, "\(ending.counts.refused) of \(lines); the output says why")
         }
         if ending.dropped > 0 {
-            let given = ending.dropped.of("event was given up", "events were given up")
+            let given = ending.dropped.of("event was dropped", "events were dropped")
             throw Failure(.checkFailed, "\(given); the ledger says why")
         }
         if !ending.isInterrupted, let failure = ending.remains.failure { throw failure }

@@ -8,9 +8,9 @@ import ExperimentationComposition
 struct VendorsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vendors",
-        abstract: "List the vendors with what their adapters can do.",
+        abstract: "List the vendors with their adapters' capabilities.",
         discussion: """
-            With a configuration, what it describes is listed: of a composition the whole first, then its vendors.
+            With a configuration, lists its vendor; for a composition, the composition first, then its vendors.
 
             EXAMPLES
               xp vendors
@@ -21,7 +21,7 @@ struct VendorsCommand: AsyncParsableCommand {
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, markdown }
 
-    @Option(help: "How to write the matrix.")
+    @Option(help: "The output format.")
     var format: Format = .text
 
     @Option(help: ArgumentHelp("A configuration whose vendors are listed instead of all.", valueName: "file"))
@@ -54,7 +54,7 @@ struct VendorsCommand: AsyncParsableCommand {
         var whole = column(composed, as: composed.name)
         let names = composed.vendors.map(\.name).joined(separator: ", ")
         for capability in Capability.all where !whole.capabilities.contains(capability) {
-            whole.reasons[capability] = "none of \(names) has it where the tables ask for it"
+            whole.reasons[capability] = "none of \(names) has it where the tables use it"
         }
         return [whole] + composed.vendors.map { column($0.provider, as: $0.name) }
     }

@@ -1,20 +1,20 @@
 import Experimentation
 
-/// Users into decisions.
+/// Decides for users given as lines.
 struct Evaluation: Sendable {
     let client: ExperimentationClient
     private let writer = EvaluationWriter()
 
     init(client: ExperimentationClient) { self.client = client }
 
-    /// What is printed for one line.
+    /// The output for one line.
     struct Result: Sendable {
         /// JSON, without a line break.
         var line: [UInt8]
         var error: ErrorCode?
     }
 
-    /// Decides for the users of some lines, several at a time.
+    /// Decides for the users of a block, `width` at a time, and returns the results in order.
     func results(of block: [LineReader.Line], width: Int) async -> [Result] {
         await withTaskGroup(of: [(Int, Result)].self) { group in
             var results = [Result?](repeating: nil, count: block.count)

@@ -2,11 +2,11 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Writes what was decided for one user as a line of JSON: the keys sorted, the numbers as `JSONEncoder` has them.
+/// Writes the decisions for a user as a line of JSON, with keys and numbers as `JSONEncoder` formats them.
 ///
-/// What a flag resolves to is written once for each of its values and then copied: rules are shared by all users.
+/// Users share a catalogue, so each value of a flag is encoded once and then copied.
 final class EvaluationWriter: Sendable {
-    /// A catalogue's flags in the order of their keys, and every value of each as JSON, the key included.
+    /// A catalogue's flags in key order, with every value as encoded JSON, key included.
     private final class Forms: Sendable {
         let catalogue: FlagCatalogue
         let order: [Int]
@@ -23,12 +23,12 @@ final class EvaluationWriter: Sendable {
         }
     }
 
-    // More values than this are not worth keeping.
+    // Beyond this many values, the cache costs more than it saves.
     private static let mostForms = 20_000
 
     private let last = Mutex<Forms?>(nil)
 
-    /// The line, without a line break.
+    /// Returns the line, without a line break.
     func line(_ user: FlagValue, _ decisions: Decisions, status: ProviderStatus, error: FlagValue) -> [UInt8] {
         var writer = JSONWriter(.asEncoder, capacity: 1_024)
         writer.raw(#"{"assignments":["#)
@@ -62,7 +62,7 @@ final class EvaluationWriter: Sendable {
         }
     }
 
-    /// What is kept of a catalogue that several users share.
+    /// Returns the cached forms, if the catalogue is shared and not too large.
     private func forms(of catalogue: FlagCatalogue) -> Forms? {
         if let known = last.withLock({ $0 }), known.catalogue === catalogue { return known }
         let count = catalogue.keys.indices.reduce(0) { $0 + catalogue.outcomeCount(ofFlag: $1) }
@@ -72,13 +72,13 @@ final class EvaluationWriter: Sendable {
         return forms
     }
 
-    /// The order in which `JSONEncoder` has keys, which for plain ones is that of their bytes.
+    /// The key order of `JSONEncoder`, which for ASCII keys is byte order.
     private static func order(of catalogue: FlagCatalogue) -> [Int] {
         let keys = catalogue.keys
         if keys.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x80 } }) {
             return keys.indices.sorted { keys[$0] < keys[$1] }
         }
-        // What the encoder makes of other letters is its own affair, so it is asked.
+        // The order of other keys isn't documented, so it is read from the encoder's output.
         let names = FlagValue.object(Dictionary(keys.map { ($0, .null) }, uniquingKeysWith: { $1 }))
         let text = JSONLine.text(names)
         let asked = keys.map { key -> Int in
@@ -121,7 +121,7 @@ final class EvaluationWriter: Sendable {
         writer.raw("}")
     }
 
-    /// Writes a value; one that can't be written, because of a number that is none, is null.
+    /// Writes a value; one that JSON can't represent, such as NaN, becomes `null`.
     private static func write(_ value: FlagValue, to writer: inout JSONWriter) {
         var part = JSONWriter(.asEncoder)
         do {

@@ -37,7 +37,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// What `xp mock` prints is a configuration as it is: its credentials are the vendor's settings.
+    /// Accepts the output of `xp mock` as a configuration: its credentials become settings.
     private static func takeMock(_ members: inout [String: FlagValue]) {
         guard members["url"] != nil, case .object(let credentials)? = members["credentials"] else { return }
         members["url"] = nil
@@ -45,7 +45,7 @@ struct Configuration: Sendable {
         members.merge(credentials) { own, _ in own }
     }
 
-    /// Makes the provider.
+    /// Creates the provider.
     func provider() throws -> any ExperimentationProvider {
         do {
             return try vendor.provider(from: settings)
@@ -54,7 +54,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// Makes the vendors of a composition play against their mocks, by the composition's tables.
+    /// Creates the composition that the tables describe, with each vendor's mock.
     func composedSubject() throws -> ComposedSubject {
         guard let composed = try provider() as? ComposedProvider else {
             throw Failure(.input, "\(vendor.name) is no composition; name it by --vendor")
@@ -62,7 +62,7 @@ struct Configuration: Sendable {
         return ComposedSubject(playing: composed)
     }
 
-    /// Makes a client over a store.
+    /// Creates a client with a store.
     func client(store: ClientStore, options: ClientOptions = ClientOptions()) async throws -> ExperimentationClient {
         do {
             return try await ExperimentationClient(provider: provider(), store: store, options: options)

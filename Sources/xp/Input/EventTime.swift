@@ -1,14 +1,14 @@
 import Foundation
 
-/// The time of an event as a line gives it: `2026-11-21T10:00:00.000Z`, with an offset in place of `Z` if need be.
+/// An event's time as in the input: `2026-11-21T10:00:00.000Z`, or with an offset in place of `Z`.
 ///
-/// Foundation's reader carries over what the calendar or the clock doesn't have: 30 February becomes 2 March.
+/// Checks the ranges itself, because Foundation accepts dates that don't exist: 30 February becomes 2 March.
 enum EventTime {
-    /// What is wrong with a text that is no time.
+    /// Why a text isn't a time.
     enum Fault: Error {
         case form, day, clock
 
-        /// What was expected instead.
+        /// What was expected.
         var expected: String {
             switch self {
             case .form: "a time as \"2026-11-21T10:00:00.000Z\""
@@ -28,7 +28,7 @@ enum EventTime {
         throw .form
     }
 
-    /// Whether a day is one; what doesn't look like a day is for Foundation to refuse.
+    /// Whether the day exists; leaves malformed text to Foundation.
     private static func isDay(_ text: Substring) -> Bool {
         let parts = text.split(separator: "-").compactMap { Int($0) }
         guard parts.count == 3 else { return true }
@@ -38,7 +38,7 @@ enum EventTime {
         return lengths.indices.contains(month - 1) && (1...lengths[month - 1]).contains(day)
     }
 
-    /// Whether a time of day and its offset are ones; what doesn't look like them is for Foundation to refuse.
+    /// Whether the time of day and offset exist; leaves malformed text to Foundation.
     private static func isClock(_ text: Substring) -> Bool {
         let clock = text.dropFirst().prefix(8).split(separator: ":").compactMap { Int($0) }
         if clock.count == 3, zip(clock, [24, 60, 60]).contains(where: { $0 >= $1 }) { return false }

@@ -5,7 +5,7 @@ import Foundation
 
 /// A file named on the command line.
 enum InputFile {
-    /// Reads a whole file, of at most so many bytes.
+    /// Reads a whole file, up to a size limit in bytes.
     static func bytes(of path: String, atMost limit: Int = SourceDocument.largest) throws -> [UInt8] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -23,12 +23,12 @@ enum InputFile {
         return [UInt8](data)
     }
 
-    /// The failure for a file that isn't there.
+    /// Returns the failure for a missing file.
     static func missing(_ path: String) -> Failure {
         Failure(.input, path.isEmpty ? "expected the name of a file, found an empty one" : "\(path): no such file")
     }
 
-    /// Whether a path leads to a file in the narrow sense: no device, pipe or socket.
+    /// Whether a path leads to a regular file rather than a device, pipe or socket.
     static func isRegular(_ path: String) -> Bool {
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
         return attributes?[.type] as? FileAttributeType == .typeRegular
@@ -36,7 +36,7 @@ enum InputFile {
 
     private static func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 
-    /// Reads a document, JSON or YAML: by the file's ending or, without a telling one, by its first character.
+    /// Reads a JSON or YAML document, told apart by extension, otherwise by the first character.
     static func document(_ path: String) throws -> SourceDocument {
         let bytes = try bytes(of: path)
         do throws(DocumentError) {

@@ -9,23 +9,23 @@ import Foundation
     import Darwin
 #endif
 
-/// The lines of a file or of standard input, one after another and never more than a few in memory.
+/// Reads the lines of a file or of standard input one by one, in bounded memory.
 actor LineReader {
-    /// How many bytes a line may have; a longer one comes as `nil` bytes.
+    /// The maximum length of a line in bytes; longer ones have `nil` bytes.
     static let longest = 4 << 20
 
     /// One line.
     struct Line: Sendable {
-        /// Counts up from 1.
+        /// The line's number, from 1.
         var number: Int
-        /// The bytes without the line break; `nil` for a line that is too long.
+        /// The bytes without the line break; `nil` if the line is too long.
         var bytes: [UInt8]?
     }
 
     private let descriptor: Int32
     private let isOwned: Bool
     private let name: String
-    /// Whether the next line is not in memory yet.
+    /// Whether reading the next line may block.
     var wouldWait: Bool { buffer[position...].firstIndex(of: 0x0A) == nil && !isAtEnd }
 
     private let queue = DispatchQueue(label: "xp.lines")
@@ -55,7 +55,7 @@ actor LineReader {
 
     deinit { if isOwned { close(descriptor) } }
 
-    /// The next line that isn't blank; `nil` at the end.
+    /// Returns the next line that isn't blank; `nil` at the end.
     func next() async throws -> Line? {
         while true {
             var line: [UInt8] = []
@@ -79,16 +79,16 @@ actor LineReader {
             number += 1
             if isTooLong { return Line(number: number, bytes: nil) }
             if line.last == 0x0D { line.removeLast() }
-            // A mark of the byte order belongs to no line.
+            // Skips a byte order mark.
             if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
-            // Blank is what people mean by it; other control characters are a line that isn't JSON.
+            // A line of other control characters isn't blank but invalid JSON.
             if !line.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) {
                 return Line(number: number, bytes: line)
             }
         }
     }
 
-    /// Reads off the cooperative threads: a pipe may have nothing for hours.
+    /// Reads outside the cooperative thread pool: a pipe may stay silent for hours.
     private func fill() async throws {
         let descriptor = descriptor
         let result: (bytes: [UInt8], error: Int32) = await withCheckedContinuation { continuation in

@@ -3,21 +3,21 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 
-/// Store files named on the command line.
+/// Opens store files named on the command line.
 enum Stores {
-    // A file of events is not an application's outbox: it may be as large as the disk allows.
+    // Unlike an application's outbox, a file of events may use the whole disk.
     private static let limits = StoreLimits(maximumCount: 50_000_000, maximumBytes: 16_000_000_000)
 
-    /// Opens a store file, makes it if need be, or gives one in memory if none is named.
+    /// Opens or creates a store file; without a path, returns a store in memory.
     ///
-    /// The file belongs to the provider's account from then on, and to no other.
+    /// The file then belongs to the provider's account and is rejected for any other.
     static func open(_ path: String?, for provider: any ExperimentationProvider) async throws -> ClientStore {
         guard let path else { return .inMemory() }
         if FileManager.default.fileExists(atPath: path) { try check(path, mayBeEmpty: true) }
         return try await opened(path, for: provider)
     }
 
-    /// Opens a store file that must be there, and belong to the provider's account if one is given.
+    /// Opens an existing store file; checks that it belongs to the provider's account, if one is given.
     static func openExisting(
         _ path: String,
         for provider: (any ExperimentationProvider)? = nil
@@ -27,7 +27,7 @@ enum Stores {
         return try await opened(path, for: provider)
     }
 
-    /// Opens an empty store file that is removed with the folder it is in.
+    /// Opens an empty store file in a folder that the caller removes.
     static func temporary(in folder: URL) async throws -> ClientStore {
         do {
             return try await .sqlite(at: folder.appending(path: "store.sqlite"), options: .init(limits: limits))
@@ -36,17 +36,17 @@ enum Stores {
         }
     }
 
-    /// Refuses a name that is none.
+    /// Rejects an empty name.
     static func expectName(_ path: String?) throws {
         if path?.isEmpty == true { throw ValidationError("--store: expected the name of a file, found nothing") }
     }
 
-    /// Refuses what isn't a store, before it would be set aside as a damaged one: the argument may be the file of events.
+    /// Rejects files that aren't stores, such as the file of events: the store would set them aside as damaged.
     private static func check(_ path: String, mayBeEmpty: Bool) throws {
         var isFolder: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a store file, found a folder") }
-        // A pipe would be waited for, and a device obeyed.
+        // Opening a pipe would block, and a device may act on it.
         guard InputFile.isRegular(path) else {
             throw Failure(.input, "\(path): expected a store file, found a device or a pipe")
         }
@@ -73,7 +73,7 @@ enum Stores {
         }
     }
 
-    /// Says that a store was damaged.
+    /// Reports a damaged store.
     private struct Damage: LogSink {
         let path: String
         let level = LogLevel.error
@@ -81,7 +81,7 @@ enum Stores {
         func log(_ entry: LogEntry) { Terminal.say("xp: \(path): \(entry.message) See \(path).damaged") }
     }
 
-    /// What to say of a store file that didn't answer before the time was up.
+    /// Returns the message for a store file that didn't respond in time.
     static func unanswering(_ path: String) -> String {
         "\(path), which doesn't answer: another process may keep it locked; "
             + "\"xp outbox status --store \(path)\" gives its ledger later"

@@ -4,7 +4,7 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// A line that can't be taken, as the object that is printed in its place.
+/// The error object printed in place of a rejected line.
 struct LineError: Error {
     let code: ErrorCode
     let message: String
@@ -15,7 +15,7 @@ struct LineError: Error {
     }
 }
 
-/// One line of users: `{"user":{…},"assignments":{group:variation}}`.
+/// A line of users: `{"user":{…},"assignments":{group:variation}}`.
 struct UserLine {
     let user: User
     let written: FlagValue
@@ -42,7 +42,7 @@ struct UserLine {
         do {
             return try JSON.parse(bytes)
         } catch {
-            // The parser counts lines too, and a line has one.
+            // Replaces the parser's own line number, which is always 1.
             let message = error.message.trimming(prefix: "line 1, ")
             let place = message.count < error.message.count ? "line \(line.number), " : "line \(line.number): "
             throw LineError(.parseError, place + message)
@@ -65,19 +65,19 @@ struct UserLine {
     }
 }
 
-/// One line of events: `{"user":{…},"event":{"type":…},"at":…}`, and what `xp outbox export` adds to it.
+/// A line of events: `{"user":{…},"event":{"type":…},"at":…}`, with the members that `xp outbox export` adds.
 struct EventLine {
     let user: User
     let event: TrackingEvent
     let date: Date?
-    /// The event's id, if it was accepted before.
+    /// The event's id, if it was accepted earlier.
     let id: String?
-    /// The session that it was accepted in.
+    /// The session that accepted it.
     let session: String?
-    /// The part of the application that it happened in.
+    /// The part of the application in which it happened.
     let surface: String?
 
-    /// The event as it was accepted before, if it was.
+    /// The event's original envelope, if it was accepted earlier.
     var envelope: Envelope? {
         guard let id, let date else { return nil }
         return Envelope(

@@ -3,16 +3,16 @@ import ConformanceKit
 import Experimentation
 import Yams
 
-/// YAML as a document with lines; only what JSON could say too.
+/// Reads YAML as a document with line numbers; accepts only what JSON can represent.
 enum YAMLText {
     /// Reads a document.
     ///
-    /// Values are counted with their aliases written out: a handful of those can stand for gigabytes.
+    /// Limits the number of values with aliases expanded, since a few aliases can stand for gigabytes.
     static func document(_ bytes: [UInt8], name: String) throws(DocumentError) -> SourceDocument {
         func refused(_ problem: String, _ line: Int? = nil) -> DocumentError {
             DocumentError(document: line.map { "\(name):\($0)" } ?? name, path: "", problem: problem)
         }
-        // A mark of the byte order, which the parser doesn't take for white space.
+        // The parser doesn't accept a byte order mark as white space.
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         guard bytes.contains(where: { $0 > 0x20 }) else { throw refused("is empty; expected a YAML mapping") }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw refused("expected text in UTF-8") }
@@ -37,7 +37,7 @@ enum YAMLText {
 
     private static let mostValues = 100_000
 
-    // Counted before parsing, because the parser recurses: brackets in a row, and columns that lines begin at.
+    // Checked before parsing, because the parser recurses: counts nested brackets and levels of indentation.
     private static func tooDeep(_ bytes: [UInt8]) -> Int? {
         var depth = 0
         var line = 1
@@ -56,7 +56,7 @@ enum YAMLText {
             }
             if isIndent {
                 column += 1
-                // A level takes at least one column, and no honest document indents by more than eight.
+                // A level takes at least one column, and real documents indent by at most eight.
                 if column > SourceDocument.deepest * 8 { return line }
                 isIndent = [0x20, UInt8(ascii: "-"), UInt8(ascii: "?")].contains(byte)
             }

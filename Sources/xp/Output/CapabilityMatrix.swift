@@ -1,13 +1,13 @@
 import ConformanceKit
 import Experimentation
 
-/// What vendors can do, one beside the other.
+/// The vendors' capabilities, side by side.
 struct CapabilityMatrix {
     /// One vendor.
     struct Column {
         let name: String
         let capabilities: Set<Capability>
-        /// Why what it can't do isn't there.
+        /// Why each missing capability is missing.
         var reasons: [Capability: String]
         let modes: [String]
         var evidence = Evidence()
@@ -43,7 +43,7 @@ struct CapabilityMatrix {
         ]
     }
 
-    /// The matrix for people.
+    /// The matrix as text.
     var text: String {
         let width = Capability.all.map(\.rawValue.count).max() ?? 0
         let names = columns.map(\.name)
@@ -69,7 +69,7 @@ struct CapabilityMatrix {
         .joined(separator: "\n") + "\n"
     }
 
-    /// What the table rests on: how the capabilities, the rules of the stand-ins and the samples are known.
+    /// The sources of the table: how capabilities, mock rules and samples are known.
     private var grounds: [(text: String, isList: Bool)] {
         let told = columns.filter { $0.evidence != Evidence() }
         guard !told.isEmpty else { return [] }
@@ -96,7 +96,7 @@ struct CapabilityMatrix {
 
     private static let legend = "(yes) rests on what is inferred of the vendor; JSON has every rule and sample."
 
-    /// The matrix for a page.
+    /// The matrix as Markdown.
     var markdown: String {
         let head = ["|  | " + columns.map(\.name).joined(separator: " | ") + " |"]
         let rule = ["|---|" + String(repeating: "---|", count: columns.count)]

@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import MockVendors
 
-/// Why a command ends, in one line and with its exit status.
+/// Why a command fails: one line and an exit status.
 struct Failure: Error {
     /// The exit statuses.
     enum Status: Int32 {
@@ -21,13 +21,13 @@ struct Failure: Error {
         self.message = message
     }
 
-    /// An input that can't be used.
+    /// Creates a failure for unusable input.
     init(_ error: DocumentError) { self.init(.input, error.description) }
 
-    /// A port that can't be had.
+    /// Creates a failure for a port that can't be opened.
     init(_ error: MockServerError) { self.init(.unavailable, error.description) }
 
-    /// An error of the library, by its code.
+    /// Creates a failure with the status that fits the error's code.
     init(_ error: ExperimentationError) {
         switch error.code {
         case .configuration, .store: self.init(.input, error.message)
@@ -36,12 +36,12 @@ struct Failure: Error {
         }
     }
 
-    /// Writes the line and ends the process.
+    /// Writes the line and exits.
     func report() -> Never {
         Terminal.say("xp: " + message.split(whereSeparator: \.isNewline).joined(separator: " "))
         Self.exit(status)
     }
 
-    /// Ends the process without a word.
+    /// Exits silently.
     static func exit(_ status: Status) -> Never { Foundation.exit(status.rawValue) }
 }

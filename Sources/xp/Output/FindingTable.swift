@@ -1,18 +1,18 @@
 import ArgumentParser
 import Experimentation
 
-/// A short table, as a terminal, a page or a program reads it.
+/// A short table in text, Markdown or JSON.
 struct FindingTable {
-    /// How it is written.
+    /// The output format.
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, markdown, json }
 
     var title: String
     var columns: [String]
     var rows: [[String]]
-    /// The same for programs.
+    /// The table as JSON.
     var document: FlagValue
 
-    /// The table as a text.
+    /// Formats the table.
     func text(as format: Format) -> String {
         switch format {
         case .json: JSONLine.pretty(document)

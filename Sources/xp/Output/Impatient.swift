@@ -1,8 +1,8 @@
 import Experimentation
 
-/// Work that may be waited for less long than it takes.
+/// Waits with a limit for tasks that may take longer.
 enum Impatient {
-    /// Waits for a task until it ends, a signal comes or the time is up, whichever is first; the task goes on.
+    /// Waits until the task ends, a signal arrives or time runs out; doesn't cancel the task.
     ///
     /// - Returns: Whether the task has ended.
     @discardableResult
@@ -35,14 +35,14 @@ enum Impatient {
         return end.isOpen
     }
 
-    /// What a task gives, if it does so before a signal comes or a little later; the task goes on.
+    /// Returns a task's value unless it takes too long after a signal; doesn't cancel the task.
     ///
     /// - Parameters:
-    ///   - task: What to wait for.
-    ///   - signals: What makes the wait short.
+    ///   - task: The task.
+    ///   - signals: The signals that start the limit.
     ///   - limit: How long to wait after a signal.
-    /// - Returns: The value; `nil` if it didn't come in time.
-    /// - Throws: What the task throws.
+    /// - Returns: The value; `nil` if it didn't arrive in time.
+    /// - Throws: The task's error.
     static func value<Value: Sendable>(
         of task: Task<Value, any Error>,
         unless signals: Signals,

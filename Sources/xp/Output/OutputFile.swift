@@ -8,20 +8,20 @@ import Foundation
     import Darwin
 #endif
 
-/// The place that `--output` names: a regular file is replaced whole and keeps its mode and its owner; whatever else is there,
-/// a device, a pipe or a process that reads, is written into.
+/// The target of `--output`: a regular file is replaced atomically and keeps its mode and owner; anything else, such as
+/// a device or a pipe, is written to directly.
 enum OutputFile {
-    /// What is at a path, links followed.
+    /// What a path leads to, links followed.
     private enum Place {
         case nothing
         case file(Rights)
         case folder
         case other
-        /// Links that lead nowhere, or a folder that may not be entered.
+        /// A link loop, or a folder that may not be entered.
         case unreachable
     }
 
-    /// Who may do what with a file.
+    /// A file's mode and owner.
     private struct Rights {
         let mode: mode_t
         let owner: uid_t
@@ -31,7 +31,7 @@ enum OutputFile {
             (mode, owner, group) = (information.st_mode & 0o7777, information.st_uid, information.st_gid)
         }
 
-        /// Gives another file the same, as far as that is allowed; the right to run as somebody else goes with them alone.
+        /// Applies them to another file as far as allowed; setuid and setgid only if owner and group could be set, too.
         func give(to descriptor: Int32) {
             let isOwned = fchown(descriptor, owner, group) == 0
             if !isOwned { _ = fchown(descriptor, uid_t.max, group) }
@@ -49,7 +49,7 @@ enum OutputFile {
         }
     }
 
-    /// Refuses a file that can't be written, before the work that it is for.
+    /// Throws if the file can't be written, so that a long command fails before its work.
     static func expectWritable(_ path: String?) throws {
         guard let path else { return }
         let isWritable =
@@ -62,7 +62,7 @@ enum OutputFile {
         guard isWritable else { throw unwritable(path) }
     }
 
-    /// Writes a document to a file, or to standard output if there is none.
+    /// Writes a document to a file, or to standard output without one.
     static func deliver(_ text: String, to path: String?) throws {
         guard let path else { return try Terminal.write(text) }
         switch place(at: path) {
@@ -80,16 +80,16 @@ enum OutputFile {
         do { try handle.write(contentsOf: Data(text.utf8)) } catch { throw unwritable(path) }
     }
 
-    /// Writes beside the file and takes its place, so that nobody ever sees half of it.
+    /// Writes a temporary file and renames it, so that readers never see a partial one.
     private static func replace(_ target: String, with text: String, _ rights: Rights?, named path: String) throws {
         let beside = folder(of: target) + "/.xp-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-        // Until it has the rights of the file before, nobody else may look into it.
+        // Not readable by others until it has the old file's rights.
         let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights == nil ? 0o666 : 0o600)
         guard descriptor >= 0 else { throw unwritable(path) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try handle.write(contentsOf: Data(text.utf8))
-            // Last: whoever writes loses the right of a file to run as somebody else.
+            // Last, because writing clears setuid and setgid.
             rights?.give(to: descriptor)
             try handle.close()
         } catch {
@@ -102,7 +102,7 @@ enum OutputFile {
         }
     }
 
-    /// Where a path leads, at the end of its links, also if nothing is there yet.
+    /// Resolves a path's links, even if the last one points to nothing yet.
     private static func target(of path: String) -> String {
         var path = path
         for _ in 0..<40 {

@@ -9,21 +9,21 @@ import Experimentation
     import Darwin
 #endif
 
-/// The polite requests to end: SIGTERM and SIGINT.
+/// SIGTERM and SIGINT.
 final class Signals: Sendable {
-    // Five seconds are promised; the rest is for ending itself, on a busy machine.
+    // The documented limit is five seconds; the rest is for exiting on a busy machine.
     private static let grace = DispatchTimeInterval.seconds(4)
     private static let timeToSpeak = DispatchTimeInterval.milliseconds(300)
 
     private let gate = AsyncGate()
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes both signals over from their default, which is to end at once.
+    /// Handles both signals in place of their default action.
     ///
-    /// Four seconds after the first of them the process ends, whatever it waits for then: a store that somebody keeps
-    /// locked, a server, or a reader of its output.
+    /// Four seconds after the first one the process exits, even if it waits for a locked store, a server, or a reader
+    /// of its output.
     ///
-    /// - Parameter lastWord: What to say in that case; without it the process ends silently, with status 0.
+    /// - Parameter lastWord: The failure to report in that case; without one, the process exits silently with status 0.
     init(lastWord: @escaping @Sendable () -> Failure? = { nil }) {
         let gate = gate
         sources = [SIGTERM, SIGINT].map { number in
@@ -39,19 +39,19 @@ final class Signals: Sendable {
         }
     }
 
-    /// Not by tasks: all their threads may be what hangs.
+    /// Not a task, because all threads of the pool may be blocked.
     private static func endLater(_ lastWord: @escaping @Sendable () -> Failure?) {
         DispatchQueue.global().asyncAfter(deadline: .now() + grace) {
             guard let failure = lastWord() else { exit(0) }
-            // The output may have no reader.
+            // Reporting may block, if nothing reads the output.
             DispatchQueue.global().asyncAfter(deadline: .now() + timeToSpeak) { _exit(failure.status.rawValue) }
             failure.report()
         }
     }
 
-    /// Whether one has come.
+    /// Whether a signal has arrived.
     var hasCome: Bool { gate.isOpen }
 
-    /// Waits for one, or for the task's cancellation.
+    /// Waits for a signal, or for the task's cancellation.
     func wait() async { await gate.wait() }
 }

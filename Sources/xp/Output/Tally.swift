@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts up.
+/// A counter.
 final class Tally: Sendable {
     private let count = Mutex(0)
 

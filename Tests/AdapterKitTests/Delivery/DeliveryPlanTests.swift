@@ -4,15 +4,15 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("A batch that goes several ways")
+@Suite("A batch split over several endpoints")
 struct DeliveryPlanTests {
-    /// What a vendor takes at two addresses, three of one kind at most.
+    /// The lanes of a vendor with two endpoints, one of which takes at most three events.
     enum Way: String, DeliveryLane {
         case e, h
         var most: Int { self == .e ? 3 : .max }
     }
 
-    /// The same without a bound.
+    /// The same lanes without a limit.
     enum FreeWay: String, DeliveryLane {
         case e, h
         var most: Int { .max }
@@ -20,7 +20,7 @@ struct DeliveryPlanTests {
 
     enum OneWay: String, DeliveryLane {
         case h
-        // A bound that makes no sense is read as one.
+        // An invalid limit counts as one.
         var most: Int { 0 }
     }
 
@@ -32,7 +32,7 @@ struct DeliveryPlanTests {
     // MARK: The arrangement
 
     @Test(
-        "requests keep each user's order, and what the vendor takes first goes first where no order says otherwise",
+        "requests keep each user's order; otherwise the vendor's preferred lane goes first",
         arguments: [
             ("", ""),
             ("Ae Ah", "e A0 | h A1"),
@@ -41,10 +41,10 @@ struct DeliveryPlanTests {
             ("Ah Ae", "h A0 | e A1"),
             ("Ae Ah Ae Ah", "e A0 | h A1 | e A2 | h A3"),
             ("Ae Bh Ah Be Ae Bh Ah Be", "e A0 | h B1 A2 | e B3 A4 | h B5 A6 | e B7"),
-            // One request less than with exposures at the head.
+            // One request fewer than if exposures came first.
             ("Ah Ae Be", "h A0 | e A1 B2"),
             ("Ah Ae Be Bh", "e B2 | h A0 B3 | e A1"),
-            // Three at most.
+            // At most three per request.
             ("Ae Ae Ae Ae Ah Be", "e A0 A1 A2 | e A3 B5 | h A4"),
         ]
     )
@@ -52,7 +52,7 @@ struct DeliveryPlanTests {
         #expect(Self.text(DeliveryPlan<Way>(Self.batch(batch), by: Self.way(of:)).requests) == requests)
     }
 
-    @Test("one way alone keeps the order of all, and three ways take turns")
+    @Test("a single lane keeps the order of all events, and three lanes alternate")
     func otherWays() {
         let one = DeliveryPlan<OneWay>(Self.batch("Ah Bh Ah"), by: Self.way(of:))
         #expect(Self.text(one.requests) == "h A0 | h B1 | h A2")
@@ -60,7 +60,7 @@ struct DeliveryPlanTests {
         #expect(Self.text(three.requests) == "e B2 | x A0 B3 | e A1 | h A4")
     }
 
-    @Test("of every batch of two users and five events all are sent once, in order, with as few requests as can be")
+    @Test("every batch of two users and five events is sent completely, in order, and in the fewest possible requests")
     func everyBatch() {
         let tokens = ["Ae", "Ah", "Be", "Bh"]
         for number in 0..<1_024 {
@@ -84,7 +84,7 @@ struct DeliveryPlanTests {
         }
     }
 
-    /// How many requests are needed, by trying all rows of them.
+    /// Returns the minimum number of requests, found by exhaustive search.
     private static func fewest(for users: [[FreeWay]]) -> Int {
         for count in 1... {
             for number in 0..<(1 << count) {
@@ -105,10 +105,10 @@ struct DeliveryPlanTests {
     struct Story: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let batch: String
-        /// What the vendor says of some events; the others are taken.
+        /// The vendor's verdicts on some events; all others are delivered.
         let said: [String: Verdict?]
         let sent: String
-        /// In the order of the batch.
+        /// The expected verdicts, in the order of the batch.
         let verdicts: [Verdict?]
     }
 
@@ -179,7 +179,7 @@ struct DeliveryPlanTests {
         ),
     ]
 
-    @Test("nothing goes ahead of an earlier event of its user", arguments: stories)
+    @Test("no event is sent before an earlier one of the same user", arguments: stories)
     func delivery(story: Story) async {
         let sent = Mutex<[DeliveryPlan<Way>.Request]>([])
         let report = await DeliveryPlan<Way>(Self.batch(story.batch), by: Self.way(of:)).deliver { request in
@@ -209,7 +209,7 @@ struct DeliveryPlanTests {
         #expect(report.verdicts == .each(expected))
     }
 
-    @Test("a request knows where its events stand in the batch, also when some of them stay behind")
+    @Test("a request knows its events' positions in the batch, even if some events stay behind")
     func places() async {
         let plan = DeliveryPlan<Way>(Self.batch("Ae Ah Bh Be Ae"), by: Self.way(of:))
         #expect(plan.requests.map(\.places) == [[0], [1, 2], [3, 4]])
@@ -221,7 +221,7 @@ struct DeliveryPlanTests {
         #expect(sent.withLock { $0 } == [[0], [2], [3]])
     }
 
-    @Test("campaigns that came back with any of the requests are told")
+    @Test("campaigns in the answer to any of the requests are reported")
     func campaigns() async {
         let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
         let report = await DeliveryPlan<Way>(Self.batch("Ae Ah"), by: Self.way(of:)).deliver { request in
@@ -234,7 +234,7 @@ struct DeliveryPlanTests {
         #expect(!report.isDisabled)
     }
 
-    @Test("after a kill switch, and once it is cancelled, nothing more is sent or said", arguments: [true, false])
+    @Test("after a kill switch or a cancellation, nothing more is sent or reported", arguments: [true, false])
     func ends(isKilled: Bool) async {
         let batch = Self.batch("Ae Bh Ah")
         let report = await Task {
@@ -249,7 +249,7 @@ struct DeliveryPlanTests {
 
     // MARK: Batches as text
 
-    /// Events of users, `Ae` for one of A's that goes the way e; their ids are the user and the place.
+    /// Creates events from text: `Ae` is an event of user A for lane e; ids consist of user and index.
     private static func batch(_ text: String) -> [Envelope] {
         text.split(separator: " ").enumerated().map { place, token in
             Envelope(

@@ -6,7 +6,7 @@ import Waiting
 
 @Suite("Broken answers")
 struct BrokenAnswerTests {
-    /// Bytes that are no complete response, and whether the connection is reset after them.
+    /// Bytes that don't form a complete response, and whether the connection is reset after them.
     struct Broken: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: String
@@ -54,7 +54,7 @@ struct BrokenAnswerTests {
         Broken("has an impossible length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nabc"),
     ]
 
-    @Test("P10 an incomplete answer is a failure of the transport", arguments: Engine.hardened, answers)
+    @Test("P10 an incomplete answer is a transport error", arguments: Engine.hardened, answers)
     func incomplete(engine: Engine, broken: Broken) async throws {
         let server = try RawServer { connection in
             connection.readRequest()
@@ -68,7 +68,10 @@ struct BrokenAnswerTests {
         #expect(server.received.count == 1)
     }
 
-    @Test("an answer longer than it says is cut there, and the rest belongs to no other", arguments: Engine.hardened)
+    @Test(
+        "an answer longer than announced is cut, and the rest isn't taken for the next answer",
+        arguments: Engine.hardened
+    )
     func tooLong(engine: Engine) async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
@@ -87,7 +90,7 @@ struct BrokenAnswerTests {
     }
 
     @Test(
-        "a request isn't sent again when a kept connection turns out to be dead",
+        "a request isn't repeated when a reused connection turns out to be dead",
         arguments: [HTTPRequest.Method.get, .post]
     )
     func noRetry(method: HTTPRequest.Method) async throws {
@@ -107,12 +110,12 @@ struct BrokenAnswerTests {
         }
         #expect(error?.code == .transport)
         #expect(server.received.count == 2)
-        // The engine itself goes on.
+        // The engine itself still works.
         #expect(try await transport.send(request, body: [1], limits: limits).text == "ok")
     }
 
     @Test(
-        "a server that isn't there is a failure of the transport, at once",
+        "an unreachable server is a transport error, at once",
         .timeLimit(.minutes(2)),
         arguments: Engine.hardened
     )
@@ -126,7 +129,7 @@ struct BrokenAnswerTests {
     }
 
     @Test(
-        "P49 no redirect is followed, and none is a delivery",
+        "P49 redirects aren't followed and don't count as delivery",
         arguments: Engine.allCases,
         [HTTPRequest.Method.get, .post]
     )

@@ -8,7 +8,7 @@ import Testing
 @Suite("Certificates", .enabled(if: TLSServer.isAvailable, "openssl isn't installed"))
 struct CertificateTests {
     @Test(
-        "P48 a certificate that isn't trusted is a setting to mend, and nothing is sent",
+        "P48 an untrusted certificate is a configuration error, and nothing is sent",
         arguments: Engine.allCases,
         ["self-signed", "expired", "wrong-host"]
     )
@@ -17,7 +17,7 @@ struct CertificateTests {
         defer { server.stop() }
         let transport: any HTTPTransport
         #if os(Linux)
-            // With the authority trusted, what is left to refuse is the date or the name.
+            // With the authority trusted, only the date or the name is left to reject.
             transport =
                 engine == .curl && kind != "self-signed"
                 ? CurlTransport(configuration: .init(certificateAuthorities: server.authority)) : engine.make()
@@ -38,7 +38,7 @@ struct CertificateTests {
     }
 
     #if os(Linux)
-        @Test("a certificate of a trusted authority is trusted")
+        @Test("a certificate from a trusted authority is accepted")
         func trusted() async throws {
             let server = try await TLSServer.start("good")
             defer { server.stop() }
@@ -50,7 +50,7 @@ struct CertificateTests {
         }
 
         @Test(
-            "P49 a redirect from https to http isn't followed, nor is it a delivery",
+            "P49 a redirect from https to http isn't followed and doesn't count as delivery",
             arguments: [301, 302, 303, 307, 308],
             [HTTPRequest.Method.get, .post]
         )
@@ -81,7 +81,7 @@ struct CertificateTests {
     #endif
 }
 
-/// `openssl s_server` with a certificate made for the occasion.
+/// `openssl s_server` with a generated certificate.
 final class TLSServer: Sendable {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
@@ -95,16 +95,16 @@ final class TLSServer: Sendable {
         HTTPRequest(method: .post, scheme: "https", authority: "127.0.0.1:\(port)", path: "/")
     }
 
-    /// What the server says, as it says it.
+    /// The server's output.
     var output: String { process.output.text + process.errors.text }
 
-    /// Makes the certificates and starts the server.
+    /// Generates the certificates and starts the server.
     ///
     /// - Parameters:
-    ///   - kind: What is to be said of its certificate.
-    ///   - answer: What it sends to the first who connects, whatever is asked.
+    ///   - kind: What is wrong with its certificate.
+    ///   - answer: What it sends to the first client, whatever the request.
     /// - Returns: The server.
-    /// - Throws: What the system says.
+    /// - Throws: The system's error.
     static func start(_ kind: String, answering answer: String = "") async throws -> TLSServer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -40,7 +40,7 @@ struct DeadlineTests {
             }
         }
 
-        /// What is asked of a server that plays this.
+        /// Returns the request for a server with this delay.
         func request(_ server: RawServer) -> HTTPRequest {
             let scheme = self == .slowHandshake ? "https" : "http"
             return HTTPRequest(method: .post, scheme: scheme, authority: "127.0.0.1:\(server.port)", path: "/")
@@ -51,7 +51,7 @@ struct DeadlineTests {
 
     static let deadline = Duration.milliseconds(200)
 
-    /// How late they end is measured where nothing crowds the two threads that tasks share (`MeasuredExchangeTests`).
+    /// `MeasuredExchangeTests` measures how late they end, in a process without other tests.
     @Test(
         "P35 every call ends by its deadline, whatever the server does",
         .timeLimit(.minutes(5)),
@@ -87,7 +87,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("a deadline that has passed sends nothing", arguments: Engine.hardened, [Duration.zero, .seconds(-1)])
+    @Test("nothing is sent after the deadline", arguments: Engine.hardened, [Duration.zero, .seconds(-1)])
     func passed(engine: Engine, deadline: Duration) async throws {
         let server = try RawServer { _ = $0.readRequest() }
         defer { server.stop() }

@@ -3,7 +3,7 @@ import Experimentation
 import HTTPTypes
 import Testing
 
-/// The engines that the hostile server meets.
+/// The engines tested against the hostile server.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     #if os(Linux)
         case curl
@@ -12,10 +12,10 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// The engines that can be given up in the middle of an exchange, and meet answers that aren't HTTP.
+    /// The engines that support cancellation in mid-exchange and survive answers that aren't HTTP.
     ///
-    /// Foundation's session on Linux ends the process over either (`docs/decisions/0022-transports.md`), so there it only meets
-    /// exchanges that come to their end.
+    /// Either one crashes the process with Foundation's session on Linux (`docs/decisions/0022-transports.md`), which
+    /// is therefore tested only with exchanges that complete.
     static let hardened: [Engine] = {
         #if os(Linux)
             [.curl]
@@ -34,7 +34,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Sends a request to a raw server and says how it ended.
+/// Sends a request to a raw server and returns the outcome.
 func exchange(
     _ engine: Engine,
     _ server: RawServer,
@@ -59,13 +59,13 @@ func exchange(
 }
 
 extension Result where Failure == ExperimentationError {
-    /// The error's code, if it is one.
+    /// The error's code, if it failed.
     var code: ErrorCode? {
         if case .failure(let error) = self { error.code } else { nil }
     }
 }
 
 extension Result where Success == HTTPReply {
-    /// The status, if there is one.
+    /// The status, if it succeeded.
     var status: Int? { (try? get())?.status }
 }

@@ -22,7 +22,7 @@
             return try await transport.send(request, body: [], limits: HTTPLimits()).status
         }
 
-        @Test("ends when there is nothing to do, and starts again with the next request, many times over")
+        @Test("ends when idle and starts again with the next request, any number of times")
         func idle() async throws {
             let server = try server()
             defer { server.stop() }
@@ -32,7 +32,7 @@
                 #expect(try await get(transport, server) == 200)
                 try await eventually("the end of the thread") { !transport.driver.hasThread }
             }
-            // Requests that come just when it ends are answered too.
+            // Requests that arrive just as the thread ends are answered, too.
             for round in 0..<200 {
                 #expect(try await get(transport, server) == 200)
                 if round.isMultiple(of: 3) { try await pause(.microseconds(4_000 + 20 * round)) }
@@ -40,7 +40,7 @@
             #expect(server.received.count == 220)
         }
 
-        @Test("ends with the transport, whether or not it was idle", arguments: [false, true])
+        @Test("ends with the transport, idle or not", arguments: [false, true])
         func released(isIdle: Bool) async throws {
             let server = try server()
             defer { server.stop() }
@@ -54,12 +54,12 @@
                 #expect(try await get(transport, server) == 200)
                 if isIdle { try await eventually("the end of the thread") { !transport.driver.hasThread } }
             }
-            // The thread holds the driver as long as it runs.
+            // The thread retains the driver until it ends.
             try await eventually("the end of the driver") { driver == nil }
         }
 
         @Test(
-            "reads the authorities once, not for each handshake",
+            "reads the certificate authorities once, not for each handshake",
             .enabled(
                 if: TLSServer.isAvailable && CurlOptions.readsFileOnce,
                 "needs openssl and libcurl 7.87"
@@ -73,7 +73,7 @@
             request.method = .get
             let limits = HTTPLimits(deadline: .seconds(10))
             #expect(try await transport.send(request, body: [], limits: limits).status == 200)
-            // The server closes each connection after its answer, so that the next request shakes hands again.
+            // The server closes each connection after its answer, so the next request needs a new handshake.
             try FileManager.default.removeItem(atPath: server.authority)
             #expect(try await transport.send(request, body: [], limits: limits).status == 200)
         }

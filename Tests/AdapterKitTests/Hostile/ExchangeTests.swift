@@ -4,9 +4,9 @@ import HTTPTypes
 import Testing
 import Waiting
 
-@Suite("A plain exchange")
+@Suite("Regular exchanges")
 struct ExchangeTests {
-    @Test("sends what it is given and returns what came", arguments: Engine.allCases)
+    @Test("sends what it is given and returns the answer", arguments: Engine.allCases)
     func plain(engine: Engine) async throws {
         let server = try RawServer { connection in
             connection.readRequest()
@@ -38,7 +38,7 @@ struct ExchangeTests {
         #expect(server.received.count == 1)
     }
 
-    @Test("an error names the host that was asked, and nothing else of the address", arguments: Engine.allCases)
+    @Test("an error names the host and nothing else of the URL", arguments: Engine.allCases)
     func namesHost(engine: Engine) async throws {
         let server = try RawServer { $0.readRequest() }
         defer { server.stop() }
@@ -50,7 +50,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "every method arrives as it is written",
+        "every method is sent unchanged",
         arguments: Engine.allCases,
         [
             (HTTPRequest.Method.get, ""), (.head, ""), (.post, ""), (.post, "b"), (.put, "b"), (.patch, "b"),
@@ -70,7 +70,7 @@ struct ExchangeTests {
         #expect(server.received[0].hasSuffix("\r\n\r\n\(request.body)"))
     }
 
-    @Test("one connection serves requests that follow each other", arguments: Engine.allCases)
+    @Test("consecutive requests share one connection", arguments: Engine.allCases)
     func keepAlive(engine: Engine) async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
@@ -90,7 +90,7 @@ struct ExchangeTests {
         #expect(connections.count == 1)
     }
 
-    @Test("a compressed body arrives decompressed, and the fields say so", arguments: Engine.allCases)
+    @Test("a compressed body is decompressed, and the header fields match", arguments: Engine.allCases)
     func compressed(engine: Engine) async throws {
         // gzip of "hello hello hello hello"
         let body: [UInt8] = [
@@ -109,7 +109,7 @@ struct ExchangeTests {
         #expect(reply.response.headerFields[.contentLength] == nil)
     }
 
-    @Test("chunks are put together; an interim answer is passed over", arguments: Engine.allCases)
+    @Test("chunks are joined; an interim response is skipped", arguments: Engine.allCases)
     func chunked(engine: Engine) async throws {
         let server = try RawServer { connection in
             connection.readRequest()
@@ -124,7 +124,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "P10 over the wire any status is a response, and only one of 2xx is a delivery",
+        "P10 any status is a response, and only 2xx is a delivery, over the wire",
         arguments: Engine.allCases,
         [
             200, 201, 202, 203, 204, 206, 207, 208, 226, 300, 301, 302, 303, 304, 305, 307, 308, 400, 401, 402, 403,
@@ -143,7 +143,7 @@ struct ExchangeTests {
             )
         }
         defer { server.stop() }
-        // Foundation on Linux has no answer to a Basic challenge.
+        // Foundation on Linux never answers a Basic challenge.
         if status == 401, !Engine.hardened.contains(engine) { return }
         let outcome = await exchange(engine, server, .post, body: "b", limits: HTTPLimits(deadline: .seconds(2)))
         #expect(outcome.status == status)
@@ -171,7 +171,7 @@ struct ExchangeTests {
         task.cancel()
         #expect(await task.value == .cancelled)
         if isSoak { #expect(ContinuousClock.now - start < .seconds(1)) }
-        // A task that is cancelled beforehand doesn't even begin.
+        // A task that was cancelled in advance doesn't start.
         let early = Task { () -> ErrorCode? in
             withUnsafeCurrentTask { $0?.cancel() }
             do throws(ExperimentationError) {

@@ -6,20 +6,20 @@
     import HTTPTypes
     import Testing
 
-    /// What this test program does in a process of its own, where nothing else runs beside it.
+    /// The parts that this test program plays in a child process, without other tests.
     enum HostilePart: String {
-        /// Exchanges once through Foundation's session.
+        /// One exchange through Foundation's session.
         case session
-        /// Tells how much memory one exchange takes at its peak.
+        /// Measures the peak memory of an exchange.
         case peak
-        /// Tells how late exchanges end with a server that keeps them waiting.
+        /// Measures how late exchanges with a slow server end.
         case lateness
 
         /// Starts the child and waits for its end.
         ///
-        /// - Parameter words: What it needs to know; none of them holds a tab.
-        /// - Returns: What it says, or nothing if it died before.
-        /// - Throws: When it can't be started.
+        /// - Parameter words: The part's arguments; must not contain tabs.
+        /// - Returns: Its results; `nil` if it crashed.
+        /// - Throws: An error if it can't be started.
         func play(_ words: String...) async throws -> [String]? {
             let file = FileManager.default.temporaryDirectory.appending(path: "hostile-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
@@ -29,7 +29,7 @@
         }
     }
 
-    /// What this program does in a process of its own; each part is a function.
+    /// The entry point of child processes; each part is a function.
     @Suite("ChildParts")
     struct ChildParts {
         @Test("a child plays its part", .enabled(if: ChildPart.played != nil, "runs in a child alone"))
@@ -42,7 +42,7 @@
                 case .peak: try await peak(words)
                 case .lateness: try await lateness(words)
                 }
-            // What is found out is on the disk before the engine's own threads may still end the process.
+            // Written to disk before the engine's own threads can crash the process.
             try Data(answer.joined(separator: "\t").utf8).write(to: URL(filePath: played.words[0]), options: .atomic)
         }
 
@@ -55,7 +55,7 @@
             }
         }
 
-        /// Exchanges once through Foundation's session.
+        /// Performs one exchange through Foundation's session.
         func exchangesOnce(_ words: [String]) async throws -> [String] {
             let request = HTTPRequest(
                 method: .post,
@@ -71,7 +71,7 @@
             return [outcome, "\((ContinuousClock.now - start) / .seconds(1))"]
         }
 
-        /// Tells how much memory one exchange takes.
+        /// Measures the memory of an exchange.
         func peak(_ words: [String]) async throws -> [String] {
             let transport = CurlTransport()
             func exchange(_ path: String, limit: Int) async -> String {
@@ -82,9 +82,9 @@
                     return try await transport.send(request, body: [], limits: limits)
                 }
             }
-            // What the engine needs once isn't the body's.
+            // Warms up what the engine allocates only once.
             _ = await exchange("/small", limit: 0)
-            // From here the system counts the peak anew.
+            // Resets the system's peak.
             try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
             let before = try Self.kilobytes("VmRSS")
             let outcome = await exchange("/bomb", limit: Int(words[1]) ?? 0)
@@ -97,13 +97,13 @@
             return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) })
         }
 
-        /// Tells how late exchanges end.
+        /// Measures how late exchanges end.
         func lateness(_ words: [String]) async throws -> [String] {
             let delay = try #require(DeadlineTests.Delay(rawValue: words[0]))
             let server = try RawServer { delay.play($0) }
             defer { server.stop() }
             let transport = CurlTransport()
-            // The first call to https reads the system's certificates, which is slow on a busy machine.
+            // The first https request reads the system's certificates, which is slow on a busy machine.
             _ = await ending {
                 let limits = HTTPLimits(deadline: DeadlineTests.deadline)
                 return try await transport.send(delay.request(server), body: [], limits: limits)

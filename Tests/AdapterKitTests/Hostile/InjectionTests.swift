@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Ids that nobody chose kindly, the same for the same seed.
+/// Generates hostile ids, the same for the same seed.
 struct HostileText {
     static let pieces = [
         "a", "Z", "0", "-", ".", "..", "/", "\\", "%", "%2e", "%2F", "%00", "%0d%0a", "?", "#", ";", "@", ":", "&", "=",
@@ -41,9 +41,9 @@ struct InjectionTests {
         }
     }
 
-    /// Undoes percent-encoding byte by byte.
+    /// Decodes percent-encoding byte by byte.
     ///
-    /// Foundation's own drops a byte order mark.
+    /// Foundation's decoder drops a byte order mark.
     private func decoded(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -59,7 +59,7 @@ struct InjectionTests {
         return bytes
     }
 
-    @Test("P52 an id changes neither the path's shape nor the query's names")
+    @Test("P52 an id can't change the path's structure or the query's names")
     func ids() async throws {
         let server = try echo()
         defer { server.stop() }
@@ -93,7 +93,7 @@ struct InjectionTests {
         #expect(sent >= 1990)
     }
 
-    @Test("P51 a field's value arrives as it is or the call fails before anything is sent")
+    @Test("P51 a header value arrives unchanged, or the call fails before anything is sent")
     func values() async throws {
         let server = try echo()
         defer { server.stop() }
@@ -134,7 +134,7 @@ struct InjectionTests {
         [.acceptEncoding: "br"], [.proxyAuthorization: "x"], [.contentEncoding: "gzip"],
     ]
 
-    @Test("P51 the engine's own fields can't be set", arguments: Engine.allCases, forged)
+    @Test("P51 header fields of the engine can't be set", arguments: Engine.allCases, forged)
     func refusesForged(engine: Engine, fields: HTTPFields) async throws {
         let server = try echo()
         defer { server.stop() }
@@ -143,7 +143,7 @@ struct InjectionTests {
     }
 
     @Test(
-        "P51 a request made by hand is held to the same rules",
+        "P51 a request built by hand must follow the same rules",
         arguments: [
             ("http", "example.com", "/", ErrorCode.configuration), ("ftp", "127.0.0.1", "/", .configuration),
             ("https", "user:pw@example.com", "/", .configuration), ("https", "example.com", "", .invalidArgument),

@@ -6,7 +6,7 @@
     import Testing
     import Waiting
 
-    @Suite("What an exchange takes, measured in a process of its own", .serialized)
+    @Suite("Memory and lateness of exchanges, measured in a child process", .serialized)
     struct MeasuredExchangeTests {
         private func peak(at port: Int, limit: Int) async throws -> (ending: String, megabytes: Int) {
             let words = try #require(try await HostilePart.peak.play("\(port)", "\(limit)"))
@@ -15,7 +15,7 @@
             return (words[0], kilobytes >> 10)
         }
 
-        @Test("P50 a stream of 100 MB never takes more than 32 MB", arguments: [true, false])
+        @Test("P50 a stream of 100 MB never uses more than 32 MB of memory", arguments: [true, false])
         func stream(announced: Bool) async throws {
             let server = try RawServer { SizeTests.stream(100 << 20, announced: announced, to: $0) }
             defer { server.stop() }
@@ -24,7 +24,7 @@
             #expect(megabytes <= 32)
         }
 
-        @Test("P50 200 MB compressed to 200 KB never take more than 32 MB")
+        @Test("P50 200 MB compressed to 200 KB never use more than 32 MB of memory")
         func bomb() async throws {
             let server = MockServer(Bomber())
             try await server.start()
@@ -35,7 +35,7 @@
             #expect(megabytes <= 32)
         }
 
-        @Test("a body that is kept would be seen")
+        @Test("the measurement detects a body that is kept in memory")
         func bites() async throws {
             let server = try RawServer { SizeTests.stream(64 << 20, announced: true, to: $0) }
             defer { server.stop() }
@@ -45,7 +45,7 @@
         }
 
         @Test(
-            "P35 every one of ten calls ends within a quarter of a second of its deadline",
+            "P35 each of ten calls ends within a quarter of a second after its deadline",
             .enabled(if: isSoak, "its bound is for a machine that does nothing else"),
             arguments: DeadlineTests.Delay.allCases
         )

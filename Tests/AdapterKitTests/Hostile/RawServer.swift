@@ -7,9 +7,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// A server that does with each connection whatever a test says, byte by byte.
+/// A server that handles each connection as a test says, byte by byte.
 ///
-/// Every connection gets a thread: what blocks here must not take the few threads that the tasks under test need.
+/// Each connection has its own thread, so that blocking doesn't take threads from the cooperative pool.
 final class RawServer: Sendable {
     let port: Int
     private let listener: Int32
@@ -23,18 +23,18 @@ final class RawServer: Sendable {
         var isListening = true
     }
 
-    /// What came in, request by request, head and body.
+    /// The received requests, head and body.
     var received: [String] { state.withLock { $0.received } }
 
-    /// How many bytes the connections took, whoever read them.
+    /// The number of bytes written to all connections.
     var bytesSent: Int { state.withLock { $0.bytesSent } }
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Starts to listen on a port of the system's choice.
+    /// Listens on a free port.
     ///
-    /// - Parameter handler: What is done with a connection; it is closed afterwards.
-    /// - Throws: What the system says.
+    /// - Parameter handler: Handles a connection, which is closed afterwards.
+    /// - Throws: The system's error.
     init(_ handler: @escaping @Sendable (RawConnection) -> Void) throws {
         #if canImport(Glibc)
             listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -56,9 +56,9 @@ final class RawServer: Sendable {
         Thread { [self] in accept(handler) }.start()
     }
 
-    /// Closes the listener and every connection.
+    /// Closes the listener and all connections.
     func stop() {
-        // All with the lock held: once it is closed, a descriptor's number is soon another's.
+        // Under the lock, because the number of a closed descriptor is soon reused.
         state.withLock { state in
             state.isStopped = true
             if state.isListening { shutdown(listener, Int32(SHUT_RDWR)) }
@@ -102,12 +102,12 @@ final class RawServer: Sendable {
     fileprivate func note(sent count: Int) { state.withLock { $0.bytesSent += count } }
 }
 
-/// One connection of a ``RawServer``.
+/// A connection of a ``RawServer``.
 struct RawConnection: Sendable {
     let descriptor: Int32
     let server: RawServer
 
-    /// Reads one request, head and body, and keeps it; `nil` when the client closed before it was complete.
+    /// Reads and records one request, head and body; `nil` if the client closed before it was complete.
     @discardableResult
     func readRequest() -> String? {
         var bytes: [UInt8] = []
@@ -127,7 +127,7 @@ struct RawConnection: Sendable {
         }
     }
 
-    /// Sends bytes; false when the client is gone.
+    /// Sends bytes; returns `false` if the client is gone.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
@@ -146,17 +146,17 @@ struct RawConnection: Sendable {
         return true
     }
 
-    /// Sends a text.
+    /// Sends text.
     @discardableResult
     func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-    /// Waits without doing anything until the client closes.
+    /// Waits until the client closes.
     func waitForClose() {
         var byte: UInt8 = 0
         while recv(descriptor, &byte, 1, 0) > 0 {}
     }
 
-    /// Has the closing that follows be a reset.
+    /// Makes the next close a reset.
     func resetOnClose() {
         var value = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))

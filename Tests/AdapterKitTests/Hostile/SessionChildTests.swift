@@ -5,14 +5,14 @@
     import Testing
     import Waiting
 
-    @Suite("Foundation's session on Linux, in a process of its own", .serialized)
+    @Suite("Foundation's session on Linux, in a child process", .serialized)
     struct SessionChildTests {
-        /// What Foundation takes for an answer all the same, and curl's engine doesn't; one more reason not to offer it there.
+        /// What Foundation accepts and libcurl rejects; a further reason not to offer Foundation's session on Linux.
         private static let lenient: Set<String> = [
             "has ten thousand fields", "has two lengths", "has an impossible length",
         ]
 
-        /// How an exchange ended.
+        /// The outcome of an exchange.
         enum Ending: Sendable, Hashable, CustomStringConvertible {
             case error(String, seconds: Double)
             case answer(String)
@@ -33,13 +33,13 @@
             return .error(parts[0], seconds: Double(parts[1]) ?? 0)
         }
 
-        /// Every fifth row in a quick run, since each takes a process; all of them in the long one.
+        /// Every fifth row in a quick run, since each takes a process; all rows in a soak run.
         private static func some<Row>(_ rows: [Row]) -> [Row] {
             isSoak ? rows : rows.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
         }
 
         @Test(
-            "P10 with Foundation's session, too, a broken answer is never taken for one",
+            "P10 Foundation's session never accepts a broken answer",
             arguments: some(BrokenAnswerTests.answers)
         )
         func broken(_ broken: BrokenAnswerTests.Broken) async throws {
@@ -56,7 +56,7 @@
         }
 
         @Test(
-            "P35 with Foundation's session, too, a call ends by its deadline",
+            "P35 a call ends by its deadline with Foundation's session, too",
             arguments: some(DeadlineTests.Delay.allCases)
         )
         func slow(_ delay: DeadlineTests.Delay) async throws {
@@ -73,7 +73,7 @@
             }
         }
 
-        @Test("P50 with Foundation's session, too, an answer over the limit is given up", arguments: [true, false])
+        @Test("P50 an answer over the limit is aborted with Foundation's session, too", arguments: [true, false])
         func endless(announced: Bool) async throws {
             let server = try RawServer { connection in
                 connection.readRequest()
@@ -89,5 +89,4 @@
         }
     }
 
-/// Whether the figures of the long run are asked for.
 #endif

@@ -9,7 +9,7 @@ import Testing
 struct SizeTests {
     static let cap = 8 << 20
 
-    /// Answers with so many bytes.
+    /// Answers with a body of a given size.
     @Sendable static func stream(_ count: Int, announced: Bool, to connection: RawConnection) {
         connection.readRequest()
         let length = announced ? "Content-Length: \(count)\r\n" : "Connection: close\r\n"
@@ -18,7 +18,7 @@ struct SizeTests {
         for _ in 0..<(count >> 16) where !connection.send(chunk) { return }
     }
 
-    @Test("P50 a stream of 100 MB is given up at the limit", arguments: Engine.hardened, [true, false])
+    @Test("P50 a stream of 100 MB is aborted at the limit", arguments: Engine.hardened, [true, false])
     func stream(engine: Engine, announced: Bool) async throws {
         let server = try RawServer { Self.stream(100 << 20, announced: announced, to: $0) }
         defer { server.stop() }
@@ -27,7 +27,7 @@ struct SizeTests {
         #expect(server.bytesSent <= 2 * Self.cap)
     }
 
-    @Test("P50 200 MB compressed to 200 KB are given up at the limit", arguments: Engine.hardened)
+    @Test("P50 200 MB compressed to 200 KB are aborted at the limit", arguments: Engine.hardened)
     func bomb(engine: Engine) async throws {
         let server = MockServer(Bomber())
         try await server.start()
@@ -40,7 +40,7 @@ struct SizeTests {
         await server.stop()
     }
 
-    @Test("a body at the limit is taken, one byte more is not", arguments: Engine.hardened)
+    @Test("a body at the limit is accepted, one byte more isn't", arguments: Engine.hardened)
     func edge(engine: Engine) async throws {
         let server = try RawServer { connection in
             connection.readRequest()
@@ -54,7 +54,7 @@ struct SizeTests {
     }
 }
 
-/// Answers everything with a bomb.
+/// Answers every request with a compression bomb.
 struct Bomber: MockVendor {
     static let name = "bomber"
     var credentials: [String: String] { [:] }

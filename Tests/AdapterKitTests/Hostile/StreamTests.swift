@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("Responses that are handed on as they come")
+@Suite("Streamed responses")
 struct StreamTests {
-    /// What has been handed over.
+    /// The parts received so far.
     private final class Parts: Sendable {
         private let parts = Mutex<[HTTPPart]>([])
         func take(_ part: HTTPPart) { parts.withLock { $0.append(part) } }
@@ -20,7 +20,7 @@ struct StreamTests {
         }
     }
 
-    /// How many connections the other side has closed.
+    /// The number of connections that the client has closed.
     private final class Closed: Sendable {
         private let number = Mutex(0)
         func note() { number.withLock { $0 += 1 } }
@@ -31,7 +31,7 @@ struct StreamTests {
         HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/sse")
     }
 
-    @Test("the head and each part come while the connection is still open", arguments: Engine.hardened)
+    @Test("the head and each part are passed on while the connection is open", arguments: Engine.hardened)
     func asTheyCome(engine: Engine) async throws {
         let closed = Closed()
         let server = try RawServer { connection in
@@ -60,7 +60,7 @@ struct StreamTests {
         try await eventually("the connection is closed") { closed.count == 1 }
     }
 
-    @Test("a stream ends with its connection, and gives its head", arguments: Engine.allCases)
+    @Test("a stream ends with its connection and returns its head", arguments: Engine.allCases)
     func ends(engine: Engine) async throws {
         let server = try RawServer { connection in
             connection.readRequest()
@@ -75,7 +75,7 @@ struct StreamTests {
         #expect(parts.text == "one two")
     }
 
-    @Test("a stream costs no more than it may, in bytes and in time", arguments: Engine.hardened)
+    @Test("a stream respects its limits on bytes and time", arguments: Engine.hardened)
     func limited(engine: Engine) async throws {
         let server = try RawServer { connection in
             connection.readRequest()

@@ -6,7 +6,7 @@ import Testing
 @Suite("JSON")
 struct JSONTests {
     @Test(
-        "P39 every kind of value is read as what it is",
+        "P39 every kind of value is read with its type",
         arguments: [
             ("null", FlagValue.null), ("true", true), ("false", false), ("0", 0), ("-1", -1), ("1.0", 1.0),
             ("1e3", 1000.0),
@@ -42,7 +42,7 @@ struct JSONTests {
         "{\"a\" 1}",
     ]
 
-    @Test("P55 what isn't JSON is an error with a place", arguments: refused)
+    @Test("P55 invalid JSON is an error with a position", arguments: refused)
     func refuses(text: String) {
         let error = #expect(throws: ExperimentationError.self) { try JSON.parse(text) }
         #expect(error?.code == .parseError)
@@ -51,7 +51,7 @@ struct JSONTests {
     }
 
     @Test(
-        "P55 what isn't UTF-8 is an error",
+        "P55 invalid UTF-8 is an error",
         arguments: [
             [0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22],
             [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22],
@@ -76,7 +76,7 @@ struct JSONTests {
     }
 
     @Test(
-        "P40 a name that appears twice is an error, at any depth and however it is written",
+        "P40 a duplicate name is an error, at any depth and however it is escaped",
         arguments: [
             #"{"a":1,"a":1}"#, #"{"x":[{"a":1,"b":2,"a":3}]}"#, #"{"a":1,"\u0061":2}"#, "{\"é\":1,\"e\u{301}\":2}",
             #"{"":1,"":2}"#,
@@ -87,14 +87,14 @@ struct JSONTests {
         #expect(throws: ExperimentationError.self) { try JSON.check(Array(text.utf8)) }
     }
 
-    @Test("the same name in different objects is no repetition")
+    @Test("the same name in different objects isn't a duplicate")
     func sameNameElsewhere() throws {
         let value = try JSON.parse(#"{"a":{"a":1},"b":[{"a":1},{"a":2}]}"#)
         #expect(value == ["a": ["a": 1], "b": [["a": 1], ["a": 2]]])
     }
 
     @Test(
-        "P55 nesting is counted before it can hurt, on a stack of 512 KiB",
+        "P55 nesting is limited before it exhausts the stack, with 512 KiB",
         arguments: [64, 65, 513, 10_000, 1_000_000]
     )
     func nesting(depth: Int) async {
@@ -139,16 +139,16 @@ struct JSONTests {
         #expect(survived)
     }
 
-    /// A value nested so deep that anything that calls itself once a level would need megabytes of stack.
+    /// A value nested so deeply that recursion over it needs megabytes of stack.
     ///
-    /// It is kept alive here: letting go of it calls itself once a level, too, which is the language's own doing.
+    /// Never released, because the language's own release recurses, too.
     private static let deep: [FlagValue] = (0..<2).map { _ in
         var value = FlagValue.int(1)
         for index in 0..<10_000 { value = index.isMultiple(of: 2) ? .array([value]) : .object(["a": value]) }
         return value
     }
 
-    @Test("P56 a value of a caller's that is nested too deep is refused, on a stack of 512 KiB")
+    @Test("P56 a caller's value that is nested too deeply is rejected, on a stack of 512 KiB")
     func deepValues() async {
         struct Holder: Encodable { let value: FlagValue }
         let codes = await onSmallStack { () -> [ErrorCode?] in
@@ -175,7 +175,7 @@ struct JSONTests {
         #expect(text.hasPrefix(#"{"a": [{"a": [{"a": "#) && text.contains("…") && text.count < 1_000, "\(text)")
     }
 
-    @Test("what is written reads back as the same value")
+    @Test("a written value reads back unchanged")
     func roundTrip() throws {
         let value: FlagValue = [
             "z": [1, -1, 1.5, 100.0, .double(1e300), .double(.leastNonzeroMagnitude), .int(.min), .null, true],
@@ -187,7 +187,7 @@ struct JSONTests {
         #expect(try JSONDecoder().decode(FlagValue.self, from: Data(bytes)).objectValue?.count == 4)
     }
 
-    @Test("keys have a fixed order, and nothing is escaped that needn't be")
+    @Test("keys have a fixed order, and only what must be is escaped")
     func order() throws {
         let value: FlagValue = ["b": 1, "a": ["d": "x/y", "c": 2.0], "é": "é"]
         #expect(String(decoding: try JSON.encode(value), as: UTF8.self) == #"{"a":{"c":2.0,"d":"x/y"},"b":1,"é":"é"}"#)
@@ -195,7 +195,7 @@ struct JSONTests {
         #expect(String(decoding: first, as: UTF8.self) == #"{"b":1,"a":{"d":"x/y","c":2.0},"é":"é"}"#)
     }
 
-    @Test("a number that is none can't be written", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("NaN and infinity can't be written", arguments: [Double.nan, .infinity, -.infinity])
     func notANumber(number: Double) {
         let error = #expect(throws: ExperimentationError.self) { try JSON.encode(.array([.double(number)])) }
         #expect(error?.code == .invalidArgument)
@@ -207,7 +207,7 @@ struct JSONTests {
         struct Item: Codable, Equatable { var count: Int }
     }
 
-    @Test("a type is decoded after the same checks")
+    @Test("decoding a type applies the same checks")
     func decodes() throws {
         let sample = try JSON.decode(Sample.self, from: Array(#"{"name":"a","items":[{"count":2}]}"#.utf8))
         #expect(sample == Sample(name: "a", items: [.init(count: 2)]))
@@ -215,7 +215,7 @@ struct JSONTests {
     }
 
     @Test(
-        "an error of decoding names the key and what was expected, and no value",
+        "a decoding error names the key and the expected type, and no value",
         arguments: [
             (#"{"name":"a","items":[{"count":"canary"}]}"#, "items[0].count: not of the type Int"),
             (#"{"name":"a","items":[{}]}"#, #"items[0]: "count" is missing"#),
@@ -234,7 +234,7 @@ struct JSONTests {
     }
 }
 
-/// A type that decodes as many do: by recursion, trying one kind after the other.
+/// A type that decodes recursively and tries one kind after another, as many do.
 private enum Deep: Decodable {
     case none
     indirect case list([Deep])

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Runs something on a thread with a stack as small as those of Apple's secondary threads.
+/// Runs a closure on a thread with as small a stack as Apple's secondary threads have.
 func onSmallStack<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await onStack(of: 512 << 10, body)
 }
 
-/// Runs something on a thread with a stack of a given size.
+/// Runs a closure on a thread with a stack of a given size.
 func onStack<Value: Sendable>(of size: Int, _ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         let thread = Thread { continuation.resume(returning: body()) }
@@ -14,7 +14,7 @@ func onStack<Value: Sendable>(of size: Int, _ body: @escaping @Sendable () -> Va
     }
 }
 
-/// The same numbers for the same seed (SplitMix64).
+/// Generates the same numbers for the same seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

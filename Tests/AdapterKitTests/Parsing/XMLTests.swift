@@ -32,7 +32,7 @@ struct XMLTests {
         #expect(root.trimmedText.isEmpty)
     }
 
-    @Test("line ends become line feeds, references don't")
+    @Test("line ends are normalized to line feeds, character references aren't")
     func lineEnds() throws {
         let root = try XMLReader.parse("<a x='1\r\n2\t3'>1\r\n2\r3&#13;<![CDATA[\r\n]]></a>")
         #expect(root.text == "1\n2\n3\r\n")
@@ -62,7 +62,7 @@ struct XMLTests {
         "<é",
     ]
 
-    @Test("P54 a document that isn't whole and plain is never taken", arguments: refused)
+    @Test("P54 a document that isn't complete and plain XML is rejected", arguments: refused)
     func refuses(text: String) {
         let error = #expect(throws: ExperimentationError.self) { try XMLReader.parse(text) }
         #expect(error?.code == .parseError)
@@ -75,12 +75,12 @@ struct XMLTests {
         [0x3c, 0x61, 0x3e, 0xc0, 0xaf, 0x3c, 0x2f, 0x61, 0x3e],
     ]
 
-    @Test("P54 bytes that aren't UTF-8 are never taken", arguments: otherEncodings)
+    @Test("P54 invalid UTF-8 is rejected", arguments: otherEncodings)
     func notUTF8(bytes: [UInt8]) {
         #expect(throws: ExperimentationError.self) { try XMLReader.parse(bytes) }
     }
 
-    @Test("P54 every beginning of a document is refused, only the whole is read")
+    @Test("P54 a truncated document is rejected, wherever it ends")
     func truncated() throws {
         let whole = Array("<?xml version=\"1.0\"?><a x='1'><b>t &amp; u<![CDATA[c]]></b><!-- d --><e/></a>".utf8)
         for count in 0..<whole.count {
@@ -89,19 +89,19 @@ struct XMLTests {
         #expect(try XMLReader.parse(whole).children.count == 2)
     }
 
-    @Test("P54 nesting and size do no harm, on a stack of 512 KiB", arguments: [64, 65, 100_000])
+    @Test("P54 deep nesting and large documents do no harm, on a stack of 512 KiB", arguments: [64, 65, 100_000])
     func nesting(depth: Int) async {
         let text = String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
         #expect(await onSmallStack { (try? XMLReader.parse(text)) != nil } == (depth <= 64))
     }
 
-    @Test("P54 a text of 20 MB is read as it is")
+    @Test("P54 a text of 20 MB is read unchanged")
     func large() throws {
         let text = String(repeating: "x", count: 20 << 20)
         #expect(try XMLReader.parse("<a>\(text)</a>").text.utf8.count == 20 << 20)
     }
 
-    @Test("P53 what is written is the same tree to a parser that isn't ours")
+    @Test("P53 another parser reads the written tree unchanged")
     func roundTrip() throws {
         let allowed =
             HostileText.ids(2000) + [
@@ -136,7 +136,7 @@ struct XMLTests {
     }
 
     @Test(
-        "P53 names that aren't names, and characters that XML can't hold, are refused",
+        "P53 invalid names and characters that XML can't represent are rejected",
         arguments: [
             XMLTree(""), XMLTree("a b"), XMLTree("a>"), XMLTree("1a"), XMLTree("a\u{0}"), XMLTree("a", text: "\u{1}"),
             XMLTree("a", text: "\u{fffe}", usesCDATA: true), XMLTree("a", attributes: [.init("b c", "1")]),
@@ -150,7 +150,7 @@ struct XMLTests {
         #expect(error?.code == .invalidArgument)
     }
 
-    @Test("a document is written without space between its elements")
+    @Test("a document is written without white space between elements")
     func writes() throws {
         let tree = XMLTree(
             "Envelope",
@@ -171,7 +171,7 @@ struct XMLTests {
         )
     }
 
-    @Test("what our reader takes, Foundation's takes as well, and finds the same in it")
+    @Test("whatever our reader accepts, Foundation's reader accepts with the same result")
     func agrees() throws {
         var random = SeededGenerator(seed: 11)
         let pieces = [
@@ -193,13 +193,13 @@ struct XMLTests {
         #expect(taken > 1000)
     }
 
-    /// All text of a tree, sorted, since the order between text and elements isn't kept.
+    /// All text of a tree, sorted because the order between text and elements isn't kept.
     private static func texts(_ tree: XMLTree) -> String {
         String((tree.text + tree.children.map(texts).joined()).sorted())
     }
 }
 
-/// A tree as Foundation's parser sees it, flattened.
+/// A tree as parsed by Foundation, flattened.
 private final class Foreign: NSObject, XMLParserDelegate {
     private var path: [String] = []
     private var found: [[UInt8]] = []

@@ -11,7 +11,7 @@ struct RetryAfterTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)
 
     @Test(
-        "P12 every form is obeyed, clamped or ignored",
+        "P12 every form is obeyed, limited or ignored",
         arguments: [
             ("0", Duration.zero), ("1", .seconds(1)), ("120", .seconds(120)), ("300", .seconds(300)),
             ("301", .seconds(300)),
@@ -32,7 +32,7 @@ struct RetryAfterTests {
     )
     func forms(text: String, wait: Duration?) { #expect(RetryAfter.parse(text, now: now) == wait) }
 
-    @Test("P12 of two fields the longer wait counts, and one that makes no sense doesn't")
+    @Test("P12 of two header fields the longer wait counts, and an invalid one is ignored")
     func several() {
         var fields = HTTPFields()
         for value in ["5", "nonsense", "20", "3"] { fields.append(HTTPField(name: .retryAfter, value: value)) }
@@ -41,7 +41,7 @@ struct RetryAfterTests {
     }
 }
 
-@Suite("Dates of HTTP")
+@Suite("HTTP dates")
 struct HTTPDateTests {
     @Test(
         "are written and read back",
@@ -57,7 +57,7 @@ struct HTTPDateTests {
         #expect(seconds < -60_000_000_000 || HTTPDate.parse(HTTPDate.format(date)) == date)
     }
 
-    @Test("every day of four centuries is the day that the calendar says")
+    @Test("each day of four centuries matches the calendar")
     func days() {
         var date = Date(timeIntervalSince1970: -62_135_596_800 + 86_400.0 * 365 * 1599)
         for _ in 0..<2000 {
@@ -66,13 +66,13 @@ struct HTTPDateTests {
         }
     }
 
-    @Test("beyond all calendars nothing traps", arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e17])
+    @Test("dates beyond the calendar don't trap", arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e17])
     func extremes(seconds: Double) { #expect(HTTPDate.format(Date(timeIntervalSince1970: seconds)).hasSuffix("GMT")) }
 }
 
-@Suite("Back-off")
+@Suite("Backoff")
 struct BackoffTests {
-    @Test("doubles up to its limit, drawn from zero to it")
+    @Test("doubles up to its limit, and is drawn from zero to it")
     func delays() {
         let backoff = Backoff(first: .seconds(1), longest: .seconds(10))
         #expect(
@@ -106,7 +106,7 @@ struct ClampingTests {
         .ulpOfOne, -.leastNonzeroMagnitude, 1e-300, 1e100, -1e100, .greatestFiniteMagnitude,
     ]
 
-    @Test("P57 nothing traps, everything lies in its range", arguments: extremes)
+    @Test("P57 no number traps, and all results are in range", arguments: extremes)
     func clamps(number: Double) {
         let range = Duration.seconds(1)...(.seconds(300))
         #expect(range.contains(Duration(clampingSeconds: number, to: range)))
@@ -114,7 +114,7 @@ struct ClampingTests {
         #expect((Int.min...Int.max).contains(Int(clamping: number, to: Int.min...Int.max)))
     }
 
-    @Test("a number in range stays as it is")
+    @Test("a number in range is unchanged")
     func keeps() {
         #expect(Duration(clampingSeconds: 2.5, to: .zero...(.seconds(300))) == .milliseconds(2500))
         #expect(Int(clamping: 42.9, to: 0...100) == 42)
@@ -124,7 +124,7 @@ struct ClampingTests {
 
 @Suite("Delivery verdicts")
 struct DeliveryVerdictTests {
-    @Test("P10 every status from 100 to 599 has its verdict, and beyond them too")
+    @Test("P10 every status from 100 to 599 has its verdict, and so do others")
     func statuses() {
         for status in -1...1000 {
             let verdict = DeliveryVerdict.of(status: status, after: .seconds(3))
@@ -141,7 +141,7 @@ struct DeliveryVerdictTests {
     }
 
     @Test(
-        "P10 every error of sending has its verdict",
+        "P10 every transport error has its verdict",
         arguments: [
             (ErrorCode.transport, "can't be reached"), (.timeout, "no answer in time"), (.cancelled, "interrupted"),
             (.tooLarge, "an answer that is too large"), (.shutDown, "interrupted"),
@@ -164,7 +164,7 @@ struct DeliveryVerdictTests {
     }
 
     @Test(
-        "why nothing was taken is told: a wish for patience, or the status",
+        "the reason for an outage is reported: a requested wait, or the status",
         arguments: [
             (429, nil, .patience), (429, .seconds(1), .patience), (503, .seconds(1), .patience),
             (503, nil, .answered(503)), (408, nil, .answered(408)), (302, nil, .answered(302)),
@@ -176,7 +176,7 @@ struct DeliveryVerdictTests {
         #expect(DeliveryVerdict.of(error) == .outage(because: reason))
     }
 
-    @Test("a reply's Retry-After goes into the verdict")
+    @Test("an answer's Retry-After becomes part of the verdict")
     func retryAfter() {
         let reply = HTTPReply(response: HTTPResponse(status: .init(code: 503), headerFields: [.retryAfter: "9"]))
         #expect(
@@ -197,7 +197,7 @@ struct HTTPClientTests {
         HTTPClient(transport: transport, retry: retry, environment: ClientEnvironment(time: time, jitter: { jitter }))
     }
 
-    @Test("tries again after an outage, waiting as the back-off says")
+    @Test("tries again after an outage, with the backoff's wait")
     func retries() async throws {
         let transport = ScriptedTransport([
             .status(503), .failure(ExperimentationError(.transport, "gone")), .json("{}"),
@@ -229,14 +229,14 @@ struct HTTPClientTests {
         #expect(try await reply.status == 200)
     }
 
-    @Test("P35 begins no attempt that would have to wait past the deadline")
+    @Test("P35 begins no attempt whose wait would pass the deadline")
     func deadline() async throws {
         let transport = ScriptedTransport([.status(503, headers: [.retryAfter: "61"]), .status(200)])
         #expect(try await client(transport).send(request, limits: HTTPLimits(deadline: .seconds(60))).status == 503)
         #expect(transport.requests.count == 1)
     }
 
-    @Test("gives an attempt its own limit, within the deadline")
+    @Test("gives each attempt its own limit, within the deadline")
     func attemptLimit() async throws {
         let transport = ScriptedTransport([.status(200), .status(200)])
         let retry = HTTPRetry(attempts: 2, attemptLimit: .seconds(2))
@@ -245,7 +245,7 @@ struct HTTPClientTests {
         #expect(transport.requests.map(\.limits.deadline) == [.seconds(2), .seconds(1)])
     }
 
-    @Test("returns the last answer when the attempts are used up")
+    @Test("returns the last answer after the last attempt")
     func exhausted() async throws {
         let transport = ScriptedTransport([.status(500), .status(502), .status(503), .status(200)])
         let client = client(transport, jitter: 0)
@@ -254,7 +254,7 @@ struct HTTPClientTests {
     }
 
     @Test(
-        "doesn't try again what can't end differently",
+        "doesn't retry what can't succeed",
         arguments: [
             ScriptedTransport.Answer.status(200), .status(302), .status(400), .status(401), .status(404), .status(501),
             .failure(ExperimentationError(.configuration, "x")), .failure(ExperimentationError(.tooLarge, "x")),
@@ -267,7 +267,7 @@ struct HTTPClientTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test("a delivery is tried once unless told otherwise")
+    @Test("a delivery is tried once by default")
     func onceByDefault() async throws {
         let transport = ScriptedTransport([.status(503), .status(200)])
         #expect(try await HTTPClient(transport: transport).send(request).status == 503)
@@ -290,7 +290,7 @@ struct HTTPClientTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test("an unsound request is refused before the transport is asked")
+    @Test("an invalid request is rejected before it reaches the transport")
     func validates() async {
         let transport = ScriptedTransport([.status(200)])
         let unsound = HTTPRequest(method: .get, scheme: "http", authority: "example.com", path: "/")

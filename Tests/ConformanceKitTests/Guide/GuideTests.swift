@@ -16,7 +16,7 @@ struct GuideTests {
         }
     }
 
-    @Test("says of each capability how many cases ask for it, and which one shows it")
+    @Test("says for each capability how many cases require it, and which one shows it")
     func declarations() throws {
         let guide = Self.folder.appending(path: "../../../docs/adding-an-adapter.md").standardizedFileURL
         let text = try String(contentsOf: guide, encoding: .utf8)
@@ -39,9 +39,9 @@ struct GuideTests {
         #expect(try String(contentsOf: guide, encoding: .utf8).contains("\n| `\(name)` | "))
     }
 
-    @Test("shows code that is compiled and run here, to the letter")
+    @Test("shows the code that is compiled and run here, character by character")
     func blocksAreCompiled() throws {
-        // The manifest is a package's own, so it is tried out apart; here it only has to be the one that is shipped.
+        // The guide's manifest belongs to a package of its own; here it only has to equal the shipped one.
         let manifest = "../../../docs/examples/lantern/Package.swift"
         let sources = try ["LanternProvider.swift", "LanternSubject.swift", manifest].map {
             try String(contentsOf: Self.folder.appending(path: $0).standardizedFileURL, encoding: .utf8)

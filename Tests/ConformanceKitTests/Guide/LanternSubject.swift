@@ -49,7 +49,7 @@ struct LanternStage: SubjectStage {
     func close() {}
 }
 
-@Suite("Lantern keeps what it declares")
+@Suite("Lantern keeps its declared promises")
 struct LanternConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func conforms(to conformanceCase: ConformanceCase) async {

@@ -1,6 +1,6 @@
 import Testing
 
-/// One scenario, background and example row included, ready to be run.
+/// A runnable scenario, including its background and example row.
 struct GherkinScenario: Sendable, CustomTestStringConvertible {
     struct Step: Sendable {
         var text: String
@@ -33,7 +33,7 @@ struct GherkinReader {
     private var place = Place.nowhere
     private var pendingTags: Set<String> = []
 
-    /// The scenarios of a feature file, one for each row of examples.
+    /// Parses a feature file; returns one scenario for each row of examples.
     static func scenarios(in text: String) -> [GherkinScenario] {
         var reader = GherkinReader()
         for line in text.split(separator: "\n", omittingEmptySubsequences: true) {
@@ -124,7 +124,7 @@ struct GherkinReader {
 }
 
 extension String {
-    /// What follows a beginning, without blanks around it; `nil` if this doesn't begin so.
+    /// Returns the trimmed text after a prefix; `nil` without the prefix.
     fileprivate func after(_ beginning: String) -> String? {
         guard hasPrefix(beginning) else { return nil }
         return String(dropFirst(beginning.count).drop { $0 == " " })

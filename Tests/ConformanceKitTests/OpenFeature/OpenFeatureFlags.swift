@@ -2,9 +2,9 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 
-/// The flags that OpenFeature's scenarios assume.
+/// The flags required by OpenFeature's scenarios.
 enum OpenFeatureFlags {
-    /// The flags of `test-flags.json`, and one that only the older feature file names.
+    /// Loads the flags of `test-flags.json`, and one that only the older feature file uses.
     static func load(from folder: URL) throws -> [InMemoryFlag] {
         let data = try Data(contentsOf: folder.appending(path: "test-flags.json"))
         let document = try JSONDecoder().decode([String: FlagValue].self, from: data)
@@ -24,7 +24,7 @@ enum OpenFeatureFlags {
         )
     }
 
-    /// The two expressions of the file, as closures: their language (CEL) is not what is tested.
+    /// The file's two CEL expressions as closures, since CEL itself isn't under test.
     private static let evaluators: [String: @Sendable (EvaluationContext) -> String?] = [
         "email == 'ballmer@macrosoft.com' ? 'zero' : ''": { context in
             context["email"] == "ballmer@macrosoft.com" ? "zero" : nil
@@ -35,7 +35,7 @@ enum OpenFeatureFlags {
         },
     ]
 
-    /// `evaluation.feature`, the deprecated form, names a flag that its data file no longer holds.
+    /// The deprecated `evaluation.feature` uses a flag that its data file no longer contains.
     private static let contextAware = InMemoryFlag(
         "context-aware",
         variants: ["internal": "INTERNAL", "external": "EXTERNAL"],

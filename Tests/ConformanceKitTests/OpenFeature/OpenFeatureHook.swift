@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// A hook that keeps what it was told, and may lay attributes over the user's.
+/// A hook that records its calls and may override the user's attributes.
 final class OpenFeatureHook: Hook {
     struct Call: Sendable {
         var stage: String
@@ -13,7 +13,7 @@ final class OpenFeatureHook: Hook {
     private let attributes: Attributes?
     private let calls: Calls
 
-    /// Calls of several hooks in their common order.
+    /// Records the calls of several hooks in order.
     final class Calls: Sendable {
         private let state = Mutex<[Call]>([])
         var all: [Call] { state.withLock { $0 } }

@@ -4,13 +4,13 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What the steps of one scenario share, and the steps themselves.
+/// The state shared by a scenario's steps, and the steps themselves.
 final class OpenFeatureScene {
     enum Value {
         case bool(Bool), int(Int), double(Double), string(String), object(FlagValue)
     }
 
-    /// A step that nobody has a meaning for.
+    /// A step without an implementation.
     struct UnknownStep: Error, CustomStringConvertible { let description: String }
 
     let scenario: GherkinScenario
@@ -30,7 +30,7 @@ final class OpenFeatureScene {
     var evaluations = 0
     var levels: [String] = []
 
-    /// What the provider was told of the user.
+    /// The context that the provider received.
     final class SeenContext: Sendable {
         private let state = Mutex<Attributes>([:])
         var attributes: Attributes {
@@ -81,7 +81,7 @@ final class OpenFeatureScene {
         }
     }
 
-    /// Starts another client on the same store, which hasn't heard of the vendor yet: what it reads is cached.
+    /// Starts another client on the same store that hasn't refreshed, so its values are cached.
     private func startFromCache() async throws {
         let old = provider
         await client?.shutdown(within: .seconds(1))

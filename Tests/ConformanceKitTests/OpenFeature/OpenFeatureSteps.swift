@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension OpenFeatureScene {
-    /// Takes one step.
+    /// Runs a step.
     func take(_ step: GherkinScenario.Step) async throws {
         let text = step.text
         let quoted = Self.quoted(in: text)
@@ -70,7 +70,7 @@ extension OpenFeatureScene {
         return true
     }
 
-    /// The asynchronous way: a session that is refreshed first.
+    /// The asynchronous form: refreshes the session first.
     private func evaluateAsynchronously() async throws {
         let (type, key, fallback) = try #require(asked)
         let session = try #require(client).session(for: User(id: "user", attributes: invocation, consent: .granted))
@@ -112,7 +112,7 @@ extension OpenFeatureScene {
         case "the original evaluation context should remain unmodified":
             #expect(invocation == ["modifiable": ["list": [1, 2]]])
         case "the evaluation details should be immutable":
-            // Values: changing a copy leaves the original as it was.
+            // Details are values: changing a copy leaves the original unchanged.
             var copy = try #require(details)
             copy.metadata["changed"] = true
             #expect(details?.metadata["changed"] == nil)
@@ -198,13 +198,13 @@ extension OpenFeatureScene {
         return quoted.count > 1 ? quoted[1] : String(text.split(separator: " ").last ?? "")
     }
 
-    /// The number in `value should be 10`, with or without more behind it.
+    /// The number in `value should be 10`, whatever follows it.
     private static func bareValue(in text: String) -> String {
         guard let range = text.range(of: "should be ") else { return "" }
         return String(text[range.upperBound...].prefix { $0 != "," && $0 != " " })
     }
 
-    /// The texts between quotation marks; `\"` within them is one.
+    /// The quoted strings, in which `\"` stands for a quotation mark.
     static func quoted(in text: String) -> [String] {
         var found: [String] = []
         var current: String?

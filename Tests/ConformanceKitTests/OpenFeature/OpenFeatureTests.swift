@@ -13,7 +13,7 @@ struct OpenFeatureTests {
         return GherkinReader.scenarios(in: text ?? "")
     }
 
-    @Test("there are 132 of them, as the reference parser counts")
+    @Test("there are 132 scenarios, as many as the reference parser counts")
     func count() throws {
         let counts = try Self.files.map { file in
             let url = Self.folder.appending(path: "\(file).feature")

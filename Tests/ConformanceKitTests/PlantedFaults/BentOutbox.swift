@@ -2,24 +2,24 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// An outbox with something wrong on purpose.
+/// An outbox with a planted fault.
 final class BentOutbox: OutboxStoreDecorator {
     enum Change {
-        /// Says that it has an event before it does: a kill in between loses it.
+        /// Acknowledges an event before it is stored; a kill in between loses it.
         case acknowledgesBeforeCommit
-        /// Gives up whatever should be tried again, without a word.
+        /// Silently discards events that should be retried.
         case wipesOnRetry
-        /// Counts what should be purged and keeps it.
+        /// Counts events as purged but keeps them.
         case ignoresPurge
-        /// Doesn't hold what waits for consent.
+        /// Doesn't hold events that wait for consent.
         case ignoresHolding
         /// Counts one event too many.
         case miscounts
-        /// Tells of one destination what belongs to all.
+        /// Reports the totals as each destination's status.
         case mixesAccounts
-        /// Keeps the time of storing in place of the time of the event.
+        /// Replaces the event's time with the time of storing.
         case restamps
-        /// Forgets to let go of what was held.
+        /// Never releases held events.
         case neverReleases
     }
 
@@ -39,7 +39,7 @@ final class BentOutbox: OutboxStoreDecorator {
         var events = events
         switch change {
         case .acknowledgesBeforeCommit:
-            // Written with the next lease only; whoever opens the store anew finds nothing.
+            // Written only with the next lease; another store on the same file doesn't see it.
             volatile.withLock { $0 += events }
             return events.map { _ in nil }
         case .ignoresHolding:
@@ -58,7 +58,7 @@ final class BentOutbox: OutboxStoreDecorator {
                 defer { volatile = [] }
                 return volatile
             }
-            // An hour later it is another process, and what wasn't written is lost.
+            // An hour later counts as another process, which has lost whatever wasn't written.
             let left = waiting.filter { request.now.timeIntervalSince($0.envelope.date) <= 300 }
             if !left.isEmpty { _ = try await base.append(left, now: request.now) }
         }
@@ -84,7 +84,7 @@ final class BentOutbox: OutboxStoreDecorator {
         now: Date
     ) async throws(ExperimentationError) {
         if case .wipesOnRetry = change, let pause {
-            // What got no answer isn't settled: it only waits, and is wiped here.
+            // Events without an answer aren't settled but wait, and are wiped here.
             let waiting = try await base.waiting(after: 0, limit: 1_000).map(\.envelope)
             let tried = waiting.filter { $0.sequence <= pause.through }.map { Settlement(of: $0, .delivered) }
             _ = try await base.settle(tried, under: token, now: now)

@@ -2,9 +2,9 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// The in-memory subject with something wrong on purpose.
+/// The in-memory subject with planted faults.
 struct BentSubject: ConformanceSubject {
-    /// What is bent, part by part; what isn't named stays straight.
+    /// The faults by part; parts that aren't named work normally.
     struct Bend: Sendable {
         var capabilities = Set(Capability.all)
         var providerCapabilities: Set<Capability>?
@@ -60,7 +60,7 @@ struct BentStage: SubjectStage {
     func close() async { await inner.close() }
 }
 
-/// A provider with other roles than it came with.
+/// A provider with changed roles.
 struct BentProvider: ExperimentationProvider {
     var name: String
     var scope: String
@@ -126,7 +126,7 @@ struct BentRuleset: Ruleset {
 }
 
 extension Decisions {
-    /// The same with other values.
+    /// The decisions with changed values.
     func mapValues(_ change: (FlagValue) -> FlagValue) -> Decisions {
         map(resolution: { resolution in
             var resolution = resolution
@@ -135,7 +135,7 @@ extension Decisions {
         })
     }
 
-    /// The same with other resolutions and places.
+    /// The decisions with changed resolutions and assignments.
     func map(
         resolution: (Resolution) -> Resolution = { $0 },
         assignment: (Assignment) -> Assignment? = { $0 }
@@ -171,7 +171,7 @@ struct BentSink: EventSink {
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await send(inner, batch) }
 }
 
-/// Links without asking anybody.
+/// Links without asking the vendor.
 struct BentLinker: IdentityLinker {
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
         var progress = progress
@@ -180,7 +180,7 @@ struct BentLinker: IdentityLinker {
     }
 }
 
-/// Links otherwise.
+/// Links with a changed step.
 struct OtherLinker: IdentityLinker {
     typealias Step =
         @Sendable (any IdentityLinker, LinkProgress) async throws(ExperimentationError) -> LinkProgress
@@ -192,7 +192,7 @@ struct OtherLinker: IdentityLinker {
 }
 
 extension BentSubject.Bend {
-    /// Bends a step of a linking.
+    /// Changes a step of linking.
     static func linking(_ step: @escaping OtherLinker.Step) -> Self {
         Self(provider: { provider, _ in
             BentProvider(provider) { roles, _ in
@@ -201,17 +201,17 @@ extension BentSubject.Bend {
         })
     }
 
-    /// Bends how rules are fetched.
+    /// Changes how rules are fetched.
     static func fetching(_ fetch: @escaping BentRules.Fetch) -> Self {
         rules { BentRules(inner: $0, fetch: fetch) }
     }
 
-    /// Bends what is decided.
+    /// Changes the decisions.
     static func deciding(_ change: @escaping @Sendable (Decisions, EvaluationContext) -> Decisions) -> Self {
         rules { BentRules(inner: $0, decisions: change) }
     }
 
-    /// Bends what is known when something is decided.
+    /// Changes the context that decisions are based on.
     static func knowing(_ change: @escaping @Sendable (EvaluationContext) -> EvaluationContext) -> Self {
         rules { BentRules(inner: $0, context: change) }
     }
@@ -224,7 +224,7 @@ extension BentSubject.Bend {
         })
     }
 
-    /// Bends how events are sent.
+    /// Changes how events are sent.
     static func sending(_ send: @escaping @Sendable (any EventSink, [Envelope]) async -> DeliveryReport) -> Self {
         Self(provider: { provider, _ in
             BentProvider(provider) { roles, _ in
@@ -233,7 +233,7 @@ extension BentSubject.Bend {
         })
     }
 
-    /// Bends each event before it is sent.
+    /// Changes each event before it is sent.
     static func sending(each change: @escaping @Sendable (inout Envelope) -> Void) -> Self {
         sending { sink, batch in
             await sink.deliver(
@@ -246,7 +246,7 @@ extension BentSubject.Bend {
         }
     }
 
-    /// Takes an exchange that a fault befell for a success.
+    /// Treats exchanges with a certain fault as successful.
     static func acknowledging(_ fault: String) -> Self {
         Self(provider: { provider, stage in
             BentProvider(provider) { roles, _ in
@@ -260,7 +260,7 @@ extension BentSubject.Bend {
         })
     }
 
-    /// Bends the verdicts on events.
+    /// Changes the verdicts on events.
     static func judging(_ change: @escaping @Sendable (Verdict) -> Verdict) -> Self {
         sending { sink, batch in
             var report = await sink.deliver(batch)
@@ -269,7 +269,7 @@ extension BentSubject.Bend {
         }
     }
 
-    /// Bends the outbox.
+    /// Changes the outbox.
     static func keeping(_ change: BentOutbox.Change) -> Self {
         Self(store: { ClientStore(outbox: BentOutbox(base: $0.outbox, change: change), state: $0.state) })
     }

@@ -3,7 +3,7 @@ import ConformanceSubjects
 import Experimentation
 import Testing
 
-@Suite("The suite judges a subject by what it declares")
+@Suite("The suite judges a subject by its declarations")
 struct HonestyTests {
     private let runner = ConformanceRunner(limit: .seconds(2))
 
@@ -16,7 +16,7 @@ struct HonestyTests {
     }
 
     @Test(
-        "what is there but not declared is found",
+        "a capability that exists but isn't declared is found",
         arguments: [
             (Capability.objectFlags, "evaluation/objects"), (.targeting, "snapshots/users-are-kept-apart"),
             (.overrides, "overrides/include"), (.holdouts, "experiments/holdout-is-visible"),
@@ -34,7 +34,7 @@ struct HonestyTests {
         #expect(try await outcome(of: name, bend) == .undeclared(capability))
     }
 
-    @Test("what isn't declared and isn't there is unsupported")
+    @Test("a capability that is neither declared nor present is unsupported")
     func unsupported() async throws {
         var bend = BentSubject.Bend.knowing { context in
             var context = context
@@ -48,14 +48,14 @@ struct HonestyTests {
         #expect(!outcome.isFailure)
     }
 
-    @Test("a subject that declares something else than its provider is found out")
+    @Test("a subject that declares other capabilities than its provider is detected")
     func lies() async throws {
         var bend = BentSubject.Bend()
         bend.providerCapabilities = [.flags]
         #expect(try await outcome(of: "evaluation/declared-capabilities", bend).word == "failed")
     }
 
-    @Test("a recorded deviation is told with its reason and doesn't fail the run")
+    @Test("a recorded deviation is reported with its reason and doesn't fail the run")
     func deviates() async throws {
         var bend = BentSubject.Bend.deciding { _, _ in .none }
         let record = KnownDeviation("evaluation/*", reason: "the vendor has closed", link: "https://example.com/1")
@@ -66,7 +66,7 @@ struct HonestyTests {
         #expect(!outcome.failures.isEmpty && !outcome.isFailure)
     }
 
-    @Test("a record that is no longer true fails the run")
+    @Test("an outdated deviation record fails the run")
     func outdated() async throws {
         let record = KnownDeviation("evaluation/boolean-values", reason: "the vendor has closed")
         let outcome = try await outcome(of: "evaluation/boolean-values", .init(knownDeviations: [record]))
@@ -74,17 +74,17 @@ struct HonestyTests {
         #expect(outcome.isFailure)
     }
 
-    @Test("a subject that hangs while it is opened ends in bounded time, by name", .timeLimit(.minutes(5)))
+    @Test("a subject that hangs while it is opened fails by name, in bounded time", .timeLimit(.minutes(5)))
     func hangsAtOpening() async throws {
         let bend = BentSubject.Bend(open: { _ in
-            // Ignores its cancellation, as the worst do.
+            // Ignores cancellation, as the worst subjects do.
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
         })
         let outcome = try await outcome(of: "evaluation/boolean-values", bend)
         #expect(outcome.failures.first?.message.contains("bent hangs") == true)
     }
 
-    @Test("a subject that hangs in the middle of a case ends in bounded time, and the next case runs")
+    @Test("a subject that hangs in the middle of a case fails in bounded time, and the next case runs")
     func hangsInTheMiddle() async throws {
         let bend = BentSubject.Bend.fetching { _, _ async throws(ExperimentationError) in
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -97,7 +97,7 @@ struct HonestyTests {
         )
     }
 
-    @Test("a subject that hangs again and again is given up, and every case of the next one is tried")
+    @Test("a subject that hangs repeatedly is abandoned, and all cases of the next one run")
     func givenUp() async throws {
         let bend = BentSubject.Bend(open: { _ in
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -107,7 +107,7 @@ struct HonestyTests {
         let report = await impatient.run(cases, against: [BentSubject(bend: bend), InMemorySubject()])
         let messages = report.subjects[0].results.map { $0.outcome.failures.first?.message ?? "" }
         #expect(messages.prefix(3).allSatisfy { $0.hasPrefix("bent hangs") })
-        // One more was under way when the third had hung.
+        // One more case was running when the third one hung.
         #expect(messages.dropFirst(4).allSatisfy { $0 == "bent hung in 3 cases in a row, so this one wasn't tried" })
         #expect(report.subjects[1].results.allSatisfy { $0.outcome == .passed })
     }
@@ -123,7 +123,7 @@ struct HonestyTests {
         #expect(!report.isSuccess)
     }
 
-    @Test("a case that expects nothing is no case")
+    @Test("a case without expectations fails")
     func emptyCase() async {
         let empty = ConformanceCase("nothing/at-all", promise: 1, "Nothing", world: .empty) { _ in }
         #expect(await runner.run(empty, against: InMemorySubject()).outcome.word == "failed")

@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// What goes wrong with decisions.
+/// Faults of decisions.
 extension PlantedFault {
     private static let everythingRead = [
         "evaluation/*", "types/*", "snapshots/*", "reasons/*", "malformed/*", "coalescing/*", "caching/*",

@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// What goes wrong with events on their way and in the store.
+/// Faults of delivery and the store.
 extension PlantedFault {
     static let outages = ["outages/*", "delivery/*", "exposures/*", "ledger/*", "deadlines/*", "privacy/*"]
 
@@ -269,7 +269,7 @@ extension PlantedFault {
 }
 
 extension BentSubject.Bend {
-    /// Refuses whatever an application tracks, although it declares that it takes events.
+    /// Rejects all tracked events, although it declares to accept them.
     fileprivate static let forgetful = BentSubject.Bend(provider: { provider, _ in
         BentProvider(provider) { roles, _ in
             guard let events = roles.events else { return }
@@ -277,7 +277,7 @@ extension BentSubject.Bend {
         }
     })
 
-    /// Drops what an event carries, and says that its wire has no room for it.
+    /// Drops an event's content, and claims that its wire can't carry it.
     fileprivate static let narrow: BentSubject.Bend = {
         var bend = BentSubject.Bend.sending(each: { envelope in
             envelope.event.attributes = [:]
@@ -287,7 +287,7 @@ extension BentSubject.Bend {
         return bend
     }()
 
-    /// Gives an event another id whenever it is sent.
+    /// Changes an event's id each time it is sent.
     fileprivate static let renaming = BentSubject.Bend(provider: { provider, stage in
         BentProvider(provider) { roles, _ in
             guard let events = roles.events else { return }

@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// What is said that nobody may hear.
+/// Leaks of data that must stay secret.
 extension PlantedFault {
     private static let key = "k3y-that-nobody-may-see"
 

@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// What goes wrong with experiments, exposures and campaigns.
+/// Faults of experiments, exposures and campaigns.
 extension PlantedFault {
     static let experiments: [PlantedFault] = [
         PlantedFault(
@@ -29,7 +29,7 @@ extension PlantedFault {
             "splits 30 to 70 what is to be halved",
             caughtBy: "experiments/both-halves-are-used",
             .knowing { context in
-                // Two in five of everybody go to the control, whatever half they are in.
+                // Two of five users get the control, whatever half they are in.
                 guard context.user.id.hasPrefix("person-"), let number = Int(context.user.id.dropFirst(7)),
                     number % 5 < 2
                 else { return context }

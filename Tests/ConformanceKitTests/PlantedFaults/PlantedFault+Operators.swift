@@ -2,13 +2,13 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// What goes wrong with dates, versions and layers.
+/// Faults of dates, versions and layers.
 extension PlantedFault {
     static let operators: [PlantedFault] = [
         PlantedFault(
             "orders dates as texts",
             caughtBy: "targeting/before-and-after",
-            // A word comes after every year, and before none.
+            // A word that compares as later than every date.
             knowing("joined") { $0.contains("-") ? $0 : "9999-12-31" }
         ),
         PlantedFault(

@@ -2,7 +2,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 
-/// What goes wrong with what real accounts have: other scripts, many flags, several clients, clocks.
+/// Faults that show with real accounts: other scripts, many flags, several clients, clocks.
 extension PlantedFault {
     static let surroundings: [PlantedFault] = [
         PlantedFault(
@@ -121,7 +121,7 @@ extension PlantedFault {
 }
 
 extension Decisions {
-    /// The same without the flags that aren't kept.
+    /// The decisions without some flags.
     fileprivate func keeping(_ isKept: (String) -> Bool) -> Decisions {
         let places = assignments
         return Decisions(
@@ -136,7 +136,7 @@ extension Decisions {
 }
 
 extension BentSubject.Bend {
-    /// Tells the vendor of the first variation of an experiment that a user sees.
+    /// Reports only the first variation that a user sees of an experiment.
     fileprivate static let once = BentSubject.Bend.sending { sink, batch in
         var seen: Set<String> = []
         let places = batch.indices.filter { place in

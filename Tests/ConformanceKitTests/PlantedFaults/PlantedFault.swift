@@ -3,13 +3,13 @@ import ConformanceSubjects
 import Experimentation
 import Testing
 
-/// Something wrong on purpose, the case that is meant to catch it, and who else may complain.
+/// A planted fault, the case that must catch it, and the cases that may fail as well.
 struct PlantedFault: Sendable, CustomTestStringConvertible {
     let name: String
     let caughtBy: String
-    /// Patterns of the cases that may fail as well; every other case must not.
+    /// Patterns of the cases that may fail as well; all others must pass.
     let alsoBlamedBy: [String]
-    /// What any other case has to say of it, one of these, if it fails too: it shows in all that has to do with it.
+    /// The messages, one of which any other failing case must give: a fault may show wherever it matters.
     let accusations: [String]
     let bend: BentSubject.Bend
 
@@ -29,7 +29,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         self.bend = bend
     }
 
-    /// Whether a case that failed blames this, and nothing else.
+    /// Whether a failed case blames this fault and nothing else.
     func isBlamed(by result: CaseResult) -> Bool {
         let known = ConformanceCase.all.first { $0.name == result.name }
         if result.name == caughtBy || known.map(isAlsoBlamed) == true { return true }

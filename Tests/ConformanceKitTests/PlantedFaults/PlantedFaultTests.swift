@@ -2,9 +2,9 @@ import ConformanceKit
 import Experimentation
 import Testing
 
-@Suite("A provider that is wrong on purpose is caught")
+@Suite("A planted fault of a provider is caught")
 struct PlantedFaultTests {
-    @Test("P73 by the case that is meant for it, and by none that blames something else", arguments: PlantedFault.all)
+    @Test("P73 by its own case, and by no case that blames something else", arguments: PlantedFault.all)
     func caught(_ fault: PlantedFault) async throws {
         let report = await ConformanceRunner(width: 8).run(
             ConformanceCase.all,

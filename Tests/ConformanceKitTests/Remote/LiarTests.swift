@@ -5,9 +5,9 @@ import Experimentation
 import Foundation
 import Testing
 
-@Suite("A subject that declares and does nothing is red")
+@Suite("A subject that declares capabilities without having them fails")
 struct LiarTests {
-    /// Declares and decides nothing: answers come from a table of commands, whatever isn't there is unsupported.
+    /// Creates a subject that declares capabilities but has only a table of answers; anything else is unsupported.
     private static func liar(_ capabilities: [Capability], _ answers: [String: String] = [:]) async throws
         -> RemoteSubject
     {
@@ -34,7 +34,7 @@ struct LiarTests {
     }
 
     @Test(
-        "whether it can't be opened, has gaps for everything or says of every command that it is unsupported",
+        "whether it can't be opened, has gaps everywhere or calls every command unsupported",
         arguments: [
             [:], ["open": #"{"stage":"s","gaps":[\#(gaps)]}"#], ["open": #"{"stage":"s"}"#],
             ["open": #"{"stage":"s","gaps":[\#(gaps)]}"#, "start": #"{"provider":"p"}"#],
@@ -46,7 +46,7 @@ struct LiarTests {
         let report = try await report(on: try await Self.liar(declared, answers))
         #expect(!report.isSuccess)
         let results = try #require(report.subjects.first).results
-        // What asks for nothing but what it declares can't be passed over.
+        // Cases that need only the declared capabilities can't be skipped.
         for result in results {
             let requires = try #require(ConformanceCase.all.first { $0.name == result.name }).requires
             guard !requires.isEmpty, requires.isSubset(of: declared), answers["start"] == nil else { continue }
@@ -57,7 +57,7 @@ struct LiarTests {
         }
     }
 
-    @Test("a gap in what is declared is a failure of the case that meets it", arguments: ["flags", "flags/welcome"])
+    @Test("a gap in a declared capability fails the case that meets it", arguments: ["flags", "flags/welcome"])
     func gap(_ path: String) async throws {
         let answers = ["open": #"{"stage":"s","gaps":[{"path":"\#(path)","reason":"not today"}]}"#]
         let report = try await report(on: try await Self.liar([.flags], answers), "consent/reading-needs-none")
@@ -66,7 +66,7 @@ struct LiarTests {
         #expect(outcome.reason == #"liar declares "flags" and has a gap there: \#(path): not today"#)
     }
 
-    @Test("an unsupported command is a failure of the case that gives it")
+    @Test("an unsupported command fails the case that sends it")
     func command() async throws {
         let answers = ["open": #"{"stage":"s"}"#, "start": #"{"provider":"p"}"#]
         let report = try await report(

@@ -1,23 +1,23 @@
 import ChildProcesses
 import Foundation
 
-/// The example service of the guide, running in a process of its own.
+/// The guide's example service in a child process.
 final class PythonService: Sendable {
     /// Its endpoint.
     let url: String
-    /// It ends with this process, however that ends: with it ends what the service reads.
+    /// The child ends with this process, because its input closes.
     private let process: ChildProcess
 
-    /// Where the example lies.
+    /// The folder of the examples.
     private static let examples = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs/examples").standardizedFileURL
 
-    /// Starts an example and waits until it says where it listens.
+    /// Starts an example and waits until it reports its address.
     convenience init(_ name: String = "subject_service.py") async throws {
         try await self.init(running: [Self.examples.appending(path: name).path])
     }
 
-    /// Starts the example SDK with something wrong on purpose.
+    /// Starts the example SDK with a planted fault.
     convenience init(broken fault: String) async throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "broken_sdk.py")
         try await self.init(running: [script.path, Self.examples.path, fault])
@@ -32,6 +32,6 @@ final class PythonService: Sendable {
 
     deinit { kill() }
 
-    /// Ends it at once.
+    /// Kills it.
     func kill() { process.signal(SIGKILL) }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An adapter in another process, in another language")
 struct RemoteSubjectTests {
-    @Test("the example service of the guide keeps what it declares, over its JSON endpoint")
+    @Test("the guide's example service keeps its declarations, over its JSON endpoint")
     func conforms() async throws {
         let service = try await PythonService()
         let subject = try await RemoteSubject.connect(to: service.url)
@@ -24,7 +24,7 @@ struct RemoteSubjectTests {
     }
 
     @Test(
-        "a service that prints garbage, lies or isn't there fails by name",
+        "a service that prints garbage, lies or doesn't exist fails by name",
         arguments: [
             ("<html>", "is not complete, valid JSON"),
             ("{}", "result: expected an object"),
@@ -42,7 +42,7 @@ struct RemoteSubjectTests {
         #expect("\(error.map { "\($0)" } ?? "no error")".contains(message) || message.hasPrefix("result"))
     }
 
-    @Test("a service that goes mad in the middle fails its cases and no other subject's")
+    @Test("a service that starts to fail halfway fails its own cases and no other subject's")
     func madness() async throws {
         let description = #"{"result":{"name":"mad","capabilities":["flags"],"decides":true}}"#
         let subject = try await RemoteSubject { command in
@@ -56,7 +56,7 @@ struct RemoteSubjectTests {
         )
     }
 
-    /// A line to a service that was never written: fixed answers by command, `{}` for the rest.
+    /// A connection to a service that doesn't exist: fixed answers by command, otherwise `{}`.
     private static func subject(_ answers: [String: String]) async throws -> RemoteSubject {
         try await RemoteSubject { command in
             let text = String(decoding: command, as: UTF8.self)
@@ -66,7 +66,7 @@ struct RemoteSubjectTests {
     }
 
     @Test(
-        "what another process records as deviating deviates with its reason and link, and what passes all the same fails"
+        "deviations recorded by another process are reported with reason and link, and fail if the case passes"
     )
     func knownDeviations() async throws {
         let subject = try await Self.subject([
@@ -90,7 +90,7 @@ struct RemoteSubjectTests {
         #expect(written?.first?.objectValue?["link"] == "https://example.com/7")
     }
 
-    @Test("from the second protocol on, a provider is told the suite's time and a fresh id", arguments: [nil, 1, 2])
+    @Test("from the second protocol on, a provider gets the suite's time and a fresh id", arguments: [nil, 1, 2])
     func timeAndIDs(_ spoken: Int?) async throws {
         let commands = Mutex<[FlagValue]>([])
         let says = spoken.map { ",\"protocol\":\($0)" } ?? ""
@@ -120,7 +120,7 @@ struct RemoteSubjectTests {
         #expect(question["now"]?.stringValue.map { $0.hasPrefix(today) } == (spoken == 2 ? true : nil))
     }
 
-    @Test("a protocol that isn't known here is refused by name")
+    @Test("an unknown protocol is rejected by name")
     func newerProtocol() async {
         let error = await #expect(throws: DocumentError.self) {
             _ = try await Self.subject(["describe": #"{"name":"new","protocol":4}"#])
@@ -128,7 +128,7 @@ struct RemoteSubjectTests {
         #expect(error?.path == "result.protocol")
     }
 
-    @Test("campaigns come back over the line whole")
+    @Test("campaigns arrive complete over the connection")
     func campaigns() async throws {
         let subject = try await Self.subject([
             "describe":
@@ -158,7 +158,7 @@ struct RemoteSubjectTests {
         #expect(report?.verdicts == .each([.delivered]))
     }
 
-    @Test("verdicts, which go by ids over the line, come to the places of their events, whatever their order")
+    @Test("verdicts, sent with ids, are assigned to their events in any order")
     func verdicts() async throws {
         let subject = try await Self.subject([
             "describe": #"{"name":"bill","capabilities":["tracking"],"events":["installed"]}"#,
@@ -177,7 +177,7 @@ struct RemoteSubjectTests {
         #expect(report?.isDisabled == true)
     }
 
-    @Test("a campaign that makes no sense is an outage: the event is sent again")
+    @Test("an invalid campaign is an outage: the event is sent again")
     func badCampaign() async throws {
         let subject = try await Self.subject([
             "describe": #"{"name":"bill","capabilities":["campaigns"],"events":["installed"],"campaignLimit":3}"#,
@@ -202,7 +202,7 @@ struct RemoteSubjectTests {
             return []
         }
         let cases = Array(ConformanceCase.all.prefix(2))
-        // Long enough for the subject that works, however busy the machine is.
+        // Long enough for the working subject, however busy the machine is.
         let report = await ConformanceRunner(limit: .seconds(5)).run(
             cases,
             against: [subject, InMemorySubject()]
@@ -213,7 +213,7 @@ struct RemoteSubjectTests {
         #expect(report.subjects[0].results[0].outcome.failures.first?.message.hasPrefix("mute hangs") == true)
     }
 
-    @Test("a service that dies in the middle fails by name, and the others' results are complete")
+    @Test("a service that dies halfway fails by name, and the others' results are complete")
     func death() async throws {
         let service = try await PythonService()
         let subject = try await RemoteSubject.connect(to: service.url)
@@ -227,7 +227,7 @@ struct RemoteSubjectTests {
         #expect(message?.hasPrefix("python-example can't be opened") == true, "\(message ?? "no message")")
     }
 
-    @Test("nobody at the address is said in one line")
+    @Test("an unreachable address is reported in one line")
     func nobody() async {
         await #expect(throws: ExperimentationError.self) { try await RemoteSubject.connect(to: "http://127.0.0.1:9/") }
         await #expect(throws: ExperimentationError.self) { try await RemoteSubject.connect(to: "http://example.com/") }

@@ -4,7 +4,7 @@ import Experimentation
 import Foundation
 import Testing
 
-@Suite("A whole SDK in another process, with a cache and an outbox of its own")
+@Suite("A whole SDK in another process, with its own cache and outbox")
 struct WholeSDKTests {
     private func report(of service: PythonService) async throws -> ConformanceReport {
         let subject = try await RemoteSubject.connect(to: service.url)
@@ -13,7 +13,7 @@ struct WholeSDKTests {
         return report
     }
 
-    @Test("the example SDK keeps what it declares, and every case has something to see")
+    @Test("the example SDK keeps its declarations, and every case applies to it")
     func conforms() async throws {
         let service = try await PythonService("sdk_service.py")
         let subject = try await RemoteSubject.connect(to: service.url)
@@ -28,7 +28,7 @@ struct WholeSDKTests {
     }
 
     @Test(
-        "an SDK that is wrong on purpose is caught by the case that is meant for it",
+        "a planted fault of the SDK is caught by its case",
         arguments: [
             ("forgets decisions", "sdk/offline-start"), ("shows what another was told", "sdk/not-another-users"),
             ("asks as somebody else", "sdk/targeting"), ("never asks again", "sdk/recovers"),
@@ -52,7 +52,7 @@ struct WholeSDKTests {
         #expect(results.first { $0.name == name }?.outcome.word == "failed", "\(fault)")
     }
 
-    @Test("what an SDK declares and no case can show fails the run")
+    @Test("a declared capability that no case can show fails the run")
     func unproven() async throws {
         let description =
             #"{"result":{"name":"liar","protocol":3,"sdk":true,"capabilities":["holdouts"],"events":[],"decides":true}}"#
@@ -65,7 +65,7 @@ struct WholeSDKTests {
         #expect(!report.isSuccess)
     }
 
-    @Test("a subject that hands over a role has nothing for these cases, and says so")
+    @Test("a subject with separate roles has none of these cases, and says so")
     func role() async throws {
         let service = try await PythonService()
         let subject = try await RemoteSubject.connect(to: service.url)
@@ -75,7 +75,7 @@ struct WholeSDKTests {
         withExtendedLifetime(service) {}
     }
 
-    @Test("a whole SDK needs the third protocol")
+    @Test("a whole SDK requires the third protocol")
     func oldProtocol() async {
         let description = #"{"result":{"name":"old","protocol":2,"sdk":true,"capabilities":[],"events":[]}}"#
         let error = await #expect(throws: DocumentError.self) {

@@ -1,19 +1,19 @@
 import Experimentation
 
-/// Changes somewhere within a document, by paths like `h.*.qt`: `*` stands for each element of a list or object.
+/// Changes inside a document by paths like `h.*.qt`, where `*` stands for each element of a list or object.
 extension FlagValue {
-    /// Changes what stands at a path, wherever it does.
+    /// Changes the values at a path, wherever it exists.
     mutating func change(_ path: String, _ change: (FlagValue) -> FlagValue?) {
         self.change(path.split(separator: ".").map(String.init)[...], change)
     }
 
-    /// Leaves out what stands at a path.
+    /// Removes the values at a path.
     mutating func drop(_ path: String) { change(path) { _ in nil } }
 
-    /// Puts a value in the place of what stands at a path.
+    /// Replaces the values at a path.
     mutating func set(_ path: String, _ value: FlagValue) { change(path) { _ in value } }
 
-    /// Gives a member of each object at a path another name.
+    /// Renames a member of each object at a path.
     mutating func rename(_ path: String, _ name: String, _ other: String) {
         change(path) { object in
             guard case .object(var members) = object, let value = members.removeValue(forKey: name) else {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// Engage: behaviours, and the calls that link recipients.
+/// Mutants of Engage: behaviors, and the calls that link recipients.
 extension WireMutant {
     static let engage: [WireMutant] =
         behaviors + [
@@ -139,7 +139,7 @@ extension WireMutant {
         }
     }
 
-    /// The hour of a time, one later.
+    /// Moves a time by one hour.
     private static func shifted(_ value: FlagValue) -> FlagValue {
         guard let text = value.stringValue, let mark = text.firstIndex(of: "T"),
             let hour = Int(text[text.index(after: mark)...].prefix(2))
@@ -151,7 +151,7 @@ extension WireMutant {
 }
 
 extension WireMutant.Sent {
-    /// Whether it is a call of the XML API, by its name.
+    /// Whether it is a call of the XML API with this name.
     fileprivate func isCall(_ name: String) -> Bool {
         path.hasSuffix("/XMLAPI") && String(decoding: body, as: UTF8.self).contains(name)
     }

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Evergage: one event a request, and campaigns that answer it.
+/// Mutants of Evergage: one event per request, and campaigns in the answer.
 extension WireMutant {
     static let evergage: [WireMutant] = [
         sent("sends everything as one user's", "delivery/whose-it-is") { $0.set("user.id", "somebody") },

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Flagship: a question to the Decision API, exposures, hits, and what comes back.
+/// Mutants of Flagship: Decision API requests, exposures, hits, and the answers.
 extension WireMutant {
     static let flagship: [WireMutant] = asked + exposed + hit + decided
 
@@ -242,7 +242,7 @@ extension WireMutant {
         ),
     ]
 
-    /// Flagship where this device decides: the file.
+    /// Mutants of Flagship's bucketing: the file.
     static let flagshipBucketing: [WireMutant] = [
         WireMutant(
             "overlooks a share",

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Sigma: a configuration that is read here. It is sent nothing but a token.
+/// Mutants of Sigma: the configuration. Requests carry nothing but a token.
 extension WireMutant {
     static let sigma: [WireMutant] = [
         WireMutant(

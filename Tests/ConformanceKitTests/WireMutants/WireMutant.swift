@@ -4,12 +4,12 @@ import Experimentation
 import HTTPTypes
 import Testing
 
-/// One thing that an adapter could get wrong on its wire, and the case that is to find it.
+/// A mistake that an adapter could make on its wire, and the case that must find it.
 ///
-/// It is applied between the adapter and its transport: what the adapter writes reaches the vendor otherwise, or what the
-/// vendor answers reaches the adapter otherwise, as if the adapter had written or read it so.
+/// Applied between the adapter and its transport: changes the adapter's requests or the vendor's answers as if the
+/// adapter had encoded or decoded them wrongly.
 struct WireMutant: Sendable, CustomTestStringConvertible {
-    /// A request on its way.
+    /// A request before it is sent.
     struct Sent: Sendable {
         var request: HTTPRequest
         var body: [UInt8]
@@ -17,7 +17,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
         /// The path without its query.
         var path: String { String((request.path ?? "").prefix { $0 != "?" }) }
 
-        /// Changes the body where it is JSON.
+        /// Changes a JSON body.
         mutating func change(_ change: (inout FlagValue) -> Void) {
             guard var value = try? JSON.parse(body) else { return }
             change(&value)
@@ -40,7 +40,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(name), caught by \(caughtBy)" }
 
-    /// What the adapter writes, otherwise.
+    /// Changes the adapter's requests.
     init(_ name: String, caughtBy: String, send: @escaping Sending) {
         self.name = name
         self.caughtBy = caughtBy
@@ -48,7 +48,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
         answer = { _, _ in }
     }
 
-    /// What the adapter reads, otherwise.
+    /// Changes the vendor's answers.
     init(_ name: String, caughtBy: String, answer: @escaping Answering) {
         self.name = name
         self.caughtBy = caughtBy
@@ -56,7 +56,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
         self.answer = answer
     }
 
-    /// What the adapter writes as JSON, otherwise; on paths with this end.
+    /// Changes JSON requests to paths with a suffix.
     init(
         _ name: String,
         on end: String,
@@ -66,7 +66,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
         self.init(name, caughtBy: caughtBy, send: { if $0.path.hasSuffix(end) { $0.change(change) } })
     }
 
-    /// What the adapter reads as JSON, otherwise; on paths with this end.
+    /// Changes JSON answers on paths with a suffix.
     init(
         _ name: String,
         on end: String,
@@ -84,7 +84,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
         )
     }
 
-    /// A status that is taken for another.
+    /// Mistakes a status for another one.
     init(_ name: String, on end: String, status: Int, as other: Int, body: String? = nil, caughtBy: String) {
         self.init(
             name,
@@ -100,7 +100,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
         )
     }
 
-    /// An adapter that doesn't see how long it is to wait.
+    /// Ignores `Retry-After`.
     static func deafToRetryAfter(on end: String) -> WireMutant {
         WireMutant(
             "overlooks Retry-After",
@@ -112,7 +112,7 @@ struct WireMutant: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Stands between an adapter and its transport.
+/// Applies a mutant between an adapter and its transport.
 struct MutatingTransport: HTTPTransport {
     let inner: any HTTPTransport = DefaultTransport.make()
     let mutant: WireMutant

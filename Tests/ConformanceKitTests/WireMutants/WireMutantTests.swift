@@ -5,9 +5,9 @@ import FlagshipAdapter
 import Foundation
 import Testing
 
-@Suite("An adapter that is wrong on its wire is caught")
+@Suite("A mistake on an adapter's wire is caught")
 struct WireMutantTests {
-    /// The mutants of one adapter, and the subject that they are applied to.
+    /// An adapter's mutants and its subject.
     struct Family: Sendable, CustomTestStringConvertible {
         let name: String
         let mutants: [WireMutant]
@@ -27,7 +27,7 @@ struct WireMutantTests {
 
     private static let runner = ConformanceRunner(limit: .seconds(30))
 
-    @Test("P73 by the case that is meant for it, which passes without it", arguments: families)
+    @Test("P73 by its own case, which passes without the mistake", arguments: families)
     func caught(_ family: Family) async throws {
         var survivors: [String] = []
         for mutant in family.mutants {
@@ -36,7 +36,7 @@ struct WireMutantTests {
             if result.outcome.word != "failed" { survivors.append("\(mutant.testDescription): \(result.outcome.word)") }
         }
         #expect(survivors == [])
-        // A transport that changes nothing changes no verdict.
+        // A transport that changes nothing must change no verdict.
         let nothing = WireMutant("changes nothing", caughtBy: "", send: { _ in })
         for name in Set(family.mutants.map(\.caughtBy)).sorted() {
             let known = try #require(ConformanceCase.all.first { $0.name == name })
@@ -45,7 +45,7 @@ struct WireMutantTests {
         }
     }
 
-    @Test("each of the four adapters has fifteen at least, and none twice")
+    @Test("each of the four adapters has at least fifteen distinct mutants")
     func count() {
         for family in Self.families where family.name != "flagship-bucketing" {
             #expect(family.mutants.count >= 15, "\(family.name)")
@@ -54,7 +54,7 @@ struct WireMutantTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test("docs/conformance-mutants.md lists each with the case that catches it")
+    @Test("docs/conformance-mutants.md lists each mutant with the case that catches it")
     func page() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()

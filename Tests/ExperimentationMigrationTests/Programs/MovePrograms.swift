@@ -3,7 +3,7 @@ import ExperimentationMigration
 import ExperimentationSQLite
 import Foundation
 
-/// What README.md shows, to the letter.
+/// The code of README.md, character by character.
 func moveAsTheReadme(
     planFile: [UInt8],
     old: any ExperimentationProvider,
@@ -21,7 +21,7 @@ func moveAsTheReadme(
     return (client, migration)
 }
 
-/// What docs/moving.md shows, to the letter.
+/// The code of docs/moving.md, character by character.
 func moveAsTheGuide(
     planFile: URL,
     flagship: any ExperimentationProvider,

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A vendor that answers each question ten seconds late.
+/// A vendor that answers each question after ten seconds.
 struct HangingProvider: ExperimentationProvider {
     var name: String { "hanging" }
     var scope: String { "" }

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// The store of a process that dies in the middle of it: after so many operations nothing that it does reaches the store beneath.
+/// The store of a process that dies: after a number of operations, nothing reaches the store beneath.
 final class MortalStore: OutboxStoreDecorator, StateStoreDecorator {
     let base: any OutboxStore
     let baseState: any StateStore
@@ -17,7 +17,7 @@ final class MortalStore: OutboxStoreDecorator, StateStoreDecorator {
 
     var isDead: Bool { left.withLock { $0 <= 0 } }
 
-    /// Every second operation that is the last one is done, and its outcome is never heard of.
+    /// In every second case, the last operation is carried out but its result is lost.
     func pass<Value: Sendable>(
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value

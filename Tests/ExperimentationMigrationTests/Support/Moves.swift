@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationMigration
 import ExperimentationTesting
 
-/// Two in-memory vendors that split the same experiments otherwise, and a client that moves between them.
+/// Two in-memory vendors that split the same experiments differently, and a client that moves between them.
 struct Moves {
     let old: InMemoryProvider
     let new: InMemoryProvider
@@ -33,7 +33,7 @@ struct Moves {
         )
     }
 
-    /// A vendor; `isTurned` has its other names, and deals each user the other variation.
+    /// Creates a vendor; with `isTurned`, it has different ids and assigns each user the opposite variation.
     static func vendor(
         _ name: String,
         _ count: Int,
@@ -73,14 +73,14 @@ struct Moves {
         )
     }
 
-    /// What a user sees of the first experiment, asked afresh.
+    /// The value of the first experiment's flag for a user, after a refresh.
     static func color(_ id: String, anonymous: String? = nil, by client: ExperimentationClient) async throws -> String {
         let session = client.session(for: User(id: id, anonymousID: anonymous, consent: .granted))
         try await session.refresh()
         return session.string("f0", default: "none")
     }
 
-    /// Who answers a user, asked afresh.
+    /// The side that answers a user, after a refresh.
     static func side(
         _ id: String,
         anonymous: String? = nil,

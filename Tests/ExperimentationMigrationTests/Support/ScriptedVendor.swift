@@ -1,8 +1,8 @@
 import Experimentation
 
-/// A vendor that is asked for each user, and answers as a test says.
+/// A vendor that is asked for each user and answers as scripted.
 struct ScriptedVendor: ExperimentationProvider {
-    /// What it answers.
+    /// A scripted answer.
     enum Answer: Sendable {
         case flags([(key: String, resolution: Resolution)], [Assignment] = [], after: Duration = .zero)
         case failure(ExperimentationError)

@@ -8,7 +8,7 @@
     import Testing
     import Waiting
 
-    /// What this program does in a process of its own; each part is a function.
+    /// The entry point of child processes; each part is a function.
     @Suite("ChildParts")
     struct ChildParts {
         @Test("a child plays its part", .enabled(if: ChildPart.played != nil, "runs in a child alone"))
@@ -35,7 +35,7 @@
                 for caller in 0..<4 {
                     group.addTask {
                         var number = 0
-                        // Until it is killed, or the store gives up.
+                        // Until it is killed or the store fails.
                         while true {
                             let id = "\(round)-\(caller)-\(number)"
                             do { try await store.append([.sample(id, user: "u\(caller)")]) } catch { return }
@@ -47,7 +47,7 @@
             }
         }
 
-        /// Accepts a number of events and delivers until it is killed; with none to accept, until nothing waits.
+        /// Accepts a number of events and delivers until it is killed; with zero events, until none waits.
         func delivers(_ words: [String]) async throws {
             let vendor = RecordingVendor(
                 try LineFile(words[1]),
@@ -66,16 +66,16 @@
                 try await session.track(.custom(id))
                 acknowledged.add(id)
             }
-            // With nothing to add it is there to finish.
+            // With zero events, it only empties the outbox.
             guard words[4] == "0" else { return await ChildPart.untilKilled() }
             try await eventually("an empty outbox") { try await client.flush(within: .seconds(5)).isDone }
         }
 
-        /// Shows users an experiment until it is killed, one by a read and the next by hand.
+        /// Exposes users to an experiment until it is killed, alternately by a read and manually.
         func exposes(_ words: [String]) async throws {
             let arm = InMemoryExperiment.Arm(Variation(id: "green"), weight: 100, flags: ["color": "green"])
             let provider = InMemoryProvider(experiments: [InMemoryExperiment(Experiment(id: "checkout"), arms: [arm])])
-            // What earlier rounds left stays there to be looked at.
+            // Keeps the events of earlier rounds in the store for inspection.
             provider.setVerdict { _ in .outage() }
             let client = try await ExperimentationClient(
                 provider: provider,
@@ -96,7 +96,7 @@
             }
         }
 
-        /// Leases everything and hangs.
+        /// Leases everything and never settles.
         func hangs(_ words: [String]) async throws {
             let store = try SQLiteStore(at: URL(fileURLWithPath: words[0]))
             let acknowledged = try LineFile(words[1])
@@ -106,7 +106,7 @@
             await ChildPart.untilKilled()
         }
 
-        /// Accepts a number of events beside other processes.
+        /// Accepts a number of events concurrently with other processes.
         func shares(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
@@ -125,7 +125,7 @@
             await store.close()
         }
 
-        /// Delivers what others accept.
+        /// Delivers events that other processes accept.
         func drains(_ words: [String]) async throws {
             let store = try SQLiteStore(
                 at: URL(fileURLWithPath: words[0]),
@@ -149,7 +149,7 @@
         }
     }
 
-    /// A vendor that writes down what it gets before it says so.
+    /// A vendor that writes down what it receives before it answers.
     struct RecordingVendor: ExperimentationProvider, EventSink {
         let name = "recording"
         let scope = ""

@@ -3,7 +3,7 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-/// A folder of a test's own, gone with it.
+/// A temporary folder, deleted when it is released.
 final class TemporaryFolder: Sendable {
     let url: URL
 
@@ -15,7 +15,7 @@ final class TemporaryFolder: Sendable {
 
     func file(_ name: String = "store.sqlite") -> URL { url.appendingPathComponent(name) }
 
-    /// Every byte of every file in the folder.
+    /// The contents of all files in the folder.
     func contents() throws -> [String: Data] {
         var contents: [String: Data] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: url.path) {
@@ -24,13 +24,13 @@ final class TemporaryFolder: Sendable {
         return contents
     }
 
-    /// In how many files a text stands.
+    /// The number of files that contain a text.
     func occurrences(of text: String) throws -> Int {
         try contents().values.filter { $0.range(of: Data(text.utf8)) != nil }.count
     }
 }
 
-/// The two outboxes that must behave alike.
+/// The two outboxes, which must behave alike.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case memory, sqlite
 
@@ -56,7 +56,7 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The same numbers for the same seed.
+/// Generates the same numbers for the same seed.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
@@ -71,13 +71,11 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// The moment at which tests begin.
+/// The start time of the tests.
 let noon = Date(timeIntervalSince1970: 1_795_262_400)
 
-/// Whether the figures of the long run are asked for.
-
 extension Envelope {
-    /// An event that only its id, its user and its kind matter of.
+    /// Creates an event of which only id, user and kind matter.
     static func sample(
         _ id: String,
         user: String = "ada",
@@ -96,7 +94,7 @@ extension Destination {
 extension OutboxStore {
     /// Accepts events for a destination.
     ///
-    /// - Throws: Also why the first was refused of those that were.
+    /// - Throws: The store's error, or the first rejection.
     func append(
         _ envelopes: [Envelope],
         to destination: Destination = .home,
@@ -107,7 +105,7 @@ extension OutboxStore {
         for refusal in try await append(events, now: now) { if let refusal { throw refusal } }
     }
 
-    /// Takes a lane with a batch, if there is one; the lane stays taken.
+    /// Leases a batch, if there is one; the lane stays leased.
     func take(
         _ limit: Int = 1_000,
         bytes: Int = .max,
@@ -128,7 +126,7 @@ extension OutboxStore {
         return lease
     }
 
-    /// The ids of everything that can be delivered, oldest first; the lane is free again afterwards.
+    /// The ids of all deliverable events, oldest first; releases the lane.
     func deliverable(_ limit: Int = 1_000, of destination: Destination = .home, at now: Date = noon) async throws
         -> [String]
     {
@@ -137,7 +135,7 @@ extension OutboxStore {
         return lease.ids
     }
 
-    /// Writes down what became of the events of a lease.
+    /// Settles the events of a lease.
     @discardableResult
     func settle(
         _ lease: Lease,
@@ -147,16 +145,16 @@ extension OutboxStore {
         try await settle(lease.events.map { Settlement(of: $0, outcome($0)) }, under: lease.token, now: now)
     }
 
-    /// Removes what waits of a user, who is asked again the next time.
+    /// Removes a user's waiting events and resets the user's consent.
     ///
-    /// - Returns: How many deliveries were removed.
+    /// - Returns: The number of removed deliveries.
     @discardableResult
     func purge(_ user: String) async throws -> Int {
         let changes = [false, true].map { ConsentChange(userID: user, isGranted: $0) }
         return try await setConsent(changes).removed
     }
 
-    /// Holds the accounts against each other and against what waits.
+    /// Checks the ledgers against each other and against the waiting events.
     func expectBalance(_ accepted: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let ledger = try await ledger()
         let status = try await status(now: noon)

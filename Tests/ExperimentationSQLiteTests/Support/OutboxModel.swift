@@ -1,9 +1,9 @@
 import Experimentation
 import Foundation
 
-/// What an outbox should hold, written as plainly as possible and apart from both stores.
+/// The expected content of an outbox, implemented as simply as possible and independently of both stores.
 struct OutboxModel {
-    /// Until when something waits, and when that was noted.
+    /// Until when an event waits, and when that was recorded.
     struct Wait: Equatable {
         var noted = Date.distantPast
         var due = Date.distantPast
@@ -38,7 +38,7 @@ struct OutboxModel {
         func isLive(_ now: Date) -> Bool { owner != 0 && lease.isOn(now) }
     }
 
-    /// What a deliverer has in hand.
+    /// What a lease holder has in hand.
     struct Holding: Equatable {
         var owner: Int64
         var epoch: Int64
@@ -185,7 +185,7 @@ struct OutboxModel {
             if !ids.isEmpty || taken.isEmpty {
                 return .given(ids, Holding(owner: lane.owner, epoch: lane.epoch, revision: lane.revision))
             }
-            // What can't be read is gone: the lease begins anew without it.
+            // An unreadable event is dropped: the lease starts again without it.
             if !isGoingOn { lanes[place].out = 0 }
         }
     }

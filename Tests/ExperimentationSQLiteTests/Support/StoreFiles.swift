@@ -5,13 +5,13 @@ import Synchronization
 import Testing
 
 extension Destination {
-    /// Where events of the tests of files go.
+    /// The usual destination of the file tests.
     static let filed = Destination(provider: "filed", scope: "")
-    /// Another place where they may go.
+    /// A second destination.
     static let alsoFiled = Destination(provider: "also-filed", scope: "")
 }
 
-/// What was taken from a store in one go.
+/// The events of one lease.
 struct FiledBatch: Sendable {
     var token: LeaseToken
     var events: [Envelope] = []
@@ -19,7 +19,7 @@ struct FiledBatch: Sendable {
 }
 
 extension OutboxStore {
-    /// Accepts events for destinations, and expects none to be refused.
+    /// Accepts events for destinations, and expects no rejection.
     func file(
         _ events: [Envelope],
         isHeld: Bool = false,
@@ -31,7 +31,7 @@ extension OutboxStore {
         #expect(refusals.allSatisfy { $0 == nil }, sourceLocation: sourceLocation)
     }
 
-    /// Takes what can be taken, for a minute; without a lease if there is nothing.
+    /// Leases what can be leased for a minute; without a lease if there is nothing.
     func fetch(_ limit: Int = 100_000, for destination: Destination = .filed, at now: Date = noon) async throws
         -> FiledBatch
     {
@@ -42,7 +42,7 @@ extension OutboxStore {
         return FiledBatch(token: lease.token, events: lease.batches.flatMap(\.self))
     }
 
-    /// Has a batch delivered, and lets go of the lane.
+    /// Settles a batch as delivered and releases the lane.
     @discardableResult
     func finish(_ batch: FiledBatch) async throws -> Bool {
         let isCurrent = try await settle(
@@ -54,13 +54,13 @@ extension OutboxStore {
         return isCurrent
     }
 
-    /// Has a number of events delivered.
+    /// Delivers a number of events.
     func deliver(_ limit: Int, for destination: Destination = .filed) async throws {
         try await finish(try await fetch(limit, for: destination))
     }
 }
 
-/// Remembers the names of what was logged.
+/// Records the names of logged events.
 final class LoggedNames: LogSink {
     let level = LogLevel.trace
     private let entries = Mutex<[LogEntry]>([])
@@ -68,19 +68,19 @@ final class LoggedNames: LogSink {
     var names: [String] { entries.withLock { $0.map(\.event) } }
 }
 
-/// Changes a database behind the back of its store.
+/// Changes a database file without its store.
 enum StoreSurgery {
-    /// Cuts a file to a length.
+    /// Truncates a file.
     static func cut(_ url: URL, to bytes: Int) throws {
         let handle = try FileHandle(forWritingTo: url)
         defer { try? handle.close() }
         try handle.truncate(atOffset: UInt64(max(0, bytes)))
     }
 
-    /// How long a file is.
+    /// Returns a file's size.
     static func size(of url: URL) throws -> Int { try Data(contentsOf: url).count }
 
-    /// Overwrites the page on which a text stands.
+    /// Overwrites the page that contains a text.
     static func ruinPage(with text: String, in url: URL) throws {
         var data = try Data(contentsOf: url)
         let place = try #require(data.range(of: Data(text.utf8))).lowerBound / 4_096 * 4_096

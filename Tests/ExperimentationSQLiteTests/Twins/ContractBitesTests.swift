@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Testing
 
-/// A way to break the contract, and the rules that must find it.
+/// A violation of the contract, and the rules that must detect it.
 struct BrokenOutbox: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let rules: Set<String>
@@ -55,7 +55,7 @@ struct BrokenOutbox: CustomTestStringConvertible, Sendable {
     ]
 }
 
-/// Reads, decides, and writes, with time in between for others.
+/// Reads, decides, and writes in separate steps, so that others can interfere.
 private struct ReadThenWrite: StateStoreDecorator {
     let baseState: any StateStore
 
@@ -72,16 +72,16 @@ private struct ReadThenWrite: StateStoreDecorator {
     }
 }
 
-@Suite("The contract can't be fooled")
+@Suite("The contract detects violations")
 struct ContractBitesTests {
-    @Test("a store that breaks a rule is found, by that rule", arguments: BrokenOutbox.all)
+    @Test("a store that breaks a rule is detected, by that rule", arguments: BrokenOutbox.all)
     func found(_ broken: BrokenOutbox) async {
         let rules = OutboxStoreContract.cases.filter { broken.rules.contains($0.id) }
         #expect(Set(rules.map(\.id)) == broken.rules)
         for rule in rules { #expect(await rule.failures(over: broken.bench) != [], "\(rule.id)") }
     }
 
-    @Test("a store that forgets what it hasn't written out yet is found, by most rules")
+    @Test("a store that forgets events it hasn't written out yet is detected, by most rules")
     func forgottenTail() async {
         let rules = OutboxStoreContract.cases.filter { rule in
             ["accepting", "delivering", "settling", "consent", "durable"].contains { rule.id.hasPrefix($0 + "/") }
@@ -91,7 +91,7 @@ struct ContractBitesTests {
         #expect(found > rules.count / 2, "\(found) of \(rules.count)")
     }
 
-    @Test("a store that forgets what is delivered while its rows are there is found")
+    @Test("a store that forgets deliveries while their rows exist is detected")
     func forgottenHead() async {
         let ids: Set = ["settling/any-order", "destinations/own", "durable/unclosed", "sharing/seen"]
         let rules = OutboxStoreContract.cases.filter { ids.contains($0.id) }
@@ -99,7 +99,7 @@ struct ContractBitesTests {
         for rule in rules { #expect(await rule.failures(over: ForgottenHead.bench) != [], "\(rule.id)") }
     }
 
-    @Test("a state store that decides and then writes is found")
+    @Test("a state store that reads and writes in separate steps is detected")
     func races() async {
         let rules = StateStoreContract.cases.filter { $0.id == "state/first" }
         let bench = StoreBench<any StateStore> { _ in ReadThenWrite(baseState: InMemoryStateStore()) }
@@ -107,7 +107,7 @@ struct ContractBitesTests {
         for rule in rules { #expect(await rule.failures(over: bench) != []) }
     }
 
-    @Test("a store that hangs, or can't be opened, is a failure and no more")
+    @Test("a store that hangs, or can't be opened, is a failure and nothing worse")
     func hangs() async {
         struct Hanging: OutboxStoreDecorator {
             let base: any OutboxStore

@@ -4,12 +4,12 @@ import ExperimentationSQLite
 import Foundation
 import GRDB
 
-/// A SQLite store that forgets what is delivered for as long as its rows are there.
+/// A SQLite store that forgets deliveries while their rows still exist.
 struct ForgottenHead: OutboxStoreDecorator {
     let base: any OutboxStore
     let raw: DatabaseQueue
 
-    /// A bench of such stores.
+    /// A bench of these stores.
     static let bench = StoreBench<any OutboxStore>(features: [.durable, .shared, .limited]) { size in
         let folder = TemporaryFolder()
         return StorePlace {

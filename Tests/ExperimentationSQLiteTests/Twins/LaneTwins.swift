@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Leases events rather than lanes: whoever asks gets the same lane.
+/// Leases events instead of lanes: every caller gets the same lane.
 struct OpenLane: OutboxTwin {
     let base: any OutboxStore
 
@@ -16,7 +16,7 @@ struct OpenLane: OutboxTwin {
     }
 }
 
-/// Never counts the epoch up.
+/// Never increases the epoch.
 struct StillEpoch: OutboxTwin {
     let base: any OutboxStore
     private let memory: TwinMemory
@@ -55,7 +55,7 @@ struct StillEpoch: OutboxTwin {
     }
 }
 
-/// Lets who has lost a lane settle as its holder does.
+/// Lets a former holder of a lane settle like the current one.
 struct StaleVerdicts: OutboxTwin {
     let base: any OutboxStore
     private let memory: TwinMemory
@@ -80,7 +80,7 @@ struct StaleVerdicts: OutboxTwin {
     }
 }
 
-/// Says that a lease is current whoever has the lane, and whatever happened to its events.
+/// Reports every lease as current, whoever has the lane and whatever happened to its events.
 struct BlindHolder: OutboxTwin {
     let base: any OutboxStore
 
@@ -98,7 +98,7 @@ struct BlindHolder: OutboxTwin {
     }
 }
 
-/// Keeps no pause.
+/// Ignores pauses.
 struct Restless: OutboxTwin {
     let base: any OutboxStore
 
@@ -109,7 +109,7 @@ struct Restless: OutboxTwin {
     }
 }
 
-/// Believes that time never goes back.
+/// Assumes that time never goes back.
 struct OneWayClock: OutboxTwin {
     let base: any OutboxStore
     private let memory: TwinMemory
@@ -126,7 +126,7 @@ struct OneWayClock: OutboxTwin {
     }
 }
 
-/// Gives a batch in the order in which its events happened.
+/// Sorts a batch by the time of its events.
 struct OrderedByTime: OutboxTwin {
     let base: any OutboxStore
 
@@ -139,7 +139,7 @@ struct OrderedByTime: OutboxTwin {
     }
 }
 
-/// Begins a round anew where it should go on.
+/// Starts a new round instead of continuing the current one.
 struct ForgetfulRound: OutboxTwin {
     let base: any OutboxStore
 
@@ -153,7 +153,7 @@ struct ForgetfulRound: OutboxTwin {
     }
 }
 
-/// Counts what the caller says it delivered, not what was there.
+/// Counts what the caller settles as delivered, not what was stored.
 struct AccountsFromRequests: OutboxTwin {
     let base: any OutboxStore
     private let memory: TwinMemory
@@ -176,7 +176,7 @@ struct AccountsFromRequests: OutboxTwin {
     }
 }
 
-/// Gives an event up at all destinations when the first of them has it.
+/// Removes an event for all destinations when the first one has it.
 struct SharedBody: OutboxTwin {
     let base: any OutboxStore
 

@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// What the twins of one store remember together, and wrongly.
+/// The false memory shared by the twins of one store.
 final class TwinMemory: Sendable {
     struct State {
         var tokens: [Destination: LeaseToken] = [:]
@@ -14,16 +14,16 @@ final class TwinMemory: Sendable {
 
     let state = Mutex(State())
 
-    /// The last lease that was given of a lane, whoever has it.
+    /// The latest lease of a lane, whoever holds it.
     func latest(_ token: LeaseToken) -> LeaseToken { state.withLock { $0.tokens[token.destination] ?? token } }
 }
 
-/// A store that breaks one rule.
+/// A store that breaks one rule of the contract.
 protocol OutboxTwin: OutboxStoreDecorator {
     init(base: any OutboxStore, memory: TwinMemory)
 }
 
-/// Keeps who denies consent in each client rather than in the store.
+/// Keeps consent in each client instead of the store.
 struct ConsentOutside: OutboxTwin {
     let base: any OutboxStore
     private let own = Own()
@@ -59,7 +59,7 @@ struct ConsentOutside: OutboxTwin {
     }
 }
 
-/// Forgets that an event may grant consent.
+/// Ignores that an event may grant consent.
 struct SilentGrants: OutboxTwin {
     let base: any OutboxStore
 
@@ -70,7 +70,7 @@ struct SilentGrants: OutboxTwin {
     }
 }
 
-/// Holds an event everywhere that is to be held somewhere.
+/// Holds an event at all destinations if it is held at one.
 struct HeldEverywhere: OutboxTwin {
     let base: any OutboxStore
 
@@ -86,7 +86,7 @@ struct HeldEverywhere: OutboxTwin {
     }
 }
 
-/// Carries out only the last of several changes about a user.
+/// Carries out only the last of several changes for a user.
 struct LastWord: OutboxTwin {
     let base: any OutboxStore
 
@@ -98,7 +98,7 @@ struct LastWord: OutboxTwin {
     }
 }
 
-/// Drops what is in hand to make room.
+/// Drops leased events to make room.
 struct RuthlessRoom: OutboxTwin {
     let base: any OutboxStore
 
@@ -109,7 +109,7 @@ struct RuthlessRoom: OutboxTwin {
     }
 }
 
-/// Expires what is in hand.
+/// Expires leased events.
 struct RuthlessExpiry: OutboxTwin {
     let base: any OutboxStore
 
@@ -124,7 +124,7 @@ struct RuthlessExpiry: OutboxTwin {
     }
 }
 
-/// Removes signals of consent with the rest.
+/// Removes consent signals with the other events.
 struct ForgottenSignals: OutboxTwin {
     let base: any OutboxStore
 

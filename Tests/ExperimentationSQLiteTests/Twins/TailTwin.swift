@@ -4,12 +4,12 @@ import ExperimentationSQLite
 import Foundation
 import GRDB
 
-/// A SQLite store that forgets the rows of its latest events: it says of each that it has them as soon as it is accepted.
+/// A SQLite store that forgets the rows of its latest events although it has acknowledged them.
 struct ForgottenTail: OutboxStoreDecorator {
     let base: any OutboxStore
     let raw: DatabaseQueue
 
-    /// A bench of such stores.
+    /// A bench of these stores.
     static let bench = StoreBench<any OutboxStore>(features: [.durable, .shared, .limited]) { size in
         let folder = TemporaryFolder()
         return StorePlace {

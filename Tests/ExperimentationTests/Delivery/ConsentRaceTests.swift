@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("Consent is a gate before the queue")
+@Suite("Consent is checked before the queue")
 struct ConsentRaceTests {
     @Test("P24 after a withdrawal no delivery begins and nothing is left", arguments: 0..<(isSoak ? 500 : 60))
     func withdrawal(seed: Int) async throws {
@@ -17,7 +17,7 @@ struct ConsentRaceTests {
             batching: BatchPolicy(count: 3, largest: 5, interval: .milliseconds(1)),
             needsConsent: true
         ) { batch in
-            // One request an event, as some vendors want it; a cancelled task starts none.
+            // One request per event, as some vendors need; a cancelled task starts no more.
             var report = DeliveryReport(noAnswerTo: batch.count)
             for (place, envelope) in batch.enumerated() {
                 if Task.isCancelled { return report }
@@ -54,14 +54,14 @@ struct ConsentRaceTests {
         #expect(tooLate.value == 0)
         let status = try await client.outboxStatus()
         #expect(status.ready + status.held + status.delayed + status.leased == 0, "\(status)")
-        // The others' events aren't lost on the way.
+        // Other users' events aren't lost.
         let received = Set(vendor.record.received.filter { $0.identity.id == "bob" && !$0.isConsentSignal }.map(\.id))
         #expect(received.count == 10)
         try await client.expectBalance()
         await client.shutdown()
     }
 
-    @Test("an event that races with the granting of consent isn't held for ever", arguments: 0..<40)
+    @Test("an event concurrent with granted consent isn't held forever", arguments: 0..<40)
     func granting(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor(needsConsent: true)
@@ -79,7 +79,7 @@ struct ConsentRaceTests {
         #expect(Set(vendor.record.received.compactMap(\.event.number)) == [0, 1, 2, 3])
     }
 
-    @Test("P24 events being leased when consent was withdrawn aren't sent, whatever follows the withdrawal")
+    @Test("P24 events being leased during a withdrawal aren't sent, whatever follows")
     func leasedMeanwhile() async throws {
         let store = SlowLease()
         let vendor = ScriptedVendor(needsConsent: true)
@@ -89,7 +89,7 @@ struct ConsentRaceTests {
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
         async let flushed = client.flush().isDone
         await store.untilLeased()
-        // Removes everything of hers, and tells the vendor so.
+        // Removes all her events and reports the denial to the vendor.
         try await ada.setConsent(.denied)
         store.goOn()
         #expect(try await flushed)
@@ -97,7 +97,7 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
-    @Test("P24 events leased beside a delivery when consent was withdrawn aren't sent, even if it is granted again")
+    @Test("P24 events leased before a withdrawal aren't sent, even if consent is granted again")
     func leasedBeside() async throws {
         let store = SlowLease(number: 2)
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 100, largest: 2), needsConsent: true)
@@ -107,7 +107,7 @@ struct ConsentRaceTests {
         for number in 0..<6 { try await (number.isMultiple(of: 2) ? ada : bob).track(.numbered(number)) }
         async let flushed = client.flush().isDone
         await store.untilLeased()
-        // The batch before is delivered, and written down.
+        // The previous batch is delivered and settled.
         try await eventually("two deliveries") { try await client.ledger().delivered >= 2 }
         try await ada.setConsent(.denied)
         try await ada.setConsent(.granted)
@@ -118,11 +118,11 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 9, delivered: 7, purged: 2))
     }
 
-    @Test("an event accepted after consent was given again survives a removal that began before", arguments: 0..<40)
+    @Test("an event accepted after renewed consent survives a removal that began before", arguments: 0..<40)
     func survivesRemoval(seed: Int) async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client()
-        // Removes what an earlier run left, in a while.
+        // Removes the events of an earlier run, asynchronously.
         let session = client.session(for: User(id: "ada", consent: .denied))
         for _ in 0..<(seed % 8) { await Task.yield() }
         try await session.setConsent(.granted)
@@ -132,7 +132,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("events of a user who denied and consents again are delivered again")
+    @Test("events of a user who denied and then consents again are delivered")
     func comesBack() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client()
@@ -162,7 +162,7 @@ struct ConsentRaceTests {
         #expect(try await client.outboxStatus().held == 1)
     }
 
-    @Test("events held by an earlier run are sent even if the user, returning with consent, does nothing more")
+    @Test("events held by an earlier run are sent when the user returns with consent, without further calls")
     func heldAndSilent() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let store = ClientStore(outbox: TroubledStore(), state: InMemoryStateStore())
@@ -180,7 +180,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [0, 1])
     }
 
-    @Test("an event under way while its user consented isn't held for ever", arguments: [true, false])
+    @Test("an event being tracked while its user consents isn't held forever", arguments: [true, false])
     func agreedMeanwhile(isNoted: Bool) async throws {
         let (reached, agreed) = (Door(), DispatchSemaphore(value: 0))
         let isWaited = Shared(false)
@@ -189,7 +189,7 @@ struct ConsentRaceTests {
             provider: vendor,
             environment: ClientEnvironment(
                 time: ManualTime(),
-                // Named after its user's consent was looked at, and before it is stored.
+                // The event's id is created after the consent check and before it is stored.
                 makeID: {
                     if isWaited.value {
                         isWaited.value = false
@@ -202,7 +202,7 @@ struct ConsentRaceTests {
         )
         let session = client.session(for: User(id: "ada"))
         isWaited.value = true
-        // On a thread of its own: the ones that tasks share must not stand still.
+        // On its own thread, because it blocks.
         let tracking = Task(executorPreference: OwnThread()) {
             if isNoted { try session.trackSoon(.numbered(1)) } else { try await session.track(.numbered(1)) }
         }
@@ -215,7 +215,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("held events are released by the user's next session that begins with consent, before its own events")
+    @Test("held events are released by the user's next session with consent, before its own events")
     func releasedByNextSession() async throws {
         let vendor = ScriptedVendor(needsConsent: true)
         let client = try await vendor.client()
@@ -232,7 +232,7 @@ struct ConsentRaceTests {
         #expect(vendor.record.received.compactMap(\.event.number) == Array(0..<7))
     }
 
-    @Test("a denial removes what was accepted before it and nothing later, whichever session it comes from")
+    @Test("a denial removes events accepted before it and none after it, whatever the session")
     func beforeAndAfter() async throws {
         let vendor = ScriptedVendor()
         let client = try await vendor.client()
@@ -250,7 +250,7 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 3, delivered: 2, purged: 1))
     }
 
-    @Test("a denial counts in every session of the user, until the user consents again")
+    @Test("a denial applies to every session of the user, until the user consents again")
     func otherSessions() async throws {
         let vendor = ScriptedVendor()
         let store = ClientStore.inMemory()
@@ -262,7 +262,7 @@ struct ConsentRaceTests {
             let error = await #expect(throws: ExperimentationError.self) { try await session.track(.numbered(1)) }
             #expect(error?.code == .consentDenied)
         }
-        // Another client on the same store, as another process is one.
+        // Another client on the same store acts as another process.
         let other = try await vendor.client(store: store).session(for: User(id: "ada"))
         await #expect(throws: ExperimentationError.self) { try await other.track(.numbered(2)) }
         try await phone.setConsent(.granted)
@@ -272,7 +272,7 @@ struct ConsentRaceTests {
     }
 
     @Test(
-        "P07 what is tracked after consent was denied and granted again is delivered in order, behind a slow delivery"
+        "P07 events tracked after consent was denied and granted again are delivered in order, behind a slow delivery"
     )
     func deniedAndGranted() async throws {
         let door = Door()
@@ -300,7 +300,7 @@ struct ConsentRaceTests {
     }
 }
 
-/// Runs a task where it may block.
+/// An executor for tasks that may block.
 private final class OwnThread: TaskExecutor {
     private let queue = DispatchQueue(label: "own thread")
 

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What a delivery brings reaches whoever listens")
+@Suite("Delivery events reach their listener")
 struct DeliveryEventsTests {
-    @Test("the thousandth event needs no more of the stack than the first")
+    @Test("the thousandth event uses no more stack than the first")
     func stack() async {
         let depths = Mutex<[UInt]>([])
         let events = DeliveryEvents()

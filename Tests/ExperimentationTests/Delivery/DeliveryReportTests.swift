@@ -6,7 +6,7 @@ import Testing
 struct DeliveryReportTests {
     private let outage = Verdict.outage()
 
-    @Test("has the same verdict for every event, however many there are")
+    @Test("a single verdict applies to every event, however many there are")
     func all() {
         let report = DeliveryReport(.delivered)
         #expect(report.verdicts == .all(.delivered))
@@ -17,7 +17,7 @@ struct DeliveryReportTests {
     }
 
     @Test(
-        "is cut where it is too long, and has no answer where it is too short",
+        "a report that is too long is cut, and one that is too short has no answer for the rest",
         arguments: [
             (-1, []), (0, []), (1, [.delivered]), (2, [.delivered, nil]), (3, [.delivered, nil, .split("413")]),
             (5, [.delivered, nil, .split("413"), nil, nil]),
@@ -29,7 +29,7 @@ struct DeliveryReportTests {
         #expect([-1, 0, 1, 2, 3].map { report[$0] } == [nil, .delivered, nil, .split("413"), nil])
     }
 
-    @Test("has no answer to any event until one is set")
+    @Test("a new report has no answer to any event")
     func noAnswer() {
         var report = DeliveryReport(noAnswerTo: 3)
         #expect(report.verdicts == .each([nil, nil, nil]))
@@ -40,7 +40,7 @@ struct DeliveryReportTests {
         #expect(DeliveryReport(noAnswerTo: -1).verdicts == .each([]))
     }
 
-    @Test("grows to a new position, and has none before the first")
+    @Test("setting a later position leaves those before it without an answer")
     func setBeyond() {
         var report = DeliveryReport([.delivered])
         report[-1] = .delivered
@@ -50,7 +50,7 @@ struct DeliveryReportTests {
         #expect(report.verdicts == .each([.delivered, nil, outage]))
     }
 
-    @Test("with one verdict for all never reports an event delivered that it no longer covers")
+    @Test("a single verdict never reports an event as delivered that isn't covered")
     func setOfAll() {
         var report = DeliveryReport(.delivered)
         report[7] = .delivered
@@ -65,7 +65,7 @@ struct DeliveryReportTests {
         #expect(sized.verdicts(count: 3) == [.delivered, nil, .delivered])
     }
 
-    @Test("merges the reports of parts at their events' positions, with campaigns and kill switch")
+    @Test("reports of parts are merged at their events' positions, with campaigns and kill switch")
     func parts() {
         let campaign = Campaign(id: "c", target: "t", experience: Variation(id: "v"))
         let received = ["3", "0"].map { ReceivedCampaign(eventID: $0, campaign: campaign) }
@@ -82,7 +82,7 @@ struct DeliveryReportTests {
         #expect(report.isDisabled)
     }
 
-    @Test("with another length than its batch moves no verdict to another event", arguments: [0, 1, 3, 8])
+    @Test("a report of another length than its batch assigns no verdict to a wrong event", arguments: [0, 1, 3, 8])
     func otherLength(length: Int) async throws {
         let time = ManualTime()
         let vendor = ScriptedVendor { _ in DeliveryReport(Array(repeating: .delivered, count: length)) }

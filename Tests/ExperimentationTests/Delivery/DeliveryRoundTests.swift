@@ -8,7 +8,7 @@ struct DeliveryRoundTests {
     private static let now = Date(timeIntervalSince1970: 1_795_262_400)
     private static let token = LeaseToken(destination: Destination(provider: "v", scope: ""), epoch: 1, revision: 0)
 
-    /// Events named by a letter for their user and a number for their place.
+    /// Creates events named by a letter for the user and a number for the position.
     private func events(_ names: String...) -> [Envelope] {
         names.map { name in
             Envelope(
@@ -43,7 +43,7 @@ struct DeliveryRoundTests {
         #expect(round.next() == nil && round.isExhausted)
     }
 
-    @Test("a batch that got no answer is sent again unchanged, before later events")
+    @Test("a batch without an answer is sent again unchanged, before later events")
     func unanswered() {
         var round = round([events("a1", "b2", "a3")], unanswered: ["a1", "b2"])
         #expect(round.next()?.map(\.id) == ["a1", "b2"])
@@ -52,7 +52,7 @@ struct DeliveryRoundTests {
         #expect(other.next()?.map(\.id) == ["a1", "b2", "a3"])
     }
 
-    @Test("an event that is retried later holds back its user's later ones, and no other user's")
+    @Test("a retried event delays its user's later ones, and no other user's")
     func waiting() {
         var round = round([events("a1", "b2", "c3"), events("a4", "b5", "c6")])
         let batch = round.next() ?? []
@@ -69,7 +69,7 @@ struct DeliveryRoundTests {
         #expect(round.next()?.map(\.id) == ["b5", "c6"])
     }
 
-    @Test("a batch that is refused as a whole is halved until the event at fault is found")
+    @Test("a batch that is rejected as a whole is halved until the faulty event is found")
     func halves() {
         var round = round([events("a1", "b2", "c3", "d4")], largest: 4)
         var sent: [[String]] = []
@@ -86,7 +86,7 @@ struct DeliveryRoundTests {
         #expect(rejected == ["c3"])
     }
 
-    @Test("a missing answer ends the round and is recorded for no event; a refusal of everything outweighs it")
+    @Test("a missing answer ends the round and counts for no event; a stop takes precedence over it")
     func failures() {
         var round = round([events("a1", "b2", "c3")])
         let batch = round.next() ?? []
@@ -99,7 +99,7 @@ struct DeliveryRoundTests {
         #expect(consequences.failure == .refused(stop))
     }
 
-    @Test("a denial ends the round; the consent signal is sent all the same")
+    @Test("a denial ends the round; the consent signal is still sent")
     func denial() {
         var round = round([events("a1", "b2"), events("c3")], largest: 2)
         #expect(round.concerns([ExactText("c")]) && !round.concerns([ExactText("d")]))
@@ -126,7 +126,7 @@ struct DeliveryRoundTests {
         var settled: [String: Int] = [:]
         var delivered: [String: Int64] = [:]
         while let batch = round.next() {
-            // As adapters promise: nothing of a user is taken behind an event that isn't.
+            // Adapters promise that no event of a user is accepted after a rejected one.
             var refused: Set<String> = []
             let verdicts = batch.map { event -> Verdict? in
                 if refused.contains(event.identity.id) { return .split("behind another") }

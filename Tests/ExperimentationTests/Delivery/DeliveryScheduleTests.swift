@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("When the next run of deliveries begins")
+@Suite("When the next delivery run begins")
 struct DeliveryScheduleTests {
     private static let start = ContinuousClock.now
     private static func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
@@ -104,14 +104,14 @@ struct DeliveryScheduleTests {
         },
     ]
 
-    @Test("each event has one consequence", arguments: table)
+    @Test("each input has one consequence", arguments: table)
     func follows(_ row: Row) {
         var schedule = Self.fresh()
         row.steps(&schedule)
         #expect(schedule.next(at: Self.start) == row.expected)
     }
 
-    @Test("a probe lifts the refusal, and the wait before the next one doubles")
+    @Test("a successful probe lifts the stop; a failed one doubles the wait")
     func probing() {
         var schedule = Self.fresh()
         schedule.begin()
@@ -126,7 +126,7 @@ struct DeliveryScheduleTests {
         #expect(first && !second)
     }
 
-    @Test("from every state a run follows once the holds are lifted and an event is accepted", arguments: 0..<20)
+    @Test("every state leads to a run once holds are lifted and an event is accepted", arguments: 0..<20)
     func reachable(seed: Int) {
         let dice = Dice(seed)
         for _ in 0..<100 {
@@ -154,7 +154,7 @@ struct DeliveryScheduleTests {
             schedule.set(.offline, false)
             schedule.set(.disabled, false)
             schedule.accepted(1, at: now)
-            // However long it takes: four hours and a tenth is the longest wait.
+            // However many failures: four hours plus a tenth is the longest wait.
             guard case .at(let moment) = schedule.next(at: now) else {
                 #expect(schedule.next(at: now) == .now, "seed \(seed)")
                 continue

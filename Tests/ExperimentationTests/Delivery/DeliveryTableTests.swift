@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What becomes of an event is decided by a table")
+@Suite("A table determines what happens to an event")
 struct DeliveryTableTests {
     private static let now = Date(timeIntervalSince1970: 1_795_262_400)
     private static let stop = ExperimentationError(.unauthorized, "The key was refused.")
@@ -54,7 +54,7 @@ struct DeliveryTableTests {
         Row(verdict: .stop(stop), attempts: 1, expected: .stays(.refused(stop), asked: nil)),
     ]
 
-    @Test("P10 each verdict has the consequence in the table", arguments: table)
+    @Test("P10 each verdict has its consequence from the table", arguments: table)
     func decides(_ row: Row) {
         let envelope = Envelope(
             id: "e",
@@ -75,7 +75,7 @@ struct DeliveryTableTests {
         #expect(decision == row.expected)
     }
 
-    @Test("P11 waits grow, are drawn from a twentieth of their bound on, and never pass five minutes")
+    @Test("P11 waits grow, are drawn from a twentieth of their limit on, and never exceed five minutes")
     func schedule() {
         let bounds = (0...70).map { RetrySchedule.wait(beforeAttempt: $0, jitter: 1) }
         #expect(bounds.prefix(10).map(\.seconds) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
@@ -88,10 +88,10 @@ struct DeliveryTableTests {
         }
     }
 
-    @Test("P11 ten thousand clients that failed together don't return together")
+    @Test("P11 ten thousand clients that failed together don't retry together")
     func storm() {
         let dice = Dice(11)
-        // An hour's outage; each client goes on by its own schedule, and the first attempt after the hour succeeds.
+        // After an outage of one hour, each client follows its own schedule; the first attempt after it succeeds.
         var perSecond: [Int: Int] = [:]
         for _ in 0..<10_000 {
             var time = dice.fraction()
@@ -109,7 +109,7 @@ struct DeliveryTableTests {
         #expect(last <= 3_900)
     }
 
-    @Test("P12 what a vendor asks for is clamped to five minutes, and no wait at all is as good as none asked for")
+    @Test("P12 a vendor's requested wait is limited to five minutes, and a wait of zero counts as none")
     func clamp() {
         let asked: [Duration] = [
             .zero, .seconds(1), .seconds(299), .seconds(300), .seconds(301), .seconds(-1), .seconds(Int64.max),

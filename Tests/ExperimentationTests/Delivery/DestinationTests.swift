@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-/// A vendor whose events go to further destinations as well.
+/// A vendor with further destinations.
 private struct Several: ExperimentationProvider {
     let first: ScriptedVendor
     let others: [ScriptedVendor]
@@ -28,7 +28,7 @@ private struct Several: ExperimentationProvider {
     }
 }
 
-@Suite("Each destination by itself")
+@Suite("Destinations are independent")
 struct DestinationTests {
     private let time = ManualTime()
 
@@ -42,7 +42,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("one acceptance makes a delivery to each destination with the same id and time")
+    @Test("one accepted event has a delivery for each destination with the same id and time")
     func once() async throws {
         let vendors = vendors(3)
         let provider = Several(first: vendors[0], others: Array(vendors[1...]))
@@ -57,7 +57,7 @@ struct DestinationTests {
         try await client.expectBalance(Ledger(accepted: 21, delivered: 21))
     }
 
-    @Test("one destination's refusal, outage or consent doesn't affect another")
+    @Test("one destination's rejection, outage or consent doesn't affect another")
     func apart() async throws {
         let vendors = vendors(3, needsConsent: [2])
         vendors[1].answer { _ in DeliveryReport(.stop(ExperimentationError(.unauthorized, "no"))) }
@@ -81,7 +81,7 @@ struct DestinationTests {
         #expect(try await client.ledgers()[vendors[1].destination]?.purged == 3)
     }
 
-    @Test("events of one vendor are never sent to another that opens the same store")
+    @Test("events of one vendor are never sent to another one that opens the same store")
     func neverElsewhere() async throws {
         let store = ClientStore.inMemory()
         let old = ScriptedVendor(scope: "old") { _ in DeliveryReport(.outage()) }
@@ -99,7 +99,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "P75 over faults and kills each destination has every event, in order, and its accounts balance",
+        "P75 over faults and kills each destination gets every event, in order, and its ledger balances",
         arguments: [2, 3],
         0..<(isSoak ? 200 : 20)
     )
@@ -121,7 +121,7 @@ struct DestinationTests {
         let beneath = ClientStore.inMemory()
         var accepted = 0
         for _ in 0..<4 {
-            // A process that is killed: from one operation on, nothing of it reaches the store.
+            // From some operation on, nothing reaches the store, as if the process was killed.
             let store = MortalStore(beneath, operations: 20 + dice.below(60))
             let client = try await provider.client(
                 store: ClientStore(outbox: store, state: store),
@@ -135,7 +135,7 @@ struct DestinationTests {
                 if dice.below(5) == 0 { time.advance(by: .seconds(30)) }
             }
             await client.shutdown(within: .zero)
-            // The lease of a process that was killed ends by itself.
+            // A killed process's lease expires.
             time.advance(by: .seconds(150))
         }
         for vendor in vendors { vendor.answer { _ in DeliveryReport(.delivered) } }
@@ -146,9 +146,9 @@ struct DestinationTests {
             #expect(ledger == Ledger(accepted: accepted, delivered: accepted), "\(vendor.destination)")
             let received = vendor.record.received
             #expect(Set(received.compactMap(\.event.number)) == Set(0..<accepted))
-            // Each id has one content; an event that came twice came with the same id.
+            // Each id has one content; repetitions have the same id.
             #expect(Set(received.map(\.id)).count == accepted)
-            // Repeats aside, each user's events came in order.
+            // Apart from repetitions, each user's events arrived in order.
             var seen: Set<String> = []
             for user in 0..<3 {
                 let own = received.filter { $0.identity.id == "u\(user)" && seen.insert($0.id).inserted }
@@ -159,7 +159,7 @@ struct DestinationTests {
     }
 }
 
-/// A store that a process reaches only so often.
+/// A store that ignores everything after a number of operations.
 private final class MortalStore: OutboxStoreDecorator, StateStoreDecorator {
     let base: any OutboxStore
     let baseState: any StateStore

@@ -24,7 +24,7 @@ struct EnvelopeCodingTests {
 
     private static func double(_ dice: Dice) -> Double {
         if dice.below(3) > 0 { return doubles[dice.below(doubles.count)] }
-        // Any bit pattern that is a number at all.
+        // Any finite bit pattern.
         let number = Double(bitPattern: UInt64(bitPattern: Int64(dice.below(.max))) << 1 | UInt64(dice.below(2)))
         return number.isFinite ? number : dice.fraction()
     }
@@ -79,7 +79,7 @@ struct EnvelopeCodingTests {
         )
     }
 
-    @Test("P26 any event is written byte for byte as by the encoder, and read as by the decoder")
+    @Test("P26 any event is encoded exactly as by JSONEncoder, and decoded as by JSONDecoder")
     func equality() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
@@ -93,7 +93,7 @@ struct EnvelopeCodingTests {
             let decoded = try decoder.decode(Envelope.self, from: expected)
             #expect(read == decoded, "seed \(seed): \(String(decoding: written, as: UTF8.self))")
             if EnvelopeReader.read(written[...]) != nil { quick += 1 }
-            // The limit is one of bytes, not of characters.
+            // The limit is in bytes, not characters.
             #expect(throws: ExperimentationError.self) { try EnvelopeCoding.encode(envelope, limit: written.count - 1) }
             #expect(try EnvelopeCoding.encode(envelope, limit: written.count) == written)
         }
@@ -120,14 +120,14 @@ struct EnvelopeCodingTests {
         decoder.dateDecodingStrategy = .secondsSince1970
         #expect(EnvelopeReader.read(written[...]) == envelope)
         #expect(try decoder.decode(Envelope.self, from: Data(written)) == envelope)
-        // The same with all that may be escaped being so.
+        // The same with everything escaped that may be.
         let escaped = String(decoding: written, as: UTF8.self).replacing("é", with: #"\u00e9"#)
             .replacing("😀", with: #"\ud83d\uDE00"#).replacing("/", with: #"\/"#)
         #expect(EnvelopeReader.read(Array(escaped.utf8)[...]) == envelope)
         #expect(try decoder.decode(Envelope.self, from: Data(escaped.utf8)) == envelope)
     }
 
-    @Test("what the decoder reads differently is left to it")
+    @Test("input that the decoder reads differently is left to it")
     func decodersOwn() throws {
         let written = try EnvelopeCoding.encode(
             Envelope(
@@ -148,7 +148,7 @@ struct EnvelopeCodingTests {
         #expect(whole.event.attributes["a"] == .int(2))
     }
 
-    @Test("incomplete input is refused, wherever it ends and whichever byte is wrong")
+    @Test("incomplete input is rejected, wherever it ends and whichever byte is wrong")
     func damage() throws {
         var envelope = Envelope(
             id: "e-1",
@@ -170,7 +170,7 @@ struct EnvelopeCodingTests {
             for byte: UInt8 in [0x00, 0x22, 0x30, 0x5C, 0x2D, 0x7B, 0x80, 0xFF, 0x2E] {
                 var damaged = written
                 damaged[index] = byte
-                // Whatever the quick reader takes, the decoder takes in the same way.
+                // Whatever the fast reader accepts, the decoder accepts with the same result.
                 guard let read = EnvelopeReader.read(damaged[...]) else { continue }
                 #expect(read == (try? decoder.decode(Envelope.self, from: Data(damaged))), "byte \(index)")
             }

@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// A store of which a few operations fail, events and state counted together.
+/// A store with some failing operations; events and state are counted together.
 final class FailingStore: OutboxStoreDecorator, StateStoreDecorator {
-    /// When an operation fails: before anything is done, or once it is done and can't be told.
+    /// When an operation fails: before it is carried out, or after it, so that only its result is lost.
     enum Moment: CaseIterable { case before, after }
 
     private struct Progress {
@@ -12,7 +12,7 @@ final class FailingStore: OutboxStoreDecorator, StateStoreDecorator {
         var failed: Set<StoreOperation> = []
     }
 
-    /// All but what a test looks at in the end.
+    /// All operations except those that a test uses for its final checks.
     static let everyOperation = Set(StoreOperation.allCases).subtracting([.ledger, .keys])
 
     let base: any OutboxStore = InMemoryOutboxStore()
@@ -32,7 +32,7 @@ final class FailingStore: OutboxStoreDecorator, StateStoreDecorator {
         self.moment = moment
     }
 
-    /// How many operations there were of those that may fail.
+    /// The number of operations that could fail.
     var operations: Int { progress.withLock { $0.count } }
     /// The operations that failed.
     var failed: Set<StoreOperation> { progress.withLock { $0.failed } }

@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("A store that fails is survived")
+@Suite("A failing store is survived")
 struct FailingStoreTests {
     @Test("a failed removal of everything doesn't block events of users who never denied")
     func failedRemovalOfAll() async throws {
@@ -18,7 +18,7 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("events of a withdrawal that the store couldn't carry out aren't sent, unless the user consents again")
+    @Test("after a withdrawal that the store couldn't carry out, events aren't sent unless the user consents again")
     func failedWithdrawal() async throws {
         let store = TroubledStore(.init(failsDenials: true))
         let vendor = ScriptedVendor(needsConsent: true)
@@ -36,10 +36,10 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [3, 0, 1, 2])
     }
 
-    @Test("events leased when the store failed are sent as soon as the store is back, not when the lease expires")
+    @Test("events leased when the store failed are sent as soon as it works, not when the lease expires")
     func inHand() async throws {
         let vendor = ScriptedVendor { batch in
-            // The first of them is taken, the others are to come in smaller batches.
+            // The first event is accepted, the others should come in smaller batches.
             DeliveryReport([.delivered] + batch.dropFirst().map { _ in .split("413") })
         }
         let time = ManualTime()
@@ -85,7 +85,7 @@ struct FailingStoreTests {
     }
 
     @Test(
-        "P25 flush and shutdown end by their deadline beside a store that doesn't answer",
+        "P25 flush and shutdown end by their deadline with a store that doesn't answer",
         arguments: [StoreOperation.append, .lease, .isCurrent, .settle, .status]
     )
     func unansweredFlush(question: StoreOperation) async throws {

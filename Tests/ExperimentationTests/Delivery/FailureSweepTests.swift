@@ -6,26 +6,26 @@ import Testing
 
 @Suite("Any operation of a store may fail")
 struct FailureSweepTests {
-    /// What became of one run.
+    /// The result of one run.
     private struct Outcome {
-        /// What was accepted, and what was refused, by user.
+        /// The accepted and the rejected events, by user.
         var accepted: [String: [Int]] = [:]
         var refused: [String: Set<Int>] = [:]
-        /// How many events the vendor had of a user when their withdrawal returned.
+        /// The number of events that the vendor had of a user when their withdrawal returned.
         var atWithdrawal = 0
     }
 
-    /// Which operations fail in one run after another.
+    /// Which operations fail, one run after another.
     struct Sweep: Sendable {
-        /// How many fail in a row.
+        /// The number of consecutive failures.
         var length: Int
-        /// Of which kinds.
+        /// The kinds of operations that may fail.
         var kinds = FailingStore.everyOperation
-        /// Which kinds fail at some time or other, whatever comes between.
+        /// The kinds that must fail in at least one run.
         var reached: Set<StoreOperation> = [
             .append, .setConsent, .lease, .isCurrent, .settle, .release, .expire, .status, .removeAll,
         ]
-        /// How many runs there are at least.
+        /// The minimum number of runs.
         var runs = 60
     }
 
@@ -34,7 +34,7 @@ struct FailureSweepTests {
         return vendor.record.received.filter { $0.identity.id == user && seen.insert($0.id).inserted }
     }
 
-    /// Tracks, holds, lets go, withdraws and delivers while operations fail; then everything is put right.
+    /// Tracks, holds, releases, withdraws and delivers while operations fail, then recovers.
     private func play(_ store: FailingStore, _ vendor: ScriptedVendor, seed: Int) async throws -> (
         Outcome, ExperimentationClient
     ) {
@@ -43,9 +43,9 @@ struct FailureSweepTests {
         vendor.answer { _ in DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered) }
         let client = try await vendor.client(store: ClientStore(outbox: store, state: store), time: time)
         let ada = client.session(for: User(id: "ada", consent: .granted))
-        // Held until they agree.
+        // Held until consent is granted.
         let bob = client.session(for: User(id: "bob"))
-        // Agrees until they withdraw it.
+        // Granted, later withdrawn.
         let eve = client.session(for: User(id: "eve", consent: .granted))
         var outcome = Outcome()
         for number in 0..<12 {
@@ -78,11 +78,11 @@ struct FailureSweepTests {
     }
 
     @Test(
-        "P18 whichever operation fails, before it is done or after, what was accepted is delivered and accounts balance",
+        "P18 whichever operation fails, before or after it is carried out, accepted events are delivered and ledgers balance",
         arguments: [
             Sweep(length: 1),
             Sweep(length: 3),
-            // That a denial is owed is written down where carrying it out failed.
+            // A failed denial is recorded as owed.
             Sweep(length: 2, kinds: [.setConsent, .setValue], reached: [.setConsent, .setValue], runs: 4),
         ],
         FailingStore.Moment.allCases
@@ -107,7 +107,7 @@ struct FailureSweepTests {
                 let numbers = received(vendor, user).compactMap(\.event.number)
                 let refused = outcome.refused[user] ?? []
                 #expect(numbers == numbers.sorted(), "operation \(first)")
-                // What couldn't be told to be stored may be there all the same.
+                // An event whose acknowledgment was lost may be stored all the same.
                 #expect(
                     numbers.filter { !refused.contains($0) } == outcome.accepted[user],
                     "operation \(first), \(user)"
@@ -122,14 +122,14 @@ struct FailureSweepTests {
             }
             let ledger = try await client.ledger()
             let unique = Set(vendor.record.received.map(\.id)).count
-            // What was delivered and couldn't be written down is written down later, not sent again.
+            // Deliveries that couldn't be settled are settled later, not sent again.
             #expect(unique == vendor.record.received.count, "operation \(first)")
             #expect(ledger.isBalanced && ledger.pending == 0 && ledger.dropped.isEmpty, "operation \(first)")
-            // What the vendor has of a user who withdrew may count as purged, if the store failed to write it down before.
+            // Deliveries of a user who withdrew may count as purged, if they couldn't be settled before.
             #expect((unique - eves...unique).contains(ledger.delivered), "operation \(first): \(ledger)")
             #expect(try await store.keys(beginningWith: "").isEmpty, "operation \(first)")
             failed.formUnion(store.failed)
-            // The sweep ends by itself: at an operation that there isn't.
+            // Ends at an operation that no longer exists.
             if store.operations <= first { break }
             first += 1
         }

@@ -11,7 +11,7 @@ struct FlushResultTests {
     private static let yes = User(id: "ada", consent: .granted)
     private static let unasked = User(id: "ben")
 
-    @Test("nothing, when everything was delivered or dropped", arguments: [Verdict.delivered, .rejected("no")])
+    @Test("nothing is left when everything was delivered or dropped", arguments: [Verdict.delivered, .rejected("no")])
     func nothing(_ verdict: Verdict) async throws {
         let client = try await client(verdict)
         try await client.track(.custom("a"), for: Self.yes)
@@ -40,7 +40,7 @@ struct FlushResultTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("an outbox gives the reasons why its events wait", arguments: [OutageReason.timeout, .patience, .pace])
+    @Test("the status lists the reasons why events wait", arguments: [OutageReason.timeout, .patience, .pace])
     func reasons(_ reason: OutageReason) async throws {
         let client = try await client(.outage(because: reason))
         try await client.track(.custom("a"), for: Self.yes)

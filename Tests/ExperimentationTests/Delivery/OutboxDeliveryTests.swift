@@ -9,7 +9,7 @@ import Waiting
 struct OutboxDeliveryTests {
     private let time = ManualTime()
 
-    @Test("P03 a batch that got no answer is sent again unchanged, with the same name; a new batch has a new one")
+    @Test("P03 a batch without an answer is sent again unchanged, under the same name; a new batch has a new one")
     func batchNames() async throws {
         let dice = Dice(3)
         let answers = Mutex<[Bool]>([])
@@ -61,7 +61,7 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.received.map(\.event) == [.numbered(3)])
     }
 
-    @Test("P05 concurrent producers lose nothing while events are flushed")
+    @Test("P05 concurrent producers lose nothing during flushes")
     func producers() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 50, largest: 100, interval: .milliseconds(1)))
         let client = try await vendor.client(time: SystemTime())
@@ -88,7 +88,7 @@ struct OutboxDeliveryTests {
         await client.shutdown()
     }
 
-    @Test("P06 every batch is whole: its events are distinct, and no more than it may hold")
+    @Test("P06 a batch's events are distinct, and no more than its limit")
     func batches() async throws {
         let vendor = ScriptedVendor(
             batching: BatchPolicy(count: 7, largest: 20, bytes: 4_000, interval: .milliseconds(1))
@@ -108,17 +108,17 @@ struct OutboxDeliveryTests {
             #expect(!batch.isEmpty && batch.count <= 20)
             #expect(Set(batch.map(\.id)).count == batch.count)
         }
-        // Producers are faster than a vendor with small batches: what the store had no room for is counted.
+        // Tracking is faster than a vendor with small batches; events without room in the store are counted as dropped.
         let ledger = try await client.ledger()
         #expect(vendor.record.received.count == total - ledger.dropped[.overflow, default: 0])
         await client.shutdown()
     }
 
-    @Test("P07 each user's events arrive in order, whatever goes wrong", arguments: 0..<(isSoak ? 200 : 12))
+    @Test("P07 each user's events arrive in order, whatever fails", arguments: 0..<(isSoak ? 200 : 12))
     func order(seed: Int) async throws {
         let dice = Dice(seed)
         let vendor = ScriptedVendor { batch in
-            // One fault a call, or none; never one that says that an event itself is bad.
+            // At most one fault per call, and never one about the event itself.
             switch dice.below(8) {
             case 0: return DeliveryReport(.outage())
             case 1: return DeliveryReport(.outage(after: .seconds(3)))
@@ -164,14 +164,14 @@ struct OutboxDeliveryTests {
         let sessions = (0..<3).map { client.session(for: User(id: "u\($0)")) }
         for number in 0..<200 { try await sessions[number % 3].track(.numbered(number)) }
         try await client.flush(retrying: false)
-        // Only the events behind the one that failed wait.
+        // Only the user's events behind the failed one wait.
         #expect(vendor.record.received.compactMap(\.event.number) == (0..<200).filter { $0 < 61 || $0 % 3 != 1 })
         try await client.drain(time)
         try expectOrder(of: vendor.record.received)
         try await client.expectBalance(Ledger(accepted: 200, delivered: 200))
     }
 
-    @Test("P13 one event that is too large is found in no more than seventeen requests")
+    @Test("P13 one event that is too large is found in at most seventeen requests")
     func tooLarge() async throws {
         let vendor = ScriptedVendor(
             batching: BatchPolicy(count: 1_000, largest: 256, bytes: .max, interval: .seconds(60))
@@ -196,7 +196,7 @@ struct OutboxDeliveryTests {
                 return DeliveryReport(.delivered)
             }
             if batch.count == 1 { tries.change { $0 += 1 } }
-            // Some vendors refuse the whole batch, others the one event.
+            // Some vendors reject the whole batch, others the single event.
             if isWhole { return DeliveryReport(.failed("HTTP 400")) }
             return DeliveryReport(batch.map { $0.event.number == 357 ? .failed("HTTP 400") : .delivered })
         }
@@ -204,7 +204,7 @@ struct OutboxDeliveryTests {
         let sessions = (0..<4).map { client.session(for: User(id: "u\($0)")) }
         for number in 0..<1_000 { try await sessions[number % 4].track(.numbered(number)) }
         try await client.flush(retrying: false)
-        // Everybody else's events are there at once; the poison's user waits for the verdict on it.
+        // Other users' events arrive at once; those of the poison's user wait for its verdict.
         let others = (0..<1_000).filter { $0 % 4 != 1 }
         #expect(Set(vendor.record.received.compactMap(\.event.number)).isSuperset(of: others))
         try await client.drain(time)
@@ -215,7 +215,7 @@ struct OutboxDeliveryTests {
         #expect(try await client.flush().isDone)
     }
 
-    @Test("P14 while one user's event waits for its next attempt, others' go at their own pace")
+    @Test("P14 while one user's event waits for its next attempt, others' are delivered without delay")
     func poisonDoesNotSlow() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1, interval: .seconds(1))) { batch in
             DeliveryReport(batch.map { $0.identity.id == "mallory" ? .failed("HTTP 400") : .delivered })
@@ -224,12 +224,12 @@ struct OutboxDeliveryTests {
         try await client.session(for: User(id: "mallory")).track(.numbered(1))
         try await client.flush(retrying: false)
         try await client.session(for: User(id: "ada")).track(.numbered(2))
-        // No time passes: the event alone starts its delivery.
+        // Time is stopped: the event itself starts the delivery.
         try await eventually("a delivery") { !vendor.record.received.isEmpty }
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
     }
 
-    @Test("P15 an outage of a day loses nothing and costs no attempt")
+    @Test("P15 an outage of a day loses nothing and counts no attempt")
     func outage() async throws {
         let isUp = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -284,7 +284,7 @@ struct OutboxDeliveryTests {
         var asked: [Duration] = []
         while vendor.record.received.isEmpty {
             if asked.count < vendor.record.batches.count { asked.append(start.duration(to: time.instant)) }
-            // As long as somebody waits, time passes in small steps.
+            // Advances time in small steps while someone sleeps.
             if time.untilNextWake ?? .seconds(30) < .seconds(25) { time.advance(by: .milliseconds(100)) }
             await Task.yield()
         }
@@ -294,17 +294,17 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("P25 a flush ends early when everything left can be tried only after its deadline")
+    @Test("P25 a flush ends early if everything left is due after its deadline")
     func hopelessFlush() async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage(after: .seconds(40))) }
         let client = try await vendor.client(time: time)
         try await client.session(for: User(id: "ada")).track(.numbered(1))
-        // No time passes: if it waited, this would not end.
+        // Time is stopped, so a flush that waited would never end.
         #expect(try await !client.flush(within: .seconds(39)).isDone)
         #expect(vendor.record.batches.count == 1)
     }
 
-    @Test("P11 a flush beside a vendor that is down sends few requests", arguments: [0, 0.05, 0.5, 0.999])
+    @Test("P11 a flush sends few requests to an unavailable vendor", arguments: [0, 0.05, 0.5, 0.999])
     func calmFlush(jitter: Double) async throws {
         let vendor = ScriptedVendor { _ in DeliveryReport(.outage()) }
         let client = try await vendor.client(time: time, jitter: { jitter })
@@ -315,10 +315,10 @@ struct OutboxDeliveryTests {
             defer { isOver.value = true }
             return try await client.flush(within: .seconds(10)).isDone
         }
-        // Time passes once the first request is made; it would run past the flush otherwise.
+        // Time advances only after the first request, so that it doesn't run past the flush.
         try await eventually("a batch") { !vendor.record.batches.isEmpty }
         while !isOver.value {
-            // Both the flush and the one who delivers are asleep, or time would run past what they do meanwhile.
+            // Advances only while both the flush and the delivery sleep, so that no work is in between.
             if time.sleepers > 1 { time.advance(by: .milliseconds(100)) }
             await Task.yield()
         }
@@ -329,7 +329,7 @@ struct OutboxDeliveryTests {
     }
 
     @Test(
-        "P11 a vendor that is away is tried again after a pause, also where nothing is drawn and no wait is asked for",
+        "P11 an unavailable vendor is tried again after a pause, even with a jitter of zero and no requested wait",
         arguments: [nil, Duration.zero, .seconds(-5)]
     )
     func pausesAlways(asked: Duration?) async throws {
@@ -346,7 +346,7 @@ struct OutboxDeliveryTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("after a refusal of the credentials one event is tried a quarter of an hour later, then ever more seldom")
+    @Test("after rejected credentials a probe is sent after a quarter of an hour, then at growing intervals")
     func probing() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -368,7 +368,7 @@ struct OutboxDeliveryTests {
             try await eventually("the next probe") { vendor.record.batches.count != probe }
             await time.waitForSleepers(1)
         }
-        // A jitter of one half stands in the middle.
+        // With a jitter of one half, the waits are in the middle of their range.
         #expect(waits == [900, 1_800, 3_600, 7_200, 14_400, 14_400, 14_400].map { .seconds($0) })
         #expect(vendor.record.batches.map(\.count) == [10, 1, 1, 1, 1, 1, 1, 1])
         #expect(client.status == .error)
@@ -381,7 +381,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 10, delivered: 10))
     }
 
-    @Test("deliveries stopped by a refusal resume when the application says so")
+    @Test("deliveries stopped by rejected credentials resume when the application says so")
     func resumed() async throws {
         let isMended = Shared(false)
         let vendor = ScriptedVendor { _ in
@@ -392,7 +392,7 @@ struct OutboxDeliveryTests {
         let session = client.session(for: User(id: "ada"))
         for number in 0..<3 { try await session.track(.numbered(number)) }
         #expect(try await !client.flush().isDone)
-        // Said too early, it is one more refusal.
+        // Resumed before the cause is fixed, delivery is refused again.
         await client.resumeDelivery()
         #expect(try await !client.flush().isDone)
         #expect(vendor.record.batches.count == 2)
@@ -403,7 +403,7 @@ struct OutboxDeliveryTests {
         #expect(client.status == .ready)
     }
 
-    @Test("a refusal of the credentials stops deliveries, keeps everything and is reported")
+    @Test("rejected credentials stop deliveries, keep everything and are reported")
     func stopped() async throws {
         let vendor = ScriptedVendor { _ in
             DeliveryReport(.stop(ExperimentationError(.unauthorized, "The key was refused.")))
@@ -426,7 +426,7 @@ struct OutboxDeliveryTests {
         #expect(mended.record.received.count == 2)
     }
 
-    @Test("an event older than the vendor takes is dropped and counted; a clock set ahead makes no event old")
+    @Test("an event older than the vendor accepts is dropped and counted; a clock set ahead makes no event old")
     func expiry() async throws {
         let vendor = ScriptedVendor(
             batching: BatchPolicy(count: 100, interval: .seconds(60), maximumAge: .seconds(14_400))
@@ -461,8 +461,8 @@ struct OutboxDeliveryTests {
             time.advance(by: .seconds(dice.below(60)))
         }
         vendor.answer { _ in DeliveryReport(.delivered) }
-        // No wait is longer than five minutes, whatever the clock says. What is under way may still get an answer of the
-        // former kind, and wait once more.
+        // No wait exceeds five minutes, whatever the clock says. A request in flight may still get the earlier answer,
+        // and cause one more wait.
         var isDone = false
         for _ in 0..<2 where !isDone {
             time.advance(by: .seconds(301))
@@ -473,7 +473,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 40, delivered: 40))
     }
 
-    @Test("P23 a clock that is wrong only while a delivery is under way delays nothing")
+    @Test("P23 a clock that is wrong only during a delivery delays nothing")
     func clockWrongMeanwhile() async throws {
         let time = time
         let vendor = ScriptedVendor { _ in
@@ -491,7 +491,7 @@ struct OutboxDeliveryTests {
     }
 
     @Test(
-        "P23 a clock that is corrected while a delivery is under way delays nothing",
+        "P23 a clock that is corrected during a delivery delays nothing",
         arguments: [
             Verdict.outage(), .outage(after: .seconds(10)), .failed("busy"),
         ],
@@ -514,7 +514,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("a flush without patience runs a round of its own after the delivery under way")
+    @Test("a flush without retries runs its own round after the current delivery")
     func flushBehindAnother() async throws {
         let store = SlowLease()
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1)) { _ in DeliveryReport(.outage()) }
@@ -533,7 +533,7 @@ struct OutboxDeliveryTests {
     @Test("P25 flush and shutdown end by their deadline with a vendor that hangs")
     func bounded() async throws {
         let vendor = ScriptedVendor { batch in
-            // Doesn't even listen to a cancellation.
+            // Ignores cancellation.
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
                 DispatchQueue.global().asyncAfter(deadline: .now() + 600) { continuation.resume() }
             }
@@ -543,7 +543,7 @@ struct OutboxDeliveryTests {
         let session = client.session(for: User(id: "ada"))
         try await session.track(.numbered(1))
         let clock = ContinuousClock()
-        // Beside other tests a task may wait for its turn; the vendor hangs for far longer than that.
+        // Next to other tests, a task may wait for its turn; the vendor hangs much longer than that.
         let grace: Duration = isSoak ? .milliseconds(100) : .seconds(60)
         for _ in 0..<(isSoak ? 50 : 5) {
             var isDone = true

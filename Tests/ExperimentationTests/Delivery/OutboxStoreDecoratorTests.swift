@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("A decorated store passes on what it doesn't do itself")
+@Suite("A store decorator forwards what it doesn't implement")
 struct OutboxStoreDecoratorTests {
     private final class Plain: OutboxStoreDecorator, StateStoreDecorator {
         let base: any OutboxStore = InMemoryOutboxStore()
@@ -27,7 +27,7 @@ struct OutboxStoreDecoratorTests {
     private static let envelope = Envelope(id: "1", identity: Identity(id: "u"), event: .installed, date: now)
     private static let token = LeaseToken(destination: there, epoch: 1, revision: 0)
 
-    /// Does something with each operation, and checks that the store beneath has done it.
+    /// Performs each operation and checks that it reached the store beneath.
     private func use(_ operation: StoreOperation, of store: Plain) async throws {
         let (now, there, token) = (Self.now, Self.there, Self.token)
         switch operation {

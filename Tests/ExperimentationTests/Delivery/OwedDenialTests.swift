@@ -14,7 +14,7 @@ struct OwedDenialTests {
         try await vendor.client(store: ClientStore(outbox: outbox, state: state), time: time)
     }
 
-    /// A run in which Ada's withdrawal fails, and which doesn't come to its end.
+    /// A run in which Ada's withdrawal fails, without a regular shutdown.
     private func firstRun() async throws {
         let client = try await run()
         await client.setConnectivity(.offline)
@@ -32,7 +32,7 @@ struct OwedDenialTests {
 
     private func isForgotten() async throws -> Bool { try await state.keys(beginningWith: "").isEmpty }
 
-    @Test("P24 the next run removes the events before it sends anything, without the user being named")
+    @Test("P24 the next run removes the events before it sends anything, even if the user isn't named")
     func nextRun() async throws {
         try await firstRun()
         #expect(try await !isForgotten())
@@ -59,7 +59,7 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
-    @Test("a user who consents again is owed nothing: neither this run nor the next removes what was tracked since")
+    @Test("a user who consents again is owed no removal: neither this run nor the next removes later events")
     func agreedAgain() async throws {
         try await firstRun()
         let time = ManualTime()
@@ -74,7 +74,7 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 8, delivered: 8))
     }
 
-    @Test("a user who consents again in the same run is owed nothing from then on")
+    @Test("a user who consents again in the same run is owed no removal from then on")
     func agreedAtOnce() async throws {
         let client = try await run()
         let ada = client.session(for: User(id: "ada", consent: .granted))
@@ -84,7 +84,7 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
-    @Test("P24 a user who returns without consent releases nothing, and is refused until they consent")
+    @Test("P24 a user who returns without consent releases nothing, and is rejected until they consent")
     func unasked() async throws {
         try await firstRun()
         let client = try await run()
@@ -116,7 +116,7 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
-    /// A store that takes its time to write.
+    /// A store with slow writes.
     private struct SlowState: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let reached = AsyncGate()

@@ -4,14 +4,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A vendor that takes events as a test says, and remembers them.
+/// A vendor that accepts events as scripted and records them.
 final class ScriptedVendor: ExperimentationProvider, EventSink {
     typealias Answer = @Sendable ([Envelope]) async -> DeliveryReport
 
     struct Record: Sendable {
-        /// The batches, in the order in which they were begun.
+        /// The batches in the order of their start.
         var batches: [[Envelope]] = []
-        /// The events that the vendor has, repeats included.
+        /// The received events, including repetitions.
         var received: [Envelope] = []
     }
 
@@ -57,7 +57,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         return report
     }
 
-    /// A client of this vendor.
+    /// Creates a client of this vendor.
     func client(
         store: ClientStore = .inMemory(),
         time: any TimeSource = ManualTime(),
@@ -71,7 +71,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
     }
 }
 
-/// A value that several tasks look at.
+/// A value shared by several tasks.
 final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
     init(_ value: Value) { state = Mutex(value) }
@@ -82,7 +82,7 @@ final class Shared<Value: Sendable>: Sendable {
     func change(_ body: @Sendable (inout Value) -> Void) { state.withLock { body(&$0) } }
 }
 
-/// The same numbers for the same seed, for any task.
+/// Generates the same numbers for the same seed; usable by any task.
 final class Dice: Sendable {
     private let state: Mutex<UInt64>
 
@@ -102,17 +102,15 @@ final class Dice: Sendable {
     func fraction() -> Double { Double(roll() >> 11) / Double(UInt64(1) << 53) }
 }
 
-/// Whether the figures of the long run are asked for.
-
 extension ExperimentationClient {
-    /// P09: holds the accounts against each other.
+    /// P09: checks the ledgers against each other.
     func expectBalance(_ expected: Ledger? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let ledger = try await ledger()
         #expect(ledger.isBalanced, "\(ledger)", sourceLocation: sourceLocation)
         if let expected { #expect(ledger == expected, sourceLocation: sourceLocation) }
     }
 
-    /// Delivers until nothing is left or so much time has passed.
+    /// Delivers until nothing is left or the time is over.
     func drain(_ time: ManualTime, for limit: Duration = .seconds(7_200)) async throws {
         let end = time.instant.advanced(by: limit)
         while try await !flush(retrying: false).isDone, time.instant < end { time.advance(by: .seconds(10)) }
@@ -120,10 +118,10 @@ extension ExperimentationClient {
 }
 
 extension TrackingEvent {
-    /// An event that carries a number.
+    /// An event with a number.
     static func numbered(_ number: Int) -> TrackingEvent { .custom("numbered", value: Double(number)) }
 
-    /// The number.
+    /// The event's number.
     var number: Int? {
         if case .custom("numbered", let value?) = kind { Int(exactly: value) } else { nil }
     }

@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 
-/// A store of which one lease is given only when a test says so.
+/// A store that grants one lease only when a test allows it.
 final class SlowLease: OutboxStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     private let leased = AsyncStream.makeStream(of: Void.self)
@@ -11,7 +11,7 @@ final class SlowLease: OutboxStoreDecorator {
 
     /// Creates a store.
     ///
-    /// - Parameter number: Which of the leases that give something is slow, the first being 1.
+    /// - Parameter number: Which non-empty lease is slow, from 1.
     init(number: Int = 1) { before = Shared(number) }
 
     func untilLeased() async { for await _ in leased.stream { return } }

@@ -3,7 +3,7 @@ import ExperimentationTesting
 import Foundation
 import Synchronization
 
-/// A door that is shut until a test opens it.
+/// A gate that is closed until a test opens it.
 final class Door: Sendable {
     private let opened = AsyncStream.makeStream(of: Void.self)
     private let reached = AsyncStream.makeStream(of: Void.self)
@@ -12,22 +12,22 @@ final class Door: Sendable {
         knock()
         for await _ in opened.stream { return }
     }
-    /// Says that somebody is there who doesn't wait for the door.
+    /// Reports an arrival that doesn't wait for the gate.
     func knock() { reached.continuation.yield() }
     func untilReached() async { for await _ in reached.stream { return } }
-    /// Lets through whoever stands there, and whoever comes.
+    /// Lets all present and future arrivals through.
     func open() { opened.continuation.finish() }
 }
 
-/// A store in memory that is slow or fails where a test wants it to.
+/// A store in memory that is slow or fails as a test demands.
 final class TroubledStore: OutboxStoreDecorator {
-    /// What goes wrong; the first append and the first settling are number 1.
+    /// The faults; the first append and the first settlement have number 1.
     struct Trouble: Sendable {
-        /// The append that stands before ``TroubledStore/appendDoor`` once it is done.
+        /// The append that waits at ``TroubledStore/appendDoor`` after it is carried out.
         var slowAppend = 0
-        /// The settling that stands before ``TroubledStore/settleDoor`` until it is done.
+        /// The settlement that waits at ``TroubledStore/settleDoor`` before it is carried out.
         var slowSettle = 0
-        /// The settling that fails.
+        /// The settlement that fails.
         var failingSettle = 0
         /// The append that fails.
         var failingAppend = 0
@@ -50,10 +50,10 @@ final class TroubledStore: OutboxStoreDecorator {
 
     init(_ trouble: Trouble = Trouble()) { state = Mutex(State(trouble: trouble)) }
 
-    /// How often each operation was asked for.
+    /// The number of calls of each operation.
     var counts: [StoreOperation: Int] { state.withLock { $0.counts } }
 
-    /// Answers one kind of question no more, until ``speak()``.
+    /// Leaves calls of an operation without an answer until ``speak()``.
     func fallSilent(at question: StoreOperation) { state.withLock { $0.unanswered = question } }
     func speak() { silence.open() }
 

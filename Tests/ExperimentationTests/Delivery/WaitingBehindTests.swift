@@ -3,12 +3,12 @@ import ExperimentationTesting
 import Foundation
 import Testing
 
-@Suite("What waits behind an earlier event of its user")
+@Suite("Events behind an earlier one of their user")
 struct WaitingBehindTests {
     private let time = ManualTime()
 
-    /// A vendor with several requests to a batch: what it refuses keeps its user's later events back unsent, which an adapter
-    /// says with `split`.
+    /// A vendor with several requests per batch: a rejected event keeps its user's later ones unsent, which the adapter
+    /// reports as `split`.
     private func vendor(refusing poison: [Int]) -> ScriptedVendor {
         ScriptedVendor { batch in
             var users: Set<String> = []
@@ -25,7 +25,7 @@ struct WaitingBehindTests {
     }
 
     @Test(
-        "P07 it isn't sent before, costs no attempt, holds nobody else up, and goes at once when that one is given up"
+        "P07 they aren't sent before it, count no attempt, delay no other user, and go at once when it is dropped"
     )
     func behind() async throws {
         let vendor = vendor(refusing: [0])
@@ -40,18 +40,18 @@ struct WaitingBehindTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [2])
         try await client.expectBalance(Ledger(accepted: 4, delivered: 1, pending: 3))
         try await ben.track(.numbered(4))
-        // Nobody has to wait: there was no outage.
+        // No outage, so nothing waits.
         try await client.flush(retrying: false)
         #expect(vendor.record.received.compactMap(\.event.number) == [2, 4])
         try await client.drain(time)
         #expect(vendor.record.received.compactMap(\.event.number) == [2, 4, 1, 3])
         #expect(vendor.record.received.allSatisfy { $0.attempts == 0 })
-        // Three attempts, and no wait between the last of them and what was behind.
+        // Three attempts, and no wait between the last one and the event behind.
         #expect(vendor.record.batches.suffix(3).map { $0.compactMap(\.event.number) } == [[0, 1, 3], [1], [3]])
         try await client.expectBalance(Ledger(accepted: 5, delivered: 4, dropped: [.exhausted: 1]))
     }
 
-    @Test("P14 two users with refused events don't hold back each other's")
+    @Test("P14 two users with rejected events don't delay each other's")
     func two() async throws {
         let vendor = vendor(refusing: [0, 1])
         let client = try await vendor.client(time: time)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A gate", .timeLimit(.minutes(2)))
 struct AsyncGateTests {
-    @Test("lets later tasks through at once after it was opened, however often that was")
+    @Test("lets later tasks through at once after it was opened, however often")
     func openedBefore() async {
         let gate = AsyncGate()
         #expect(!gate.isOpen)
@@ -51,7 +51,7 @@ struct AsyncGateTests {
         #expect(await waiter.value)
     }
 
-    @Test("drops a task that is cancelled while waiting, and keeps the others")
+    @Test("releases a task that is cancelled while waiting, and keeps the others")
     func cancelledWhileWaiting() async {
         let gate = AsyncGate()
         let stays = Task { await gate.wait() }

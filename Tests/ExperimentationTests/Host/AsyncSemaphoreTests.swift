@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A semaphore", .timeLimit(.minutes(2)))
 struct AsyncSemaphoreTests {
-    /// Tasks in line that have entered one after the other, and who was admitted so far.
+    /// Tasks that queue up one after another, and the order of their admission.
     private final class Line: Sendable {
         let semaphore: AsyncSemaphore
         private let numbers = Mutex<[Int]>([])
@@ -14,7 +14,7 @@ struct AsyncSemaphoreTests {
 
         var admitted: [Int] { numbers.withLock { $0 } }
 
-        /// Has a task stand in line behind those that already do.
+        /// Queues a task behind the waiting ones.
         func add(_ number: Int) async -> Task<Void, any Error> {
             let before = semaphore.waiting
             let task = Task {
@@ -50,7 +50,7 @@ struct AsyncSemaphoreTests {
         }
     }
 
-    @Test("lets no task overtake those that wait")
+    @Test("lets no task overtake waiting ones")
     func nobodyPasses() async throws {
         let line = Line(limit: 0)
         let first = await line.add(1)
@@ -63,7 +63,7 @@ struct AsyncSemaphoreTests {
         #expect(line.admitted == [1, 2])
     }
 
-    @Test("drops a task that is cancelled while waiting, and the ones behind it move up")
+    @Test("removes a task that is cancelled while waiting, and the ones behind it move up")
     func cancelledWhileWaiting() async throws {
         let line = Line(limit: 1)
         try await line.semaphore.enter()
@@ -139,7 +139,7 @@ struct AsyncSemaphoreTests {
             }
             #expect(inside.most <= limit, "seed \(seed)")
             #expect(semaphore.waiting == 0, "seed \(seed)")
-            // Had a cancelled task taken a place along, the last of these would wait for ever.
+            // If a cancelled task had kept a permit, the last of these would wait forever.
             for _ in 0..<limit { try await semaphore.enter() }
             let next = Task { try await semaphore.enter() }
             await yield { semaphore.waiting == 1 }
@@ -148,7 +148,7 @@ struct AsyncSemaphoreTests {
         }
     }
 
-    /// How many are inside, and how many were at most.
+    /// The current and the maximum number of tasks inside.
     private final class Counts: Sendable {
         private let counts = Mutex((now: 0, most: 0))
 

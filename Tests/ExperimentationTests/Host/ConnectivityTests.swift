@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("What is said of the network")
+@Suite("Network state")
 struct ConnectivityTests {
     private func delivered(_ client: ExperimentationClient) async throws -> Int { try await client.ledger().delivered }
 
@@ -43,7 +43,7 @@ struct ConnectivityTests {
         await client.shutdown()
     }
 
-    @Test("following another monitor ends the first, and nothing listens after the end")
+    @Test("following another monitor stops the first, and shutdown stops both")
     func replaced() async throws {
         let (client, _, _) = try await start()
         let (first, one) = AsyncStream.makeStream(of: Connectivity.self)

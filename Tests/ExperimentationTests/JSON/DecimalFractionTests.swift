@@ -3,10 +3,10 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Decimal fractions by whole numbers")
+@Suite("Decimal fractions in integer arithmetic")
 struct DecimalFractionTests {
     @Test(
-        "are rounded as the C library rounds them, also half-way between two numbers",
+        "are rounded as by the C library, also halfway between two numbers",
         arguments: [
             "0.0", "-0.0", "0.5", "1.0", "-1.5", "0.1", "0.2", "0.3", "0.001", "1795262400.123456",
             "1795262400.1234567", "1795262400.0000001", "9007199254740992.0", "9007199254740993.0",
@@ -36,7 +36,7 @@ struct DecimalFractionTests {
     }
 
     @Test(
-        "are left to others when they are long, tiny or something else",
+        "are left to the slow path when they are long, tiny or not a fraction",
         arguments: [
             "1", "1.5e3", "1E5", "+1.5", "1.2.3", "12345678901234567890.1", "0.00000001", "1.23456789012345678901",
         ]

@@ -3,7 +3,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("JSON's tokens are read as RFC 8259 has them")
+@Suite("JSON tokens are read as in RFC 8259")
 struct JSONLexerTests {
     private static func text(_ token: String) throws(JSONFault) -> String { try text(Array(token.utf8)) }
 
@@ -47,7 +47,7 @@ struct JSONLexerTests {
         }
     }
 
-    @Test("every character of the first plane is read from four digits, and no half of a pair is")
+    @Test("every character of the basic plane is read from four digits, and no lone surrogate is")
     func fourDigits() {
         var wrong: [UInt16] = []
         for unit in UInt16.min...UInt16.max {
@@ -63,7 +63,7 @@ struct JSONLexerTests {
     }
 
     @Test(
-        "a pair of surrogates is one character",
+        "a surrogate pair is one character",
         arguments: [
             (#"\ud800\udc00"#, "\u{10000}"), (#"\udbff\udfff"#, "\u{10FFFF}"), (#"\uD83D\uDE00"#, "😀"),
             (#"\ud83d\ude00\ud83d\ude00"#, "😀😀"),
@@ -72,7 +72,7 @@ struct JSONLexerTests {
     func pairs(escapes: String, character: String) throws { #expect(try Self.text("\"\(escapes)\"") == character) }
 
     @Test(
-        "half a pair is refused where its other half is missing",
+        "a lone surrogate is rejected where its other half is missing",
         arguments: [
             (#""\ud800""#, "half a surrogate pair", 8), (#""\ud800x""#, "half a surrogate pair", 8),
             (#""\ud800\n""#, "half a surrogate pair", 9), (#""\ud800\ud800""#, "half a surrogate pair", 14),
@@ -87,7 +87,7 @@ struct JSONLexerTests {
         #expect(throws: JSONFault(reason: reason, line: 1, column: column)) { try Self.text(token) }
     }
 
-    @Test("a control character is refused at its position, in strings with and without escapes")
+    @Test("a control character is rejected at its position, in strings with and without escapes")
     func controlCharacters() {
         for byte in UInt8(0)..<0x20 {
             let fault = JSONFault(reason: "a control character in a text", line: 1, column: 3)
@@ -98,7 +98,7 @@ struct JSONLexerTests {
     }
 
     @Test(
-        "what isn't UTF-8 is refused, in a text with escapes or without",
+        "invalid UTF-8 is rejected, in strings with or without escapes",
         arguments: [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82], [0x80]]
             as [[UInt8]]
     )
@@ -110,7 +110,7 @@ struct JSONLexerTests {
     }
 
     @Test(
-        "a number is a whole one if an Int holds it, and tells how else it was written",
+        "a number is an integer, a decimal or another one, by its notation and range",
         arguments: [
             ("0", .whole(0)), ("-1", .whole(-1)), ("999999999999999999", .whole(999_999_999_999_999_999)),
             ("9223372036854775807", .whole(.max)), ("-9223372036854775808", .whole(.min)),
@@ -132,7 +132,7 @@ struct JSONLexerTests {
     }
 
     @Test(
-        "what isn't a number is refused where it goes wrong",
+        "an invalid number is rejected at the first wrong character",
         arguments: [
             ("-", "the document ends too early; expected a digit", 2), ("-x", "expected a digit", 2),
             ("01 ", "a number doesn't begin with 0", 3), ("-00 ", "a number doesn't begin with 0", 4),
@@ -163,7 +163,7 @@ struct JSONLexerTests {
         }
     }
 
-    @Test("exact bytes are consumed only if all of them are left")
+    @Test("expected bytes are consumed only if all of them are there")
     func exactBytes() {
         let taken = Array("nullnul".utf8).withUnsafeBufferPointer { bytes in
             var lexer = JSONLexer(bytes)

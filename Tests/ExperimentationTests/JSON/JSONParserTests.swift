@@ -2,7 +2,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("JSON's documents are read without recursion")
+@Suite("JSON documents are read without recursion")
 struct JSONParserTests {
     private static func read(_ text: String, builds: Bool = true) throws(JSONFault) -> FlagValue {
         try JSONParser.document(Array(text.utf8), deepest: 64, builds: builds)
@@ -21,14 +21,17 @@ struct JSONParserTests {
         let text = String(decoding: writer.bytes, as: UTF8.self)
         #expect(try Self.read(text) == value)
         _ = try Self.read(text, builds: false)
-        // The same after an object of the same size, and around one.
+        // The same after an object of the same size, and inside one.
         #expect(try Self.read("[\(text),{\"n1\":\(text)}]") == [value, ["n1": value]])
     }
 
-    @Test("a duplicate name is found at any position, built or only checked", arguments: [2, 8, 9, 10, 20])
+    @Test(
+        "a duplicate name is found at any position, whether values are built or only checked",
+        arguments: [2, 8, 9, 10, 20]
+    )
     func repetitions(count: Int) {
         for first in 0..<count - 1 {
-            // Objects inside and before have the same names, which is no repetition.
+            // Objects inside and before have the same keys, which isn't a duplicate.
             var fields = (0..<count).map { "\"n\($0)\":{\"n0\":1,\"n\($0)x\":2}" }
             let whole = "{\"n0\":1,\"n1\":{\(fields.joined(separator: ","))}}"
             fields[count - 1] = "\"\\u006e\(first)\":3"
@@ -43,7 +46,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "names that Unicode calls equal are the same name, in small objects and in large ones",
+        "canonically equivalent names are the same name, in small objects and in large ones",
         arguments: [0, 7, 8, 20]
     )
     func equalNames(others: Int) {
@@ -56,7 +59,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test("as many levels of any kind are read as allowed", arguments: [0, 1, 2, 64])
+    @Test("nesting is read up to the limit, for any kind of level", arguments: [0, 1, 2, 64])
     func depth(deepest: Int) throws {
         for (start, end) in [("[", "]"), ("{\"a\":", "}")] {
             let texts = [deepest, deepest + 1].map { depth in

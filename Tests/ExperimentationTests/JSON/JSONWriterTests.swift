@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("JSON is written in two forms and no other way")
+@Suite("JSON is written in two formats")
 struct JSONWriterTests {
     private static let forms = [JSONWriter.Form.asEncoder, .exact]
 
@@ -21,7 +21,7 @@ struct JSONWriterTests {
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
     @Test(
-        "only what must be is escaped, and as shortly as there is a way to",
+        "only what must be is escaped, in the shortest way",
         arguments: [
             ("\"", #"\""#), ("\\", #"\\"#), ("/", "/"), ("\u{8}", #"\b"#), ("\t", #"\t"#), ("\n", #"\n"#),
             ("\u{c}", #"\f"#), ("\r", #"\r"#), ("\0", #"\u0000"#), ("\u{b}", #"\u000b"#), ("\u{10}", #"\u0010"#),
@@ -79,7 +79,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("infinities and NaN are refused at any depth", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("infinities and NaN are rejected at any depth", arguments: [Double.nan, .infinity, -.infinity])
     func notFinite(number: Double) {
         for value in [.double(number), ["a": [1, .double(number)]], ["é": .double(number)]] as [FlagValue] {
             for form in Self.forms {
@@ -88,7 +88,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("names are sorted by bytes after the leading ones, at every depth")
+    @Test("after the leading ones, names are sorted by bytes at every depth")
     func order() throws {
         let value: FlagValue = ["b": ["z": 1, "a": 2, "b": 3], "a": 1, "B": 2, "aa": 3, "": 4]
         for form in Self.forms {
@@ -104,7 +104,7 @@ struct JSONWriterTests {
         #expect(try Self.written(names, .asEncoder) == [UInt8](JSONWriter.encoder().encode(names)))
     }
 
-    @Test("as many levels are written as allowed, including empty ones", arguments: [0, 1, 2, 64])
+    @Test("nesting is written up to the limit, including empty levels", arguments: [0, 1, 2, 64])
     func depth(deepest: Int) throws {
         for innermost in [[], [:], [1], ["a": 1]] as [FlagValue] {
             var value: FlagValue = innermost

@@ -4,14 +4,14 @@ import ExperimentationTesting
 import HTTPTypes
 import Synchronization
 
-/// A transport whose answers come when a test says so, in any order.
+/// A transport whose answers a test gives later, in any order.
 final class LateTransport: HTTPTransport {
     private let waiting = Mutex<[AsyncStream<String>.Continuation]>([])
 
-    /// How many questions there have been.
+    /// The number of questions so far.
     var count: Int { waiting.withLock { $0.count } }
 
-    /// Answers a question, by its number from 0 on.
+    /// Answers a question by its index.
     func answer(_ index: Int, _ value: String) { _ = waiting.withLock { $0[index] }.yield(value) }
 
     func send(

@@ -7,24 +7,24 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// What these tests are about, again and again.
+/// Common values of these tests.
 enum Samples {
     static let base = Endpoint(https: "flags.example.com", path: "/app")
 
-    /// A file of the fixtures.
+    /// Returns a fixture file.
     static func fixture(_ name: String) throws -> [UInt8] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         return [UInt8](try Data(contentsOf: root.appending(path: "Conformance/Fixtures/OFREP/\(name)")))
     }
 
-    /// A stream at an address.
+    /// Returns a stream at a URL.
     static func stream(_ url: String) throws -> OFREPStream {
         let announcement = OFREPStream.Announcement(["type": "sse", "url": .string(url)])
         return try #require(announcement.flatMap { OFREPStream($0, of: base) })
     }
 
-    /// An answer of one flag.
+    /// Returns an answer with one flag.
     static func answer(_ value: String, tag: String? = nil, more: String = "") -> ScriptedTransport.Answer {
         var fields: HTTPFields = [.contentType: "application/json"]
         if let tag { fields[.eTag] = tag }
@@ -32,7 +32,7 @@ enum Samples {
         return .reply(HTTPReply(response: HTTPResponse(status: 200, headerFields: fields), body: Array(text.utf8)))
     }
 
-    /// A client over a transport, and the time that it goes by.
+    /// Returns a client with a transport and a clock.
     static func client(
         _ transport: any HTTPTransport,
         changes: OFREPConfiguration.Changes = .none,
@@ -50,7 +50,7 @@ enum Samples {
     }
 }
 
-/// What a refresh failed with; `nil` if it didn't fail.
+/// Returns the error of a refresh; `nil` if it succeeded.
 func failure(of session: UserSession) async -> ExperimentationError? {
     do throws(ExperimentationError) {
         try await session.refresh()

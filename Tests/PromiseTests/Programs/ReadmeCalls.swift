@@ -8,7 +8,7 @@ import OFREPAdapter
 import SigmaAdapter
 import VendorCatalog
 
-/// The calls of the README's table, each with the values that its names stand for.
+/// The calls in the README's table, with values for the names that they use.
 enum ReadmeCalls {
     static func flagship(id: String, key: Secret, file: URL) async throws -> String {
         try await visit(FlagshipProvider(configuration: .init(environmentID: id, apiKey: key)), events: file)

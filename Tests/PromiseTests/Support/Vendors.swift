@@ -11,7 +11,7 @@ import SigmaAdapter
 import Synchronization
 import Testing
 
-/// A transport whose answers a test replaces, also while it waits for one.
+/// A transport whose answers a test can replace, even while it waits for one.
 final class SwitchedTransport: HTTPTransport {
     typealias Answer = @Sendable (ScriptedTransport.Exchange) async -> ScriptedTransport.Answer
 
@@ -26,7 +26,7 @@ final class SwitchedTransport: HTTPTransport {
     init(_ answer: @escaping Answer) { state = Mutex(State(answer: answer)) }
 
     var requests: [ScriptedTransport.Exchange] { state.withLock { $0.exchanges } }
-    /// How many requests were under way at once, at most.
+    /// The maximum number of concurrent requests.
     var most: Int { state.withLock { $0.most } }
 
     func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
@@ -54,13 +54,13 @@ final class SwitchedTransport: HTTPTransport {
     }
 }
 
-/// The vendors, Flagship in both its modes, with all that a test needs to play them.
+/// The vendors, Flagship in both modes, with everything that a test needs to run them.
 enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case flagshipAsked, flagshipComputed, sigma, engage, evergage, ofrep
 
-    /// The ones that decide about flags.
+    /// The vendors that decide flags.
     static let deciding: [Vendor] = [.flagshipAsked, .flagshipComputed, .sigma, .ofrep]
-    /// The ones that take events.
+    /// The vendors that accept events.
     static let tracking: [Vendor] = [.flagshipAsked, .engage, .evergage]
 
     var testDescription: String { rawValue }
@@ -112,12 +112,12 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
             credentials: .init(clientID: "client", clientSecret: secrets.key, refreshToken: secrets.token),
             listID: "1"
         )
-        // Time stands still here: nobody may wait for a token.
+        // Time is stopped, so waiting for a token would never end.
         configuration.networking.patience = .zero
         return EngageProvider(configuration: configuration, transport: transport)
     }
 
-    /// An answer with flags `f0`, `f1` …, each of a campaign or rule of its own, whose value is the number of its version.
+    /// An answer with flags `f0`, `f1` …, each of its own campaign or rule, with the version as value.
     func answer(flags count: Int, version: Int = 1) -> String {
         let parts = (0..<count).map { number in
             switch self {
@@ -151,7 +151,7 @@ enum Vendor: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The same numbers for the same seed.
+/// Generates the same numbers for the same seed.
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 
@@ -169,14 +169,12 @@ struct Dice: RandomNumberGenerator {
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-/// Whether the figures of the long run are asked for.
-
-/// Where the package's own files stand.
+/// The package's root folder.
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
 extension ClientEnvironment {
-    /// Time that stands still, no jitter, so that no wait between attempts takes time.
+    /// An environment with stopped time and no jitter, so that retries need no time.
     static func still(_ time: ManualTime = ManualTime(), log: any LogSink = NoLog()) -> ClientEnvironment {
         ClientEnvironment(time: time, jitter: { 0 }, log: log)
     }

@@ -5,7 +5,7 @@ import MockVendors
 import Synchronization
 import Waiting
 
-/// Carries requests to the mock vendor within the process, and keeps them.
+/// Passes requests to the mock vendor in the same process, and records them.
 final class MockTransport: HTTPTransport {
     private struct State {
         var requests: [HTTPRequest] = []
@@ -20,17 +20,17 @@ final class MockTransport: HTTPTransport {
 
     init(_ vendor: SigmaMock) { self.vendor = vendor }
 
-    /// Every request so far.
+    /// All requests so far.
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
-    /// The limits that each came with.
+    /// The limits of each request.
     var limits: [HTTPLimits] { state.withLock { $0.limits } }
     /// The paths of all requests so far.
     var paths: [String] { requests.map { $0.path ?? "" } }
 
-    /// Takes the vendor off the network, or puts it back.
+    /// Disconnects or reconnects the vendor.
     func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
-    /// Lets requests arrive but not be answered, or answers the ones that wait.
+    /// Holds requests back on arrival, or releases them.
     func hold(_ isHeld: Bool) {
         let waiting = state.withLock { state in
             state.isHeld = isHeld
@@ -40,7 +40,7 @@ final class MockTransport: HTTPTransport {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Waits until so many requests have arrived.
+    /// Waits until a number of requests have arrived.
     func waitForRequests(_ count: Int) async throws {
         try await eventually("requests") { requests.count >= count }
     }

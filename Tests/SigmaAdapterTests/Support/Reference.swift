@@ -3,9 +3,9 @@ import Foundation
 
 @testable import SigmaAdapter
 
-/// The wire samples, and rulesets made of them.
+/// The wire samples, and rulesets built from them.
 enum Reference {
-    /// The bytes of a sample.
+    /// Returns the bytes of a sample.
     static func bytes(_ name: String) throws -> [UInt8] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -21,7 +21,7 @@ enum Reference {
         timeZone: .gmt
     )
 
-    /// The rules of a sample.
+    /// Returns the rules of a sample.
     static func ruleset(
         _ name: String = "config-reference.json",
         place: [String: String] = [:],
@@ -31,7 +31,7 @@ enum Reference {
         try ruleset(of: bytes(name), place: place, bucketing: bucketing, assuming: assumptions)
     }
 
-    /// The rules of a text.
+    /// Returns the rules in some bytes.
     static func ruleset(
         of bytes: [UInt8],
         place: [String: String] = [:],
@@ -46,10 +46,10 @@ enum Reference {
         )
     }
 
-    /// A moment: noon of 21 November 2026.
+    /// Noon of 21 November 2026.
     static let noon = Date(timeIntervalSince1970: 1_795_262_400)
 
-    /// A user without an id of a signed-in person.
+    /// Returns the context of a user who isn't signed in.
     static func context(
         _ id: String = "u-1",
         _ attributes: Attributes = [:],
@@ -67,7 +67,7 @@ enum Reference {
 }
 
 extension Ruleset {
-    /// The values of all flags that are there for a user.
+    /// Returns the values of all flags that exist for a user.
     func values(for context: EvaluationContext) -> [String: FlagValue] {
         let decisions = decisions(for: context)
         return Dictionary(uniqueKeysWithValues: decisions.keys.map { ($0, decisions[$0]?.value ?? .null) })

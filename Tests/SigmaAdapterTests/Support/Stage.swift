@@ -7,7 +7,7 @@ import Testing
 
 @testable import SigmaAdapter
 
-/// One device with its store, its time and a mock vendor that serves the reference configuration.
+/// A device with its store, its clock and a mock vendor with the reference configuration.
 final class Stage: Sendable {
     let sigma: SigmaMock
     let transport: MockTransport
@@ -24,10 +24,10 @@ final class Stage: Sendable {
         transport = MockTransport(sigma)
     }
 
-    /// The options that every client here is made with.
+    /// The options of all clients here.
     var options: SigmaClientOptions {
         var options = SigmaClientOptions(store: store)
-        // The cases say what goes wrong; that calls give nothing then is the default, with tests of its own.
+        // The cases check which error occurs; calls that return nothing instead are the default, tested separately.
         options.failures = .thrown
         options.transport = transport
         options.environment = ClientEnvironment(time: time, jitter: { 0.5 })
@@ -35,7 +35,7 @@ final class Stage: Sendable {
         return options
     }
 
-    /// The user of the numbered cases: id `u-1`, iOS, version 2.10.0.
+    /// Returns the user of the numbered cases: id `u-1`, iOS, version 2.10.0.
     func user(
         _ id: String = "u-1",
         _ build: (SigmaUser.Builder) -> SigmaUser.Builder = { $0 }
@@ -43,7 +43,7 @@ final class Stage: Sendable {
         build(SigmaUser.Builder(time: time).setUserId(id).setOsName("iOS").setAppVersion("2.10.0")).build()
     }
 
-    /// A client of a registry of its own, as after the start of the application.
+    /// Creates a client in a new registry, as after the start of the application.
     func client(
         _ user: SigmaUser? = nil,
         apiURL: String = "https://sigma.example/api/v1/",
@@ -67,7 +67,7 @@ final class Stage: Sendable {
     }
 }
 
-/// What a call of the client failed with, in its own words; `nil` if it didn't fail.
+/// Returns the error of a call in its own words; `nil` if it succeeded.
 func failure<Value>(_ work: () async throws(SigmaError) -> Value) async -> String? {
     do throws(SigmaError) {
         _ = try await work()
@@ -78,11 +78,11 @@ func failure<Value>(_ work: () async throws(SigmaError) -> Value) async -> Strin
 }
 
 extension SigmaClient {
-    /// The flag as a text, for cases that don't care for its type.
+    /// Returns the flag as text, for cases in which its type doesn't matter.
     func text(_ flag: String) async throws(SigmaError) -> String? { try await checkFlag(flagName: flag) }
 }
 
 extension HTTPFields {
-    /// The private id that a request carries.
+    /// The private id in a request.
     var userID: String? { HTTPField.Name("user-id").flatMap { self[$0] } }
 }
