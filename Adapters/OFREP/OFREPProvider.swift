@@ -9,7 +9,8 @@ import Experimentation
 /// )
 /// ```
 ///
-/// Requests all flags of a user at once. The protocol has no experiments, exposures or events.
+/// Requests all flags of a user at once. The protocol has no experiments, exposures or events; events are delivered to a
+/// server that takes them beside the protocol (``OFREPConfiguration/eventsPath``).
 public struct OFREPProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "ofrep"
@@ -30,10 +31,14 @@ public struct OFREPProvider: ExperimentationProvider {
     /// The address and the credentials, since these may decide which flags exist.
     public var scope: String { configuration.account }
 
-    /// The protocol offers flags only.
+    /// The protocol offers flags only; events where the server takes them.
     ///
     /// Metadata is passed on, but the suite checks metadata of experiments only.
-    public let capabilities: Set<Capability> = [.flags, .objectFlags, .targeting, .offlineStart]
+    public var capabilities: Set<Capability> {
+        let flags: Set<Capability> = [.flags, .objectFlags, .targeting, .offlineStart]
+        let events: Set<Capability> = [.tracking, .commerce, .batching, .eventIDs, .consentSignal]
+        return configuration.eventsPath == nil ? flags : flags.union(events)
+    }
 
     /// Validates the settings.
     ///
@@ -45,14 +50,23 @@ public struct OFREPProvider: ExperimentationProvider {
         let listener =
             configuration.changes == .events
             ? OFREPListener(requests, transport: transport, environment: context.environment) : nil
+        let client = HTTPClient(transport: transport, retry: configuration.retry, environment: context.environment)
         let source = OFREPDecisionSource(
             configuration,
             requests: requests,
-            client: HTTPClient(transport: transport, retry: configuration.retry, environment: context.environment),
+            client: client,
             listener: listener,
             environment: context.environment
         )
         var roles = ProviderRoles(decisions: .asked(source))
+        if configuration.eventsPath != nil {
+            roles.events = OFREPEventSink(
+                requests: requests,
+                configuration: configuration,
+                client: client,
+                environment: context.environment
+            )
+        }
         roles.changes = listener
         roles.forget = { userID in source.forget(userID) }
         roles.stop = { _ in listener?.stop() }

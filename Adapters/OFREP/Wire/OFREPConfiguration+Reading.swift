@@ -35,7 +35,8 @@ extension OFREPConfiguration {
                 attempts: try settings.int("attempts", default: standard.retry.attempts, in: 1...10),
                 backoff: standard.retry.backoff,
                 statuses: standard.retry.statuses
-            )
+            ),
+            eventsPath: try settings.optionalString("events")
         )
     }
 

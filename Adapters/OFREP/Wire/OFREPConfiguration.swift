@@ -36,6 +36,10 @@ public struct OFREPConfiguration: Sendable {
     public var retry: HTTPRetry
     /// The limit on cached answers, in bytes.
     public var answerBytes: Int
+    /// Where the server takes events, below ``baseURL``; `nil`, as the protocol has it, for a server that takes none.
+    ///
+    /// `v1/events` for this project's gateway, which names it in the metadata of its bulk evaluations.
+    public var eventsPath: String?
 
     /// Creates settings.
     ///
@@ -49,6 +53,7 @@ public struct OFREPConfiguration: Sendable {
     ///   - timeout: The deadline of one question, retries included.
     ///   - retry: How a failed request is retried; a 429 never is, because the server sets the wait.
     ///   - answerBytes: The limit on cached answers, in bytes.
+    ///   - eventsPath: Where the server takes events, below the address; `nil` for a server that takes none.
     public init(
         baseURL: Endpoint,
         token: Secret? = nil,
@@ -58,7 +63,8 @@ public struct OFREPConfiguration: Sendable {
         pollingInterval: Duration = .seconds(60),
         timeout: Duration = .seconds(10),
         retry: HTTPRetry = HTTPRetry(attempts: 2, statuses: [408, 425, 500, 502, 503, 504]),
-        answerBytes: Int = 16 << 20
+        answerBytes: Int = 16 << 20,
+        eventsPath: String? = nil
     ) {
         self.baseURL = baseURL
         self.token = token
@@ -69,6 +75,7 @@ public struct OFREPConfiguration: Sendable {
         self.timeout = timeout
         self.retry = retry
         self.answerBytes = answerBytes
+        self.eventsPath = eventsPath
     }
 }
 
@@ -77,6 +84,13 @@ extension OFREPConfiguration {
     private static let ownFields: Set<String> = [
         "accept", "cache-control", "content-type", "if-none-match", "last-event-id",
     ]
+
+    /// The segments of ``eventsPath``; `nil` if it is `nil` or isn't a path.
+    var eventsSegments: [String]? {
+        guard let eventsPath, !eventsPath.contains(where: { "?#\\".contains($0) }) else { return nil }
+        let segments = eventsPath.split(separator: "/").map { String($0) }
+        return segments.isEmpty || segments.contains { $0 == "." || $0 == ".." } ? nil : segments
+    }
 
     /// A value that differs between accounts.
     var account: String {
@@ -92,6 +106,9 @@ extension OFREPConfiguration {
         if timeout <= .zero { throw refuse("timeout must be greater than zero") }
         if pollingInterval <= .zero { throw refuse("pollingInterval must be greater than zero") }
         if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
+        if eventsPath != nil, eventsSegments == nil {
+            throw refuse("events must be a path below the address, such as v1/events")
+        }
         for (name, secret) in [("token", token), ("apiKey", apiKey)] {
             guard let text = secret?.reveal() else { continue }
             if text.isEmpty || !HTTPField.isValidValue(text) { throw refuse("\(name) is empty or can't be sent") }

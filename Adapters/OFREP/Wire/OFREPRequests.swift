@@ -34,6 +34,23 @@ struct OFREPRequests: Sendable {
         )
     }
 
+    /// Sends events to a server that takes them.
+    ///
+    /// - Parameter events: The events, as `docs/schemas/gateway-events.schema.json` has them.
+    /// - Returns: The request and its body.
+    /// - Throws: ``ErrorCode/configuration`` for a header field that can't be sent; ``ErrorCode/invalidArgument`` for
+    ///   values that JSON can't represent.
+    func events(_ events: [FlagValue]) throws(ExperimentationError) -> (request: HTTPRequest, body: [UInt8]) {
+        var headers = try ownFields()
+        headers[.accept] = "application/json"
+        headers[.contentType] = "application/json"
+        let path = configuration.eventsSegments ?? []
+        return (
+            configuration.baseURL.request(.post, path: path, headers: headers),
+            try JSON.encode(["events": .array(events)])
+        )
+    }
+
     /// Opens an event stream.
     ///
     /// Credentials are sent only to the server's own address; streams elsewhere carry theirs in the URL.

@@ -42,3 +42,17 @@ extension OFREPEvaluation.Item {
         }
     }
 }
+
+/// Translates events; pure.
+enum OFREPTranslation {
+    /// An event as this project's gateway takes it, by `docs/schemas/gateway-events.schema.json`.
+    ///
+    /// - Throws: `ErrorCode.invalidArgument` for values that JSON can't represent.
+    static func event(_ envelope: Envelope) throws(ExperimentationError) -> FlagValue {
+        var members = try EventForm.value(of: envelope).objectValue ?? [:]
+        // The gateway counts sessions by itself, and has no screens.
+        members["session"] = nil
+        members["surface"] = nil
+        return .object(members)
+    }
+}

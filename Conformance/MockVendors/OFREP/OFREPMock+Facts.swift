@@ -10,6 +10,10 @@ extension OFREPMock {
         MockFact(.read, "a token goes as Authorization: Bearer or as X-API-Key, by the published providers"),
         MockFact(.inferred, "a wrong or missing token is answered with 401, an unknown path with 404"),
         MockFact(.inferred, "a question larger than a million bytes is answered with 413"),
+        MockFact(
+            .documented,
+            "where it takes events, by this project's gateway: each id once, and an outcome for each event"
+        ),
         MockFact(.inferred, "an ETag covers the whole answer, the user's attributes too"),
         MockFact(
             .inferred,

@@ -24,6 +24,7 @@ public final class OFREPMock: MockVendor {
         var turn = 0
         var listeners: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
         var lastListener = 0
+        var intake: OFREPMockIntake?
     }
 
     private let state = Mutex(State())
@@ -37,9 +38,11 @@ public final class OFREPMock: MockVendor {
     /// The token, under the name of an application's configuration.
     public var credentials: [String: String] { ["token": Self.token] }
 
-    /// `flags` for all of them, `flag` for one, `events` for the stream, or `unknown`.
+    /// `flags` for all of them, `flag` for one, `events` for the stream, `intake` for events that clients send, or
+    /// `unknown`.
     public func operation(of request: MockRequest) -> String {
         let segments = request.segments
+        if segments == ["v1", "events"] { return takesEvents ? "intake" : "unknown" }
         guard segments.starts(with: ["ofrep", "v1"]) else { return "unknown" }
         return switch segments.dropFirst(2).first {
         case "evaluate" where segments.count == 4 && segments[3] == "flags": "flags"
@@ -73,6 +76,9 @@ public final class OFREPMock: MockVendor {
         }
         guard token == Self.token else { return MockResponse(status: 429, headers: [.init("Retry-After", "30")]) }
         if operation == "events" { return fault?.streamHead ?? Self.streamHead }
+        if operation == "intake" {
+            return state.withLock { $0.intake?.answer(request) } ?? MockResponse(status: 404)
+        }
         do throws(OFREPMockRefusal) {
             let question = try OFREPMockQuestion(request)
             let flags = state.withLock { $0.flags }
@@ -165,6 +171,21 @@ public final class OFREPMock: MockVendor {
     /// Sets whether answers offer the event stream.
     public func setOffersEvents(_ offers: Bool) { state.withLock { $0.offersEvents = offers } }
 
+    /// Sets whether the server takes events beside the protocol, as this project's gateway does.
+    public func setTakesEvents(_ takes: Bool) { state.withLock { $0.intake = takes ? OFREPMockIntake() : nil } }
+
+    private var takesEvents: Bool { state.withLock { $0.intake != nil } }
+
+    /// The accepted events in order, each as JSON with the number of the request for events that carried it.
+    public var receivedEvents: [(json: String, request: Int)] {
+        state.withLock { $0.intake?.accepted ?? [] }.map { ($0.event.text, $0.request) }
+    }
+
+    /// Returns ``receivedEvents``, and forgets them; their ids stay known.
+    public func takeReceivedEvents() -> [(json: String, request: Int)] {
+        (state.withLock { $0.intake?.take() } ?? []).map { ($0.event.text, $0.request) }
+    }
+
     /// The number of open streams.
     public var listeners: Int { state.withLock { $0.listeners.count } }
 
@@ -211,6 +232,7 @@ public final class OFREPMock: MockVendor {
                 .object(["type": "sse", "endpoint": .object(["requestUri": "/ofrep/v1/sse"])])
             ])
         }
+        if takesEvents { answer["metadata"] = .object(["events": "/v1/events"]) }
         let body = MockJSON.object(answer).exact
         let tag = "\"\(OFREPMockFlag.hash(body))\""
         if Self.tags(request.header("If-None-Match")).contains(tag) {

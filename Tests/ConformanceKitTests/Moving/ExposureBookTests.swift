@@ -37,7 +37,9 @@ struct ExposureBookTests {
 
     @Test(
         "one of no user or no experiment is counted by itself",
-        arguments: [("visit-3", "color"), ("ada", "color"), (nil, "color"), ("visit-0", "size"), ("visit-0", nil)]
+        arguments: [
+            ("visit-3", "color"), ("ada", "color"), (nil, "color"), ("visit-0", "size"), ("visit-0", nil),
+        ] as [(String?, String?)]
     )
     func unexpected(user: String?, experiment: String?) {
         var book = ExposureBook(users: 3, Self.mapping)

@@ -1,11 +1,10 @@
-import AdapterKit
 import Experimentation
 import Foundation
 
 /// The form of events in files and webhooks: the one that `xp track` reads, in `docs/schemas/event.schema.json`.
-enum EventForm {
+package enum EventForm {
     /// Returns an event as a JSON object; its id is the same in every repetition.
-    static func value(of envelope: Envelope) throws(ExperimentationError) -> FlagValue {
+    package static func value(of envelope: Envelope) throws(ExperimentationError) -> FlagValue {
         var user: [String: FlagValue] = ["id": .string(envelope.identity.id)]
         if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
         if envelope.identity.isAuthenticated { user["authenticated"] = true }

@@ -1,0 +1,53 @@
+import AdapterKit
+import Experimentation
+import Foundation
+import HTTPTypes
+
+/// Delivers events to a server that takes them beside the protocol, as this project's gateway does.
+///
+/// The server recognizes an event by its id, so that a repeated request adds nothing.
+struct OFREPEventSink: EventSink {
+    let requests: OFREPRequests
+    let configuration: OFREPConfiguration
+    let client: HTTPClient
+    let environment: ClientEnvironment
+
+    /// The gateway takes at most 1,000 events and, unless set otherwise, a million bytes in a request.
+    var batching: BatchPolicy {
+        BatchPolicy(count: 20, largest: 500, bytes: 800_000, interval: .seconds(5), attempts: 5)
+    }
+
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if case .native(let native) = event.kind {
+            throw ExperimentationError(.unsupported, "OFREP: a server has no word for the native event \(native.type)")
+        }
+    }
+
+    func deliver(_ batch: [Envelope]) async -> DeliveryReport {
+        var report = DeliveryReport(noAnswerTo: batch.count)
+        var events: [FlagValue] = []
+        var places: [Int] = []
+        for (place, envelope) in batch.enumerated() {
+            do throws(ExperimentationError) {
+                events.append(try OFREPTranslation.event(envelope))
+                places.append(place)
+            } catch {
+                report[place] = .rejected(error.message)
+            }
+        }
+        if places.isEmpty { return report }
+        do throws(ExperimentationError) {
+            let (request, body) = try requests.events(events)
+            let limits = HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
+            let reply = try await client.send(request, body: body, limits: limits, retry: HTTPRetry.none)
+            report.add(OFREPErrors.report(on: places.count, reply, now: environment.time.now), at: places)
+        } catch {
+            report.add(DeliveryReport(DeliveryVerdict.of(error)), at: places)
+        }
+        for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) {
+            guard case .rejected(let reason) = verdict else { continue }
+            environment.log.log(.error, "ofrep.refused", "\(envelope.event.type) was refused: \(reason)")
+        }
+        return report
+    }
+}
