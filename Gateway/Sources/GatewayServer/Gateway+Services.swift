@@ -22,9 +22,12 @@ extension Gateway {
     ) -> [any Service] {
         let responder = responder
         let host = configuration.host
-        let channel = GatewayChannel(limits: configuration.limits, forms: AnswerForms()) { request, writer, _ in
-            try await responder.respond(request, writer)
-        }
+        let channel = GatewayChannel(
+            limits: configuration.limits,
+            forms: AnswerForms(),
+            routes: responder,
+            responder: { request, writer, _ in try await responder.respond(request, writer) }
+        )
         let server = channel.server(
             configuration: ServerConfiguration(
                 address: .hostname(host, port: configuration.port),

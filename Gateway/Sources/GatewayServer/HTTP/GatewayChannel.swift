@@ -11,6 +11,8 @@ struct GatewayChannel: HTTPChannelHandler {
 
     let limits: ConnectionLimits
     let forms: AnswerForms
+    /// Answers what needs no task of its own.
+    let routes: GatewayServer.Responder
     let responder: HTTPChannelHandler.Responder
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -28,8 +30,9 @@ struct GatewayChannel: HTTPChannelHandler {
                 withDecoderLimitConfiguration: decoder
             )
             try pipeline.addHandler(ConnectionRules(bodyTime: TimeAmount(limits.bodyTime), forms: forms))
+            try pipeline.addHandler(ConnectionEnd(idleTime: TimeAmount(limits.idleTime)))
+            try pipeline.addHandler(HotRoutes(routes))
             try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
-            try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: limits.idleTime, logger: logger))
             return try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(isOutboundHalfClosureEnabled: true)

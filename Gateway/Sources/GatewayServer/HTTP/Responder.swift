@@ -9,13 +9,13 @@ import Synchronization
 /// Answers requests: finds the route and the tenant, and adds what all answers share.
 final class Responder: Sendable {
     private let directory: Mutex<TenantDirectory>
-    private let readiness: Readiness
+    let readiness: Readiness
     private let operation: OperatorRoutes
-    private let counters: Counters
-    private let crossOrigin: CrossOrigin
-    private let limits: ConnectionLimits
-    private let dates: DateField
-    private let time: any TimeSource
+    let counters: Counters
+    let crossOrigin: CrossOrigin
+    let limits: ConnectionLimits
+    let dates: DateField
+    let time: any TimeSource
 
     init(
         tenants: TenantDirectory,

@@ -23,12 +23,16 @@ enum Route: Sendable, Equatable {
     /// `GET /console/state`.
     case consoleState
 
+    /// The path of the evaluation of all flags, with which that of one begins.
+    static let evaluation = "/ofrep/v1/evaluate/flags"
+    /// The path of the stream of changes.
+    static let changes = "/ofrep/v1/stream"
+    private static let flagPrefix = evaluation + "/"
     private static let fixed: [String: Route] = [
-        "/ofrep/v1/evaluate/flags": .flags, "/ofrep/v1/evaluate/flags/": .flags, "/ofrep/v1/stream": .stream,
+        evaluation: .flags, flagPrefix: .flags, changes: .stream,
         "/v1/events": .events, "/openfeature/v0/manifest": .manifest, "/health": .health, "/ready": .ready,
         "/metrics": .metrics, "/console": .console, "/console/": .console, "/console/state": .consoleState,
     ]
-    private static let flagPrefix = "/ofrep/v1/evaluate/flags/"
 
     /// Finds the route of a path without its query.
     ///
@@ -37,14 +41,16 @@ enum Route: Sendable, Equatable {
     ///
     /// - Returns: The route; `nil` if there is none, or if the key is invalid.
     init?(path: Substring) {
-        if let route = Self.fixed[String(path)] {
-            self = route
+        let bytes = path.utf8
+        if bytes.count > Self.flagPrefix.utf8.count, bytes.starts(with: Self.flagPrefix.utf8) {
+            guard let key = PercentCoding.decoded(Substring(bytes.dropFirst(Self.flagPrefix.utf8.count))) else {
+                return nil
+            }
+            self = .flag(key)
             return
         }
-        guard path.hasPrefix(Self.flagPrefix),
-            let key = PercentCoding.decoded(path.dropFirst(Self.flagPrefix.count)), !key.isEmpty
-        else { return nil }
-        self = .flag(key)
+        guard let route = Self.fixed[String(path)] else { return nil }
+        self = route
     }
 
     /// The method that it accepts besides `OPTIONS`; `HEAD` is allowed with `GET`.

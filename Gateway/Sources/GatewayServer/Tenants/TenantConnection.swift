@@ -78,6 +78,7 @@ final class TenantConnection: Sendable {
             state: store.state,
             of: provider.destination,
             time: environment.time,
+            isShared: shared != nil,
             isAway: { shared?.isAway ?? false },
             later: { await meanwhile?.take($0) }
         )

@@ -29,7 +29,7 @@ struct Served: Sendable {
 
     /// Serves a provider in memory while `body` runs, and ends in order.
     static func run<Value: Sendable>(
-        _ provider: InMemoryProvider = InMemoryProvider(flags: Self.flags),
+        _ provider: InMemoryProvider = Self.publisher(),
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
@@ -69,6 +69,11 @@ struct Served: Sendable {
             try await tasks.waitForAll()
             return try result.get()
         }
+    }
+
+    /// A vendor whose rules are valid for so long after they were fetched; for nothing if zero, so that each request asks.
+    static func publisher(validFor lifetime: Duration = .seconds(3_600)) -> InMemoryProvider {
+        InMemoryProvider(flags: flags, freshness: Freshness(lifetime: lifetime > .zero ? lifetime : nil))
     }
 
     /// A flag of each type.
