@@ -43,6 +43,7 @@ let package = Package(
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "ExperimentationMigration", package: "swift-experimentation"),
                 .product(name: "VendorCatalog", package: "swift-experimentation"),
                 // Reads users and events as documents have them.
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
@@ -104,6 +105,7 @@ let package = Package(
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+                .product(name: "ExperimentationMigration", package: "swift-experimentation"),
                 .product(name: "FlagManifest", package: "swift-experimentation"),
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
                 .product(name: "ConformanceSubjects", package: "swift-experimentation"),

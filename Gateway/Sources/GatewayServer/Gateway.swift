@@ -72,11 +72,12 @@ public final class Gateway: Sendable {
 
     /// Replaces the tenants.
     ///
-    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change; connections
-    /// no longer needed deliver what they can and are closed.
+    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change, or the stage of
+    /// its move; connections no longer needed deliver what they can and are closed.
     ///
     /// - Parameter configurations: The tenants.
-    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that moves of tenants before
+    ///   the one that is refused may have gone on.
     public func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
         let old = responder.tenants.tenants.map(\.connection)
         var opened: [TenantConnection] = []
@@ -86,6 +87,7 @@ public final class Gateway: Sendable {
                 let connection: TenantConnection
                 if let known = old.first(where: { $0.name == configuration.connection }) {
                     connection = known
+                    try await known.follow(configuration.move)
                 } else {
                     connection = try await TenantConnection(
                         configuration,

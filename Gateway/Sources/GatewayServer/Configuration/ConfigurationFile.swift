@@ -125,7 +125,12 @@ public struct ConfigurationFile: Sendable {
         let prefix = "tenants.\(name)."
         let vendor = URL(fileURLWithPath: try values.text(prefix + "vendor"), relativeTo: url)
         let document: FlagValue
-        do throws(ExperimentationError) { document = try JSON.parse(try Self.bytes(of: vendor)) } catch {
+        var move: TenantMove?
+        do throws(ExperimentationError) {
+            let bytes = try Self.bytes(of: vendor)
+            document = try JSON.parse(bytes)
+            if TenantMove.isPlan(document) { move = try TenantMove(file: vendor, bytes: bytes) }
+        } catch {
             let message = error.code == .configuration ? error.message : "\(vendor.path): \(error.message)"
             throw self.error(prefix + "vendor", message)
         }
@@ -136,6 +141,7 @@ public struct ConfigurationFile: Sendable {
             vendorFile: vendor.path,
             store: try store(name, values)
         )
+        tenant.move = move
         guard !tenant.tokens.isEmpty else { throw error(prefix + "tokens", "expected at least one") }
         tenant.exposures = try choice(prefix + "exposures", values)
         tenant.assignments = try choice(prefix + "assignments", values)

@@ -33,6 +33,7 @@ extension TenantConfiguration {
     /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     func provider(variables: [String: String]) throws(ExperimentationError) -> any ExperimentationProvider {
-        try VendorCatalog.provider(from: vendor, file: vendorFile, environment: variables)
+        if let move { return try move.provider(variables: variables) }
+        return try VendorCatalog.provider(from: vendor, file: vendorFile, environment: variables)
     }
 }

@@ -33,7 +33,7 @@ struct Setting: Sendable {
 
     /// The settings of each tenant, under `tenants.NAME.`.
     static let tenant: [Setting] = [
-        Setting("vendor", .needed, "The file with the vendor and its settings; relative to this file."),
+        Setting("vendor", .needed, "The file with the vendor and its settings, or the plan of a move; relative to this file."),
         Setting("store", .text("memory"), "The SQLite file for events and rules, relative to this file; or `memory`."),
         Setting("store.postgres.url", .text(""), "In place of `store`: a PostgreSQL database that instances share."),
         Setting("store.postgres.url.env", .text(""), "The environment variable that holds that URL."),

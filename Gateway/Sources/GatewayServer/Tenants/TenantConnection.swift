@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationMigration
 import ExperimentationPostgres
 import ExperimentationSQLite
 import FlagManifest
@@ -11,7 +12,9 @@ final class TenantConnection: Sendable {
     /// Identifies a connection.
     struct Name: Sendable, Hashable {
         var tenant: String
-        var vendor: FlagValue
+        /// `nil` in a move, whose plan may have another stage.
+        var vendor: FlagValue?
+        var move: TenantMove?
         var store: TenantConfiguration.Store
     }
 
@@ -28,6 +31,8 @@ final class TenantConnection: Sendable {
     let shared: PostgresStore?
     /// Where events wait for the shared database while that is away; `nil` without one, or a place.
     let meanwhile: Meanwhile?
+    /// The plan that was followed last.
+    private let planned: Mutex<MigrationPlan?>
     private let watching = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens vendor and store, without waiting for the vendor.
@@ -43,6 +48,7 @@ final class TenantConnection: Sendable {
         environment: ClientEnvironment
     ) async throws(ExperimentationError) {
         name = configuration.connection
+        planned = Mutex(configuration.move?.plan)
         var provider = provider
         let store: ClientStore
         switch configuration.store {
@@ -108,6 +114,20 @@ final class TenantConnection: Sendable {
         return verdicts
     }
 
+    /// The move that is under way; `nil` for none.
+    var migration: Migration? { client.extras(as: Migration.self) }
+
+    /// Goes to the stage and share of a plan, if the last plan had others.
+    ///
+    /// - Throws: `ErrorCode.configuration` with what stands against it, and `ErrorCode.store`; nothing has changed then.
+    func follow(_ move: TenantMove?) async throws(ExperimentationError) {
+        guard let move, let migration else { return }
+        let isNew = planned.withLock { $0 == nil || $0?.stage != move.plan.stage || $0?.share != move.plan.share }
+        guard isNew else { return }
+        try await migration.move(to: move.plan.stage, share: move.plan.share)
+        planned.withLock { $0 = move.plan }
+    }
+
     /// Starts announcing ruleset changes to listeners.
     func watch() {
         let (events, changes) = (client.statusEvents(), changes)
@@ -150,5 +170,7 @@ final class TenantConnection: Sendable {
 
 extension TenantConfiguration {
     /// Identifies the connection that this tenant needs.
-    var connection: TenantConnection.Name { TenantConnection.Name(tenant: name, vendor: vendor, store: store) }
+    var connection: TenantConnection.Name {
+        TenantConnection.Name(tenant: name, vendor: move == nil ? vendor : nil, move: move?.withoutStage, store: store)
+    }
 }
