@@ -23,6 +23,15 @@ struct HotRouteTests {
         return head
     }
 
+    private static func answer(
+        _ responder: Responder,
+        _ head: HTTPRequestHead,
+        _ body: ByteBuffer
+    ) -> (head: HTTPResponseHead, body: ByteBuffer?)? {
+        var token = LastToken()
+        return responder.evaluateAtOnce(head, body, &token)
+    }
+
     @Test("what is answered within the event loop is what the other way answers, in status, fields and body")
     func same() async throws {
         // The first one's rules are valid for an hour; the other's never are, so that each answer is waited for.
@@ -60,18 +69,18 @@ struct HotRouteTests {
         try await Served.run { served in
             let responder = served.gateway.responder
             let body = ByteBuffer(string: Self.bodies[0])
-            #expect(responder.evaluateAtOnce(Self.head(Self.path), body) == nil)
+            #expect(Self.answer(responder, Self.head(Self.path), body) == nil)
             _ = try await served.wire.post(Self.path, Self.bodies[0])
             for path in [Self.path, "\(Self.path)/text", "\(Self.path)/a%2Fb"] {
-                let answer = try #require(responder.evaluateAtOnce(Self.head(path), body))
+                let answer = try #require(Self.answer(responder, Self.head(path), body))
                 #expect(answer.head.status == .ok)
             }
-            #expect(responder.evaluateAtOnce(Self.head("\(Self.path)/nothing"), body) == nil)
-            #expect(responder.evaluateAtOnce(Self.head("\(Self.path)/%zz"), body) == nil)
-            #expect(responder.evaluateAtOnce(Self.head(Self.path), ByteBuffer(string: "{")) == nil)
+            #expect(Self.answer(responder, Self.head("\(Self.path)/nothing"), body) == nil)
+            #expect(Self.answer(responder, Self.head("\(Self.path)/%zz"), body) == nil)
+            #expect(Self.answer(responder, Self.head(Self.path), ByteBuffer(string: "{")) == nil)
             served.provider.setFailure(ExperimentationError(.transport, "gone"))
             try? await served.client.refresh(force: true)
-            #expect(responder.evaluateAtOnce(Self.head(Self.path), body) == nil)
+            #expect(Self.answer(responder, Self.head(Self.path), body) == nil)
             // What can't be buffered in a moment, or isn't an evaluation, isn't even looked at.
             #expect(responder.mayAnswerAtOnce(Self.head(Self.path)))
             #expect(!responder.mayAnswerAtOnce(Self.head("/v1/events")))
@@ -101,12 +110,12 @@ struct HotRouteTests {
             _ = try await served.wire.post("\(Self.path)/text", #"{"context":{"targetingKey":"first"}}"#)
             let body = #"{"context":{"targetingKey":"ada","consent":true}}"#
             let head = Self.head("\(Self.path)/button")
-            #expect(responder.evaluateAtOnce(head, ByteBuffer(string: body)) == nil)
+            #expect(Self.answer(responder, head, ByteBuffer(string: body)) == nil)
             #expect(try await served.wire.post("\(Self.path)/button", body).status == 200)
-            #expect(responder.evaluateAtOnce(head, ByteBuffer(string: body)) != nil)
+            #expect(Self.answer(responder, head, ByteBuffer(string: body)) != nil)
             // Nothing is kept of one who denies, so nothing is waited for.
             let denied = #"{"context":{"targetingKey":"eve","consent":false}}"#
-            #expect(responder.evaluateAtOnce(head, ByteBuffer(string: denied)) != nil)
+            #expect(Self.answer(responder, head, ByteBuffer(string: denied)) != nil)
             // However often a user is told, the variation is one exposure.
             try await served.client.untilStored()
             let waiting = try await served.client.waitingEvents().map(\.envelope.identity.id)
@@ -135,7 +144,8 @@ struct HotRouteTests {
         } body: { served in
             _ = try await served.wire.post(Self.path, Self.bodies[0])
             let body = Self.bodies[0]
-            let request = "POST \(Self.path)/text HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t0ken\r\n"
+            let request =
+                "POST \(Self.path)/text HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t0ken\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
             // Without a close by the gateway this would wait for ever.
             let text = try await served.wire.talk(request + request)
@@ -148,10 +158,12 @@ struct HotRouteTests {
         try await Served.run { served in
             _ = try await served.wire.post(Self.path, Self.bodies[0])
             let body = Self.bodies[0]
-            let request = "POST \(Self.path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t0ken\r\n"
+            let request =
+                "POST \(Self.path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t0ken\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
             let many = String(repeating: request, count: 20_000)
-            let text = try await served.wire.talk(many + request.replacing("Host: a", with: "Host: a\r\nConnection: close"))
+            let last = request.replacing("Host: a", with: "Host: a\r\nConnection: close")
+            let text = try await served.wire.talk(many + last)
             #expect(text.components(separatedBy: "HTTP/1.1 200").count == 20_002)
         }
     }

@@ -96,6 +96,7 @@ public struct ConfigurationFile: Sendable {
         var configuration = GatewayConfiguration(tenants: tenants)
         configuration.host = try values.text("http.host")
         configuration.port = try values.whole("http.port")
+        configuration.certificate = try certificate(values)
         configuration.limits.connections = try values.whole("http.connections")
         configuration.limits.headBytes = try values.whole("http.headBytes")
         configuration.limits.bodyBytes = try values.whole("http.bodyBytes")
@@ -107,6 +108,21 @@ public struct ConfigurationFile: Sendable {
         configuration.operatorTokens = try digests("operators.tokens", values)
         try refuseSharedTokens(tenants)
         return configuration
+    }
+
+    private func certificate(_ values: SettingValues) throws(ExperimentationError) -> CertificateFiles? {
+        let (certificate, key) = (try values.text("http.certificate"), try values.text("http.key"))
+        if certificate.isEmpty, key.isEmpty { return nil }
+        if certificate.isEmpty { throw error("http.certificate", "missing beside \"http.key\"") }
+        if key.isEmpty { throw error("http.key", "missing beside \"http.certificate\"") }
+        let files = CertificateFiles(
+            certificate: URL(fileURLWithPath: certificate, relativeTo: url).absoluteURL,
+            key: URL(fileURLWithPath: key, relativeTo: url).absoluteURL
+        )
+        do throws(ExperimentationError) { _ = try files.context() } catch {
+            throw self.error("http.certificate", error.message)
+        }
+        return files
     }
 
     private func refuseSharedTokens(_ tenants: [TenantConfiguration]) throws(ExperimentationError) {

@@ -7,6 +7,8 @@ public struct GatewayConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port; 0 for any free one.
     public var port = 0
+    /// The certificate by which connections are encrypted; `nil` to leave that to a proxy.
+    public var certificate: CertificateFiles?
     /// The limits of a connection.
     public var limits = ConnectionLimits()
     /// The origins allowed to call from browsers; `*` for all.

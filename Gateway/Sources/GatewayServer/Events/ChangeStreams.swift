@@ -120,7 +120,7 @@ final class ChangeStreams: Sendable {
     static let fields: HTTPFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store",
         // Stops proxies from buffering the answer until its end.
-        HTTPField.Name("X-Accel-Buffering")!: "no",
+        HTTPField.Name.literal("X-Accel-Buffering"): "no",
     ]
 
     /// A server-sent event for a client.

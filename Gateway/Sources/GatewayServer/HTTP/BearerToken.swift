@@ -10,14 +10,14 @@ enum BearerToken {
     /// If `Authorization` has another scheme, `X-API-Key` is ignored.
     static func read(authorization: String?, key: String?) -> String? {
         guard let authorization else { return key }
-        let parts = authorization.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].utf8.elementsEqual(scheme, by: { $0 | 0x20 == $1 }) else { return nil }
-        return String(parts[1])
+        let parts = authorization.utf8.split(separator: UInt8(ascii: " "))
+        guard parts.count == 2, parts[0].elementsEqual(scheme, by: { $0 | 0x20 == $1 }) else { return nil }
+        return String(Substring(parts[1]))
     }
 }
 
 extension Request {
-    private static let keyField = HTTPField.Name("X-API-Key")!
+    private static let keyField = HTTPField.Name.literal("X-API-Key")
 
     /// The request's token.
     var token: String? { BearerToken.read(authorization: headers[.authorization], key: headers[Self.keyField]) }

@@ -13,6 +13,8 @@ struct GatewayChannel: HTTPChannelHandler {
     let forms: AnswerForms
     /// Answers what needs no task of its own.
     let routes: GatewayServer.Responder
+    /// Encrypts connections; `nil` for none.
+    let certificate: CertificateInUse?
     let responder: HTTPChannelHandler.Responder
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -22,6 +24,7 @@ struct GatewayChannel: HTTPChannelHandler {
             decoder.maxHeaderListSize = limits.headBytes
             decoder.maxHeaderFieldCount = limits.headFields
             let pipeline = channel.pipeline.syncOperations
+            if let certificate { try pipeline.addHandler(certificate.handler()) }
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: false,
                 withErrorHandling: false,
@@ -32,7 +35,7 @@ struct GatewayChannel: HTTPChannelHandler {
             try pipeline.addHandler(ConnectionRules(bodyTime: TimeAmount(limits.bodyTime), forms: forms))
             try pipeline.addHandler(ConnectionEnd(idleTime: TimeAmount(limits.idleTime)))
             try pipeline.addHandler(HotRoutes(routes))
-            try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+            try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: certificate != nil))
             return try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(isOutboundHalfClosureEnabled: true)

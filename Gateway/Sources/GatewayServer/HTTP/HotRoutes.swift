@@ -19,6 +19,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
     /// How many requests went on and aren't answered.
     private var further = 0
     private var hasWritten = false
+    private var token = LastToken()
     private var stream: Stream?
 
     /// A client that listens for changes.
@@ -92,7 +93,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func answer(_ request: HTTPRequestHead, _ body: ByteBuffer, _ context: ChannelHandlerContext) -> Bool {
         if request.method == .GET { return listen(request, context) }
-        guard let answer = responder.evaluateAtOnce(request, body) else { return false }
+        guard let answer = responder.evaluateAtOnce(request, body, &token) else { return false }
         context.write(wrapOutboundOut(.head(answer.head)), promise: nil)
         if let body = answer.body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
         context.write(wrapOutboundOut(.end(nil)), promise: nil)

@@ -24,14 +24,19 @@ extension Responder {
 
     /// Evaluates one flag or all, if nothing has to be awaited for it.
     ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - body: Its body.
+    ///   - last: What the connection sent before.
     /// - Returns: The answer; `nil` if it has to be awaited, or if it would be an error.
     func evaluateAtOnce(
         _ head: HTTPRequestHead,
-        _ body: ByteBuffer
+        _ body: ByteBuffer,
+        _ last: inout LastToken
     ) -> (head: HTTPResponseHead, body: ByteBuffer?)? {
         let begin = time.instant
         guard let route = Route(path: Target(head.uri).path), let token = Self.token(of: head.headers),
-            let tenant = tenants.tokens.holder(of: token),
+            let tenant = tenants.tokens.holder(of: last.digest(of: token)),
             let request = try? EvaluationRequest(
                 body: Array(body.readableBytesView),
                 consent: tenant.configuration.consent
@@ -64,6 +69,11 @@ extension Responder {
         var exchange = Exchange(route: route)
         exchange.tenant = tenant.name
         counters.count(exchange, status: answer.status.code, took: begin.duration(to: time.instant))
+        tracing.end(
+            tracing.begin(head.method.rawValue, route, .init(head.headers)),
+            exchange,
+            status: answer.status.code
+        )
         let status = HTTPResponseStatus(statusCode: answer.status.code)
         return (HTTPResponseHead(version: .http1_1, status: status, headers: fields), answer.body)
     }
@@ -93,6 +103,7 @@ extension Responder {
         var exchange = Exchange(route: .stream)
         exchange.tenant = tenant.name
         counters.count(exchange, status: 200, took: begin.duration(to: time.instant))
+        tracing.end(tracing.begin(head.method.rawValue, .stream, .init(head.headers)), exchange, status: 200)
         return (HTTPResponseHead(version: .http1_1, status: .ok, headers: fields), tenant.connection.changes, place)
     }
 

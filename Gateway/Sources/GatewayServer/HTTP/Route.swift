@@ -84,6 +84,22 @@ enum Route: Sendable, Equatable {
         }
     }
 
+    /// The path with its variable part in braces, as traces have it.
+    var pattern: String {
+        switch self {
+        case .flag: "\(Self.evaluation)/{key}"
+        case .flags: Self.evaluation
+        case .stream: Self.changes
+        case .events: "/v1/events"
+        case .manifest: "/openfeature/v0/manifest"
+        case .health: "/health"
+        case .ready: "/ready"
+        case .metrics: "/metrics"
+        case .console: "/console"
+        case .consoleState: "/console/state"
+        }
+    }
+
     /// The names of all routes, in the order of the documentation.
     static let names = [
         "evaluate", "evaluate_all", "stream", "events", "manifest", "health", "ready", "metrics", "console", "none",
@@ -98,12 +114,13 @@ struct Target: Sendable, Equatable {
     /// Splits a target at its question mark; removes scheme and host from the absolute form.
     init(_ target: String) {
         var rest = target[...]
-        if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
+        if rest.utf8.first != UInt8(ascii: "/"), let scheme = rest.firstRange(of: "://") {
             rest = rest[scheme.upperBound...].drop { $0 != "/" }
         }
-        let mark = rest.firstIndex(of: "?")
+        let bytes = rest.utf8
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"))
         path = mark.map { rest[..<$0] } ?? rest
-        query = mark.map { rest[rest.index(after: $0)...] } ?? ""
+        query = mark.map { rest[bytes.index(after: $0)...] } ?? ""
     }
 
     /// The decoded value of a query parameter.
@@ -120,6 +137,7 @@ struct Target: Sendable, Equatable {
 enum PercentCoding {
     /// Decodes a text; `nil` if an escape is invalid, or if the result isn't UTF-8 or contains a zero byte.
     static func decoded(_ text: Substring) -> String? {
+        if !text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == 0 }) { return String(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8.makeIterator()

@@ -10,7 +10,7 @@ extension Evaluator {
     ///
     /// - Returns: The answer; `nil` if something has to be awaited, or if it would be an error.
     func evaluateAtOnce(_ key: String, _ user: User) -> EvaluationAnswer? {
-        guard let earlier = earlierAtOnce(of: user),
+        guard !isProvisional, let earlier = earlierAtOnce(of: user),
             let decision = client.decisionAtOnce(of: key, for: user, honoring: earlier),
             let flag = decision.flag, let outcome = decision.outcome,
             let forms = knownForms(of: decision.catalogue)
@@ -31,7 +31,7 @@ extension Evaluator {
     ///
     /// - Returns: The answer; `nil` if something has to be awaited, or if it would be an error.
     func evaluateAllAtOnce(_ user: User, ifNoneMatch: String?) -> EvaluationAnswer? {
-        guard let earlier = earlierAtOnce(of: user),
+        guard !isProvisional, let earlier = earlierAtOnce(of: user),
             let decided = client.decisionsAtOnce(for: user, honoring: earlier), !decided.isStale,
             let forms = knownForms(of: decided.decisions.catalogue)
         else { return nil }

@@ -11,6 +11,8 @@ import Synchronization
 final class Evaluator: Sendable {
     let client: ExperimentationClient
     private let facts: ObservedProvider.Facts
+    /// Whether the shared database was away when the tenant was opened, so that nothing is confirmed by it.
+    let isProvisional: Bool
     let meanwhile: Meanwhile?
     /// What users were assigned before; `nil` where nothing is kept.
     let assignments: AssignmentBook?
@@ -34,6 +36,7 @@ final class Evaluator: Sendable {
     ) {
         client = connection.client
         facts = connection.facts
+        isProvisional = connection.isProvisional
         meanwhile = connection.meanwhile
         assignments = keepsAssignments && facts.isSticky ? connection.assignments : nil
         self.types = types
@@ -94,7 +97,9 @@ final class Evaluator: Sendable {
         }
         do throws(ExperimentationError) {
             let decided = try await client.decisions(for: user, honoring: earlier)
-            return client.status == .disabled ? nil : decided
+            if client.status == .disabled { return nil }
+            // By the vendor's own word, which the other instances may not have heard.
+            return isProvisional ? client.decisionsAtHand(for: user, honoring: earlier) ?? decided : decided
         } catch {
             if client.status == .disabled { return nil }
             // An error in the request itself must not be answered with older decisions.
@@ -164,8 +169,10 @@ final class Evaluator: Sendable {
 
     private func expose(_ key: String, _ decided: UserDecisions) async {
         let catalogue = decided.decisions.catalogue
+        // Without a place for them they would be lost, or told by more than one instance.
+        if isProvisional, meanwhile == nil { return }
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
-        if let meanwhile, meanwhile.isDatabaseAway {
+        if let meanwhile, isProvisional || meanwhile.isDatabaseAway {
             guard client.supports(.exposures), decided.user.consent != .denied else { return }
             let exposure = Exposure(assignment: catalogue.assignments[place])
             return await meanwhile.take(exposure, of: decided.user, id: UUID().uuidString, at: Date())

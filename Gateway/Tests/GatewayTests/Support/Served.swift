@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Logging
 import ServiceLifecycle
+import Tracing
 
 @testable import GatewayServer
 
@@ -30,26 +31,26 @@ struct Served: Sendable {
     /// Serves a provider in memory while `body` runs, and ends in order.
     static func run<Value: Sendable>(
         _ provider: InMemoryProvider = Self.publisher(),
+        tracer: (any Tracer)? = nil,
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
-        try await run(over: provider, provider, change, body: body)
+        try await run(over: provider, provider, tracer: tracer, change, body: body)
     }
 
-    /// Serves any provider while `body` runs, and ends in order.
-    ///
-    /// - Parameter others: The providers of tenants that have one of their own.
+    /// Serves any provider while `body` runs, and ends in order; `others` are those of tenants that have one of their own.
     static func run<Value: Sendable>(
         over vendor: any ExperimentationProvider,
         _ provider: InMemoryProvider = InMemoryProvider(),
         others: [String: InMemoryProvider] = [:],
+        tracer: (any Tracer)? = nil,
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
         change(&configuration)
-        let gateway = try await Gateway(configuration, environment: ClientEnvironment()) { tenant in
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment(), tracer: tracer) { tenant in
             others[tenant.name] ?? vendor
         }
         let (addresses, announced) = AsyncStream.makeStream(of: String.self)
