@@ -2,7 +2,8 @@
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
-  Fuzz/Package.swift Fuzz/Sources
+  Fuzz/Package.swift Fuzz/Sources Gateway/Package.swift Gateway/Sources Gateway/Tests Gateway/Benchmarks/Package.swift \
+  Gateway/Benchmarks/Sources
 # Tests that hold a deadline need the processor now and then: more at once than this starve one another on two cores.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 

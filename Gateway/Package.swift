@@ -14,6 +14,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "xp-gateway", targets: ["xp-gateway"]),
+        // For a program of one's own, which installs a tracer or a log handler first.
+        .library(name: "GatewayServer", targets: ["GatewayServer"]),
         // Here, so that nobody who only uses the library needs libpq: docs/decisions/0220-postgresql.md.
         .library(name: "ExperimentationPostgres", targets: ["ExperimentationPostgres"]),
     ],
@@ -27,6 +29,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
@@ -43,6 +47,7 @@ let package = Package(
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
+                .product(name: "ExperimentationMigration", package: "swift-experimentation"),
                 .product(name: "VendorCatalog", package: "swift-experimentation"),
                 // Reads users and events as documents have them.
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
@@ -59,6 +64,8 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: settings
         ),
@@ -104,6 +111,7 @@ let package = Package(
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),
+                .product(name: "ExperimentationMigration", package: "swift-experimentation"),
                 .product(name: "FlagManifest", package: "swift-experimentation"),
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
                 .product(name: "ConformanceSubjects", package: "swift-experimentation"),
@@ -114,6 +122,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: settings
         ),

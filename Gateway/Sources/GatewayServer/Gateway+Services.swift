@@ -22,9 +22,14 @@ extension Gateway {
     ) -> [any Service] {
         let responder = responder
         let host = configuration.host
-        let channel = GatewayChannel(limits: configuration.limits, forms: AnswerForms()) { request, writer, _ in
-            try await responder.respond(request, writer)
-        }
+        let isEncrypted = certificate != nil
+        let channel = GatewayChannel(
+            limits: configuration.limits,
+            forms: AnswerForms(),
+            routes: responder,
+            certificate: certificate,
+            responder: { request, writer, _ in try await responder.respond(request, writer) }
+        )
         let server = channel.server(
             configuration: ServerConfiguration(
                 address: .hostname(host, port: configuration.port),
@@ -33,14 +38,14 @@ extension Gateway {
             ),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
-                await running("http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
+                await running("\(isEncrypted ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)")
             },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger
         )
         return [
             TenantClosing(responder: responder), server, Beating(responder: responder, time: environment.time),
-            LookingAfterOthers(responder: responder, time: environment.time),
+            LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
             Draining(responder: responder, readiness: readiness, wait: configuration.drain, time: environment.time),
         ]
     }
@@ -86,6 +91,19 @@ private struct LookingAfterOthers: Service {
             while (try? await time.sleep(for: Self.interval)) != nil {
                 for tenant in responder.tenants.tenants { await tenant.connection.lookAfterOthers(now: time.now) }
             }
+        }
+    }
+}
+
+/// Goes over to shared databases that were away at the start.
+private struct Opening: Service {
+    let gateway: Gateway
+
+    private static let interval = Duration.seconds(1)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await gateway.environment.time.sleep(for: Self.interval)) != nil { await gateway.openWaiting() }
         }
     }
 }

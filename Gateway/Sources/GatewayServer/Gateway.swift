@@ -1,6 +1,7 @@
 import Experimentation
 import Foundation
 import Synchronization
+import Tracing
 
 /// A gateway that serves tenants over OFREP at one address.
 ///
@@ -21,6 +22,9 @@ public final class Gateway: Sendable {
     let environment: ClientEnvironment
     let responder: Responder
     let readiness = Readiness()
+    /// The certificate by which connections are encrypted; `nil` for none.
+    let certificate: CertificateInUse?
+    private let turns = Turns()
     private let makeProvider: ProviderMaker
 
     /// Opens every tenant without waiting for vendors.
@@ -29,13 +33,19 @@ public final class Gateway: Sendable {
     ///   - configuration: Tenants, address and limits.
     ///   - variables: The environment variables that secrets may refer to.
     ///   - environment: Clock, randomness and log.
+    ///   - tracer: Where the spans of requests go; `nil` for the one that the program bootstrapped, if any.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     public convenience init(
         _ configuration: GatewayConfiguration,
         variables: [String: String] = ProcessInfo.processInfo.environment,
-        environment: ClientEnvironment = ClientEnvironment()
+        environment: ClientEnvironment = ClientEnvironment(),
+        tracer: (any Tracer)? = nil
     ) async throws(ExperimentationError) {
-        try await self.init(configuration, environment: environment) { tenant throws(ExperimentationError) in
+        try await self.init(
+            configuration,
+            environment: environment,
+            tracer: tracer
+        ) { tenant throws(ExperimentationError) in
             try tenant.provider(variables: variables)
         }
     }
@@ -43,6 +53,7 @@ public final class Gateway: Sendable {
     init(
         _ configuration: GatewayConfiguration,
         environment: ClientEnvironment,
+        tracer: (any Tracer)? = nil,
         makeProvider: @escaping ProviderMaker
     ) async throws(ExperimentationError) {
         let messages = RecentMessages(environment.log, time: environment.time)
@@ -51,6 +62,11 @@ public final class Gateway: Sendable {
         self.configuration = configuration
         self.environment = environment
         self.makeProvider = makeProvider
+        if let files = configuration.certificate {
+            certificate = try CertificateInUse(files)
+        } else {
+            certificate = nil
+        }
         let counters = Counters()
         responder = Responder(
             tenants: TenantDirectory([]),
@@ -65,19 +81,38 @@ public final class Gateway: Sendable {
             counters: counters,
             crossOrigin: CrossOrigin(configuration.origins),
             limits: configuration.limits,
-            time: environment.time
+            time: environment.time,
+            tracing: RequestTracing(tracer)
         )
         try await reload(configuration.tenants)
     }
 
-    /// Replaces the tenants.
+    /// Replaces the tenants, and reads the certificate again.
     ///
-    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change; connections
-    /// no longer needed deliver what they can and are closed.
+    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change, or the stage of
+    /// its move; connections no longer needed deliver what they can and are closed.
     ///
-    /// - Parameter configurations: The tenants.
-    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then.
-    public func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
+    /// - Parameter configuration: The tenants and the certificate's files; everything else needs a restart.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that moves of tenants before
+    ///   the one that is refused may have gone on.
+    public func reload(_ configuration: GatewayConfiguration) async throws(ExperimentationError) {
+        if let certificate, let files = configuration.certificate { try certificate.replace(files) }
+        try await reload(configuration.tenants)
+    }
+
+    func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
+        let result = await turns.take { () async -> Result<Void, ExperimentationError> in
+            do throws(ExperimentationError) {
+                try await self.replace(with: configurations)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    private func replace(with configurations: [TenantConfiguration]) async throws(ExperimentationError) {
         let old = responder.tenants.tenants.map(\.connection)
         var opened: [TenantConnection] = []
         var tenants: [Tenant] = []
@@ -86,8 +121,9 @@ public final class Gateway: Sendable {
                 let connection: TenantConnection
                 if let known = old.first(where: { $0.name == configuration.connection }) {
                     connection = known
+                    try await known.follow(configuration.move)
                 } else {
-                    connection = try await TenantConnection(
+                    connection = try await .opened(
                         configuration,
                         provider: try makeProvider(configuration),
                         environment: environment
@@ -104,5 +140,40 @@ public final class Gateway: Sendable {
         responder.tenants = TenantDirectory(tenants)
         let needed = tenants.map { ObjectIdentifier($0.connection) }
         for connection in old where !needed.contains(ObjectIdentifier(connection)) { await connection.close() }
+    }
+
+    /// Goes over to the shared databases that were away when their tenants were opened, where they are there by now.
+    func openWaiting() async {
+        guard responder.tenants.tenants.contains(where: { $0.connection.isProvisional }) else { return }
+        await turns.take {
+            for tenant in self.responder.tenants.tenants where tenant.connection.isProvisional {
+                await self.open(tenant)
+            }
+        }
+    }
+
+    private func open(_ tenant: Tenant) async {
+        guard let provider = try? makeProvider(tenant.configuration),
+            let connection = try? await TenantConnection(
+                tenant.configuration,
+                provider: provider,
+                environment: environment,
+                after: tenant.connection
+            )
+        else { return }
+        connection.watch()
+        let now = environment.time.instant
+        responder.tenants = TenantDirectory(
+            responder.tenants.tenants.map { other in
+                guard other.connection === tenant.connection else { return other }
+                return Tenant(other.configuration, over: connection, now: now)
+            }
+        )
+        environment.log.log(
+            .warning,
+            "database.back",
+            "The shared database of \(tenant.name) is there, and is used from now on."
+        )
+        tenant.connection.retire(environment.time)
     }
 }

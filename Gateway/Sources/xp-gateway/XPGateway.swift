@@ -79,8 +79,8 @@ private struct Reloading: Service {
         await cancelWhenGracefulShutdown {
             for await _ in signals {
                 do throws(ExperimentationError) {
-                    try await gateway.reload(try await file.read().tenants)
-                    Output.say("xp-gateway: the tenants were read again; other settings need a restart")
+                    try await gateway.reload(try await file.read())
+                    Output.say("xp-gateway: tenants and certificate were read again; other settings need a restart")
                 } catch {
                     Output.say("xp-gateway: nothing was changed: \(error.message)")
                 }

@@ -173,6 +173,14 @@ struct ConnectionTests {
         #expect(take(50) == 1)
     }
 
+    @Test("a connection's last token is told from every other")
+    func lastToken() {
+        var last = LastToken()
+        for token in ["t0ken", "t0ken", "t0keN", "t0ken", "", "t0ke", "t0ken\u{0}", "t0ken"] {
+            #expect(last.digest(of: token) == TokenDigest(of: token), "\(token)")
+        }
+    }
+
     @Test("a digest is read strictly, compared whole and never shown")
     func digests() {
         let digest = TokenDigest(of: "t0ken")

@@ -122,4 +122,76 @@ struct MeanwhileTests {
         site.database.stop()
         await site.end()
     }
+
+    @Test("an instance that starts while the database is away serves at once, and goes over to it once it is there")
+    func started() async throws {
+        let database = try PostgresServer()
+        let site = try await Site(.split, database: database, polling: 2, postgres: #","meanwhile":"meanwhile.sqlite""#)
+        // One before, so that the tables are there and some users are written down.
+        let first = try await site.instance()
+        try await eventually("the first instance has rules") {
+            try await first.flag("checkout-color", of: "ada").status == 200
+        }
+        let known = try await first.flag("checkout-color", of: "known").body
+        #expect(try await first.goal(1).body.contains(#""status":"accepted""#))
+        #expect(first.child.end() == 0)
+        try database.pause(true)
+        let file = site.folder.appendingPathComponent("meanwhile-2.sqlite").path
+        let instance = try await site.instance(["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE": file])
+        try await eventually("the instance answers as stale") {
+            try await instance.flag("checkout-color", of: "ada").body.contains("STALE")
+        }
+        for number in 2..<12 {
+            #expect(try await instance.goal(number, of: "user-\(number)").status == 200)
+            #expect(try await instance.flag("checkout-color", of: "user-\(number)").status == 200)
+        }
+        #expect(try await instance.goal(2, of: "user-2").body.contains("repeated"))
+        #expect(site.goals().keys.filter { $0 != "goal-1-0" } == [])
+        try database.pause(false)
+        try await eventually("the instance is fresh") {
+            try await !instance.flag("checkout-color", of: "ada").body.contains("STALE")
+        }
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 11 }
+        // What was written down before counts again, and what was accepted before is told.
+        #expect(try await instance.flag("checkout-color", of: "known").body == known)
+        #expect(try await instance.goal(1).body.contains("repeated"))
+        #expect(try await instance.goal(2, of: "user-2").body.contains("repeated"))
+        try await eventually("the assignments made meanwhile are written down") {
+            let count = try database.ask(
+                "SELECT count(*) FROM \(site.schema).state WHERE encode(key, 'escape') LIKE 'gateway/assigned/%'"
+            )
+            return count == "12\n"
+        }
+        #expect(instance.child.end() == 0)
+        #expect(site.goals().values.filter { $0 != 1 } == [])
+        database.stop()
+        await site.end()
+    }
+
+    @Test("without a place for events such an instance refuses them for now; with a store that it can't read it ends")
+    func refuses() async throws {
+        let database = try PostgresServer()
+        let site = try await Site(database: database, polling: 2)
+        try database.pause(true)
+        let instance = try await site.instance()
+        try await eventually("the instance answers as stale") {
+            try await instance.flag("checkout-color", of: "ada").body.contains("STALE")
+        }
+        let refused = try await instance.goal(1)
+        #expect(refused.status == 503)
+        #expect(refused.fields["retry-after"] == "1")
+        try database.pause(false)
+        try await eventually("events are accepted") { try await instance.goal(1).status == 200 }
+        #expect(instance.child.end() == 0)
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0) == ["goal-1-0": 1] }
+        try database.ask("UPDATE \(site.schema).store SET version = 99")
+        let newer = try await Child(
+            ["--config", site.folder.appendingPathComponent("gateway.json").path],
+            variables: ["XP_TEST_DATABASE": database.url]
+        )
+        #expect(newer.head == "")
+        #expect(newer.end() == 1)
+        database.stop()
+        await site.end()
+    }
 }

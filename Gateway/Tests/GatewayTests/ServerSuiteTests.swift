@@ -34,9 +34,12 @@ struct ServerSuiteTests {
         return server
     }
 
-    @Test("the gateway passes every case that there is something to see in")
-    func passes() async throws {
-        let provider = InMemoryProvider(flags: Served.flags)
+    @Test(
+        "the gateway passes every case that there is something to see in, answered at once or after a wait",
+        arguments: [Duration.seconds(3_600), .zero]
+    )
+    func passes(validity: Duration) async throws {
+        let provider = Served.publisher(validFor: validity)
         let others = ["other": InMemoryProvider(flags: [InMemoryFlag("secret-of-others", true)])]
         let report = try await Served.run(over: provider, provider, others: others) { configuration in
             var exhausted = Served.tenant("exhausted", token: "exhausted")

@@ -83,7 +83,10 @@ public final class PostgresServer: Sendable {
             try String(contentsOfFile: "\(folder.path)/data/postmaster.pid", encoding: .utf8)
             .split(separator: "\n").first.map(String.init) ?? ""
         let signal = isPaused ? "STOP" : "CONT"
-        try Self.run("kill -\(signal) \(pid) $(ps -o pid= --ppid \(pid))")
+        // One of its processes may end between being listed and being told.
+        try Self.run(
+            "kill -\(signal) \(pid) && for child in $(ps -o pid= --ppid \(pid)); do kill -\(signal) $child || true; done"
+        )
     }
 
     /// Ends all connections, as a restart does.

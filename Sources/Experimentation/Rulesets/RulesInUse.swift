@@ -31,6 +31,12 @@ final class RulesInUse: Sendable {
     /// The last good rules, whatever their age.
     var atHand: RulesetKeeper.Kept? { get async { await keeper.atHand } }
 
+    /// The current rules, if nothing has to be fetched before they may be used.
+    var atOnce: RulesetKeeper.Kept? {
+        let kept = published.read { $0.isStale ? nil : $0.kept }
+        return kept.flatMap { keeper.isGood($0) ? $0 : nil }
+    }
+
     /// Restores the rules of an earlier run.
     func restore() async {
         if let restored = await keeper.restore() { publish(restored) }

@@ -83,7 +83,8 @@ actor RulesetKeeper {
     /// The current rules, expired or not.
     var atHand: Kept? { kept }
 
-    private func isGood(_ kept: Kept) -> Bool {
+    /// Whether rules may be used without asking the vendor.
+    nonisolated func isGood(_ kept: Kept) -> Bool {
         if let lifetime = source.freshness.lifetime {
             let age = environment.time.now.timeIntervalSince(kept.date)
             // Rules from the future mean that the clock was set back, so their age is unknown.

@@ -2,8 +2,11 @@ import Foundation
 
 /// An answer that was recorded from the gateway: status, fields and bytes, read from a file that `curl -i` wrote.
 public struct FixedAnswer: Sendable {
+    /// The status.
     public var status = 200
+    /// The header fields, in their order.
     public var fields: [(name: String, value: String)] = []
+    /// The body.
     public var body: [UInt8] = []
 
     /// Reads the file that the command line names.

@@ -12,7 +12,7 @@ enum BareHummingbird {
     static func main() async throws {
         let answer = try FixedAnswer()
         var fields = HTTPFields()
-        for (name, value) in answer.fields { fields[HTTPField.Name(name)!] = value }
+        for (name, value) in answer.fields { if let name = HTTPField.Name(name) { fields[name] = value } }
         let head = HTTPResponse(status: .init(code: answer.status), headerFields: fields)
         let body = ByteBuffer(bytes: answer.body)
         let channel = HTTP1Channel(responder: { request, writer, _ in

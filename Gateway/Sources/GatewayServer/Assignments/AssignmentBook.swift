@@ -20,6 +20,8 @@ final class AssignmentBook: Sendable {
     private let state: any StateStore
     private let prefix: String
     private let time: any TimeSource
+    /// Whether others write into the store too.
+    private let isShared: Bool
     private let isAway: @Sendable () -> Bool
     private let later: Later
     private let entries = RecentEntries()
@@ -33,17 +35,20 @@ final class AssignmentBook: Sendable {
     ///   - state: The tenant's store.
     ///   - account: Whose experiments these are.
     ///   - time: The time.
+    ///   - isShared: Whether other instances write into the store too.
     ///   - isAway: Whether the store is known to be away.
     ///   - later: Takes what couldn't be written.
     init(
         state: any StateStore,
         of account: Destination,
         time: any TimeSource,
+        isShared: Bool = true,
         isAway: @escaping @Sendable () -> Bool = { false },
         later: @escaping Later = { _ in }
     ) {
         prefix = "gateway/assigned/\(account.account.prefix(32))/"
         (self.state, self.time, self.isAway, self.later) = (state, time, isAway, later)
+        self.isShared = isShared
     }
 
     private func key(_ userID: String) -> String { prefix + SeenEvents.digest(userID) }
@@ -61,8 +66,20 @@ final class AssignmentBook: Sendable {
             }
         }
         let entry = found ?? Entry(isWritten: false)
-        if entry.isWritten, !entry.assignments.variations.isEmpty { note(entry, userID) }
+        guard entry.isWritten else { return entry }
+        // That nothing is written may be over in a moment where others write.
+        if !entry.assignments.variations.isEmpty {
+            note(entry, userID)
+        } else if !isShared {
+            entries.add(entry, of: userID, at: time.instant)
+        }
         return entry
+    }
+
+    /// What a user was assigned before, as the store has it; `nil` if it has to be asked.
+    func known(of userID: String) -> EarlierAssignments? {
+        guard let entry = entries.entry(of: userID, at: time.instant), entry.isWritten else { return nil }
+        return entry.assignments
     }
 
     /// Writes down what was decided, beside what was there before.

@@ -26,6 +26,15 @@ final class RecentEntries: Sendable {
         }
     }
 
+    /// Adds what was read, unless something was written meanwhile.
+    func add(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
+        state.withLock { state in
+            if let known = state.young[userID] ?? state.old[userID], now < known.end { return }
+            if state.young.count >= limit / 2 { state = ([:], state.young) }
+            state.young[userID] = Known(entry: entry, end: now.advanced(by: lifetime))
+        }
+    }
+
     func set(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
         state.withLock { state in
             if state.young.count >= limit / 2 { state = ([:], state.young) }

@@ -96,6 +96,7 @@ public struct ConfigurationFile: Sendable {
         var configuration = GatewayConfiguration(tenants: tenants)
         configuration.host = try values.text("http.host")
         configuration.port = try values.whole("http.port")
+        configuration.certificate = try certificate(values)
         configuration.limits.connections = try values.whole("http.connections")
         configuration.limits.headBytes = try values.whole("http.headBytes")
         configuration.limits.bodyBytes = try values.whole("http.bodyBytes")
@@ -107,6 +108,21 @@ public struct ConfigurationFile: Sendable {
         configuration.operatorTokens = try digests("operators.tokens", values)
         try refuseSharedTokens(tenants)
         return configuration
+    }
+
+    private func certificate(_ values: SettingValues) throws(ExperimentationError) -> CertificateFiles? {
+        let (certificate, key) = (try values.text("http.certificate"), try values.text("http.key"))
+        if certificate.isEmpty, key.isEmpty { return nil }
+        if certificate.isEmpty { throw error("http.certificate", "missing beside \"http.key\"") }
+        if key.isEmpty { throw error("http.key", "missing beside \"http.certificate\"") }
+        let files = CertificateFiles(
+            certificate: URL(fileURLWithPath: certificate, relativeTo: url).absoluteURL,
+            key: URL(fileURLWithPath: key, relativeTo: url).absoluteURL
+        )
+        do throws(ExperimentationError) { _ = try files.context() } catch {
+            throw self.error("http.certificate", error.message)
+        }
+        return files
     }
 
     private func refuseSharedTokens(_ tenants: [TenantConfiguration]) throws(ExperimentationError) {
@@ -125,7 +141,12 @@ public struct ConfigurationFile: Sendable {
         let prefix = "tenants.\(name)."
         let vendor = URL(fileURLWithPath: try values.text(prefix + "vendor"), relativeTo: url)
         let document: FlagValue
-        do throws(ExperimentationError) { document = try JSON.parse(try Self.bytes(of: vendor)) } catch {
+        var move: TenantMove?
+        do throws(ExperimentationError) {
+            let bytes = try Self.bytes(of: vendor)
+            document = try JSON.parse(bytes)
+            if TenantMove.isPlan(document) { move = try TenantMove(file: vendor, bytes: bytes) }
+        } catch {
             let message = error.code == .configuration ? error.message : "\(vendor.path): \(error.message)"
             throw self.error(prefix + "vendor", message)
         }
@@ -136,6 +157,7 @@ public struct ConfigurationFile: Sendable {
             vendorFile: vendor.path,
             store: try store(name, values)
         )
+        tenant.move = move
         guard !tenant.tokens.isEmpty else { throw error(prefix + "tokens", "expected at least one") }
         tenant.exposures = try choice(prefix + "exposures", values)
         tenant.assignments = try choice(prefix + "assignments", values)

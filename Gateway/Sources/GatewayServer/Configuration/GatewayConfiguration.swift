@@ -7,6 +7,8 @@ public struct GatewayConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port; 0 for any free one.
     public var port = 0
+    /// The certificate by which connections are encrypted; `nil` to leave that to a proxy.
+    public var certificate: CertificateFiles?
     /// The limits of a connection.
     public var limits = ConnectionLimits()
     /// The origins allowed to call from browsers; `*` for all.
@@ -33,6 +35,7 @@ extension TenantConfiguration {
     /// - Returns: A provider that hasn't been started.
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     func provider(variables: [String: String]) throws(ExperimentationError) -> any ExperimentationProvider {
-        try VendorCatalog.provider(from: vendor, file: vendorFile, environment: variables)
+        if let move { return try move.provider(variables: variables) }
+        return try VendorCatalog.provider(from: vendor, file: vendorFile, environment: variables)
     }
 }

@@ -20,6 +20,8 @@ struct Setting: Sendable {
     static let gateway: [Setting] = [
         Setting("http.host", .text("127.0.0.1"), "The address to listen on."),
         Setting("http.port", .whole(8_080, 0...65_535), "The port; any that is free if 0."),
+        Setting("http.certificate", .text(""), "The certificate in PEM, relative to this file; no TLS without one."),
+        Setting("http.key", .text(""), "Its private key in PEM, relative to this file."),
         Setting("http.connections", .whole(20_000, 1...1_000_000), "How many connections at once; more wait."),
         Setting("http.headBytes", .whole(16_384, 1_024...1_048_576), "The bytes of a request's line and fields."),
         Setting("http.bodyBytes", .whole(1_000_000, 1_024...100_000_000), "The bytes of a request's body."),
@@ -33,7 +35,11 @@ struct Setting: Sendable {
 
     /// The settings of each tenant, under `tenants.NAME.`.
     static let tenant: [Setting] = [
-        Setting("vendor", .needed, "The file with the vendor and its settings; relative to this file."),
+        Setting(
+            "vendor",
+            .needed,
+            "The file with the vendor and its settings, or the plan of a move; relative to this file."
+        ),
         Setting("store", .text("memory"), "The SQLite file for events and rules, relative to this file; or `memory`."),
         Setting("store.postgres.url", .text(""), "In place of `store`: a PostgreSQL database that instances share."),
         Setting("store.postgres.url.env", .text(""), "The environment variable that holds that URL."),

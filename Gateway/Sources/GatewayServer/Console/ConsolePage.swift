@@ -45,6 +45,7 @@ enum ConsolePage {
         .cards { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); }
         .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .9rem 1rem; }
         .card h3 { margin: 0 0 .4rem; font-size: 1rem; display: flex; justify-content: space-between; gap: 1rem; }
+        h4 { font-size: .9rem; margin: .8rem 0 .3rem; }
         dl { display: grid; grid-template-columns: 1fr auto; gap: .15rem 1rem; margin: 0; }
         dt { color: var(--dim); } dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
         .good { color: var(--good); } .bad { color: var(--bad); } .odd { color: var(--odd); }
@@ -78,7 +79,23 @@ enum ConsolePage {
             fact(d.provider + ": pending", count(d.pending)); fact(d.provider + ": purged", count(d.purged));
             fact(d.provider + ": dropped", count(d.dropped), d.dropped ? "bad" : "");
           }
-          box.append(head, facts); return box;
+          box.append(head, facts);
+          if (t.move) box.append(...move(t.move));
+          return box;
+        }
+        function move(m) {
+          const facts = make("dl"), list = make("ul");
+          const fact = (name, value, kind) => facts.append(make("dt", name), make("dd", value, kind));
+          fact("Move", m.stage + (m.stage === "live" ? " · " + (m.share * 100).toFixed(1) + " %" : ""));
+          fact("Users of the old and the new", count(m.pinnedOld) + " / " + count(m.pinnedNew));
+          fact("Users with another variation", count(m.changed), m.changed ? "bad" : "good");
+          fact("Flags compared", count(m.compared));
+          fact("Mismatch rate is at most", (m.upperBound * 100).toPrecision(2) + " %");
+          for (const [kind, n] of Object.entries(m.mismatches)) fact("Mismatches: " + kind, count(n), "odd");
+          for (const name of m.alarms) fact("Ratio alarm", name, "bad");
+          for (const reason of m.held) list.append(make("li", "Held: " + reason, "bad"));
+          for (const x of m.recent) list.append(make("li", x.flag + ": " + x.class + ", " + x.old + " → " + x.new));
+          return [make("h4", "Move"), facts, list];
         }
         function show(s) {
           const before = new Map(((last || {}).requests || []).map(r => [r.tenant + "\\n" + r.route + "\\n" + r.status, r.count]));

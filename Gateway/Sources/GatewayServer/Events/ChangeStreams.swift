@@ -9,8 +9,23 @@ import Synchronization
 /// A stream only carries the fact; clients then evaluate again. It passes on the number of changes so far, so that a
 /// slow client misses none: the latest number covers all before it.
 final class ChangeStreams: Sendable {
+    /// A client that listens; its closures are called on any thread and must not wait.
+    struct Listener: Sendable {
+        /// Says the number of changes so far, with each heartbeat or change.
+        let tell: @Sendable (Int) -> Void
+        /// Says that there are no more.
+        let end: @Sendable () -> Void
+    }
+
+    /// A listener's place.
+    struct Place: Sendable {
+        let id: Int
+        /// The number of changes before.
+        let count: Int
+    }
+
     private struct State {
-        var streams: [Int: AsyncStream<Int>.Continuation] = [:]
+        var streams: [Int: Listener] = [:]
         var next = 0
         var changes = 0
         var isFinished = false
@@ -33,7 +48,7 @@ final class ChangeStreams: Sendable {
     /// Sends all clients a heartbeat, so that no proxy closes an idle stream.
     func beat() {
         let (streams, changes) = state.withLock { (Array($0.streams.values), $0.changes) }
-        for stream in streams { stream.yield(changes) }
+        for stream in streams { stream.tell(changes) }
     }
 
     /// Ends every stream and rejects new ones.
@@ -42,28 +57,38 @@ final class ChangeStreams: Sendable {
             state.isFinished = true
             return Array(state.streams.values)
         }
-        for stream in streams { stream.finish() }
+        for stream in streams { stream.end() }
     }
+
+    /// Lets a client listen.
+    ///
+    /// - Returns: Its place, to be given to ``leave(_:)``; `nil` if the maximum number are listening, and after the end.
+    func listen(_ listener: Listener, atMost most: Int = .max) -> Place? {
+        state.withLock { state in
+            guard !state.isFinished, state.streams.count < most else { return nil }
+            let id = state.next
+            state.next += 1
+            state.streams[id] = listener
+            return Place(id: id, count: state.changes)
+        }
+    }
+
+    /// Ends a client's listening, without a word to it.
+    func leave(_ id: Int) { state.withLock { _ = $0.streams.removeValue(forKey: id) } }
 
     /// The number of changes, now and with each heartbeat or change; `nil` if the maximum number of clients are
     /// listening.
     func counts(atMost most: Int = .max) -> AsyncStream<Int>? {
         let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        return state.withLock { state in
-            guard !state.isFinished else {
-                continuation.finish()
-                return stream
-            }
-            guard state.streams.count < most else { return nil }
-            let id = state.next
-            state.next += 1
-            state.streams[id] = continuation
-            continuation.yield(state.changes)
-            continuation.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.streams.removeValue(forKey: id) }
-            }
+        let listener = Listener(tell: { continuation.yield($0) }, end: { continuation.finish() })
+        guard let place = listen(listener, atMost: most) else {
+            guard state.withLock({ $0.isFinished }) else { return nil }
+            continuation.finish()
             return stream
         }
+        continuation.yield(place.count)
+        continuation.onTermination = { [weak self] _ in self?.leave(place.id) }
+        return stream
     }
 
     /// The answer with the event stream, or a rejection if there are too many.
@@ -88,16 +113,15 @@ final class ChangeStreams: Sendable {
             }
             try await writer.finish(nil)
         }
-        return Answer(
-            status: .ok,
-            fields: [
-                .contentType: "text/event-stream", .cacheControl: "no-store",
-                // Stops proxies from buffering the answer until its end.
-                HTTPField.Name("X-Accel-Buffering")!: "no",
-            ],
-            body: body
-        )
+        return Answer(status: .ok, fields: Self.fields, body: body)
     }
+
+    /// The fields of the answer.
+    static let fields: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store",
+        // Stops proxies from buffering the answer until its end.
+        HTTPField.Name.literal("X-Accel-Buffering"): "no",
+    ]
 
     /// A server-sent event for a client.
     ///

@@ -24,6 +24,8 @@ final class EventIntake: Sendable {
     /// Takes what the shared database can't; `nil` where there is none, or no place for it.
     private let meanwhile: Meanwhile?
     private let isWaiting: IsWaiting?
+    /// Whether events are taken only by ``meanwhile``.
+    private let isClosed: Bool
     private let flights = Mutex<[String: Task<Outcome, Never>]>([:])
 
     /// Whether an event waits in the store, by its id and its user's.
@@ -35,18 +37,21 @@ final class EventIntake: Sendable {
     ///   - client: Where events go.
     ///   - seen: The ids that were accepted.
     ///   - meanwhile: Takes events while the store is away.
+    ///   - isClosed: Whether the store isn't the tenant's own, so that events are taken only meanwhile, or not at all.
     ///   - isWaiting: Asks the store about an event of which nobody knows whether it was accepted.
     /// - Throws: `ErrorCode.store`.
     init(
         _ client: ExperimentationClient,
         seen: SeenEvents,
         meanwhile: Meanwhile? = nil,
+        isClosed: Bool = false,
         isWaiting: IsWaiting? = nil
     ) async throws(ExperimentationError) {
         self.client = client
         self.seen = seen
         self.meanwhile = meanwhile
         self.isWaiting = isWaiting
+        self.isClosed = isClosed
         try await seen.recover(from: client)
     }
 
@@ -54,10 +59,10 @@ final class EventIntake: Sendable {
     ///
     /// - Returns: The outcome of each, in order.
     func take(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
-        guard let meanwhile else { return await carryOut(events) }
+        guard let meanwhile else { return isClosed ? events.map(Self.away) : await carryOut(events) }
         var outcomes = [Outcome](repeating: .accepted, count: events.count)
         var left = Array(events.indices)
-        if !meanwhile.isNeeded {
+        if !isClosed, !meanwhile.isNeeded {
             outcomes = await carryOut(events)
             left = left.filter { outcomes[$0].isForWantOfAStore }
         }
@@ -68,6 +73,11 @@ final class EventIntake: Sendable {
             }
         }
         return outcomes
+    }
+
+    private static func away(_ event: Result<EventRequest, EventRefusal>) -> Outcome {
+        if case .failure(let refusal) = event { return .refused(refusal) }
+        return .refused(EventRefusal(.store, "The database is away; send it again."))
     }
 
     /// Takes events into the tenant's store, or not at all.

@@ -52,3 +52,11 @@ struct AnswerForms: Sendable {
         return (fields, body)
     }
 }
+
+extension HTTPField.Name {
+    /// The name of a field that the source spells out.
+    static func literal(_ name: StaticString) -> HTTPField.Name {
+        guard let name = HTTPField.Name("\(name)") else { preconditionFailure("No field can be named \(name).") }
+        return name
+    }
+}

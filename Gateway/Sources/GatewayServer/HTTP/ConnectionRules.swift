@@ -17,6 +17,8 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     private let bodyTime: TimeAmount
     private let forms: AnswerForms
     private var bodyDeadline: Scheduled<Void>?
+    /// Whether a request has begun and its end is awaited.
+    private var isEndDue = false
     private var answersOwed = 0
     /// Whether further input is ignored.
     private var isDeaf = false
@@ -51,7 +53,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isDeaf else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
-            let hosts = head.headers["host"].count
+            let hosts = head.headers.reduce(0) { $1.name.isField("host") ? $0 + 1 : $0 }
             guard hosts == 1 || hosts == 0 && head.version.minor == 0 else {
                 return refuse(.badRequest, "A request names one host.", context)
             }
@@ -63,9 +65,10 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
                     promise: nil
                 )
             }
-            startBodyDeadline(context)
+            isEndDue = true
         case .body: break
         case .end:
+            isEndDue = false
             bodyDeadline?.cancel()
             bodyDeadline = nil
             // Input after a request that closes the connection is discarded.
@@ -76,17 +79,19 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
+        // Most requests are complete by now and need no timer.
+        if isEndDue, bodyDeadline == nil, !isDeaf { startBodyDeadline(context) }
         // No further read is requested after the last answer, so without this one the client's close would go
         // unnoticed.
         if isClosing { context.read() }
     }
 
     private func expectsContinue(_ head: HTTPRequestHead) -> Bool {
-        head.version.minor > 0 && head.headers["expect"].contains { $0.lowercased() == "100-continue" }
+        head.version.minor > 0
+            && head.headers.contains { $0.name.isField("expect") && $0.value.lowercased() == "100-continue" }
     }
 
     private func startBodyDeadline(_ context: ChannelHandlerContext) {
-        bodyDeadline?.cancel()
         let rules = NIOLoopBound(self, eventLoop: context.eventLoop)
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         bodyDeadline = context.eventLoop.scheduleTask(in: bodyTime) {
@@ -134,7 +139,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             isAnswering = true
-            if head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" }) {
+            if head.headers.contains(where: { $0.name.isField("connection") && $0.value.lowercased() == "close" }) {
                 isAnswerLast = true
                 isDeaf = true
             } else if isLast, answersOwed <= 1 {
@@ -167,5 +172,13 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
             context.eventLoop.scheduleTask(in: Self.linger) { bound.value.close(promise: nil) }
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+    }
+}
+
+extension String {
+    /// Whether a field has this name, which is given in lower case.
+    fileprivate func isField(_ name: StaticString) -> Bool {
+        utf8.count == name.utf8CodeUnitCount
+            && name.withUTF8Buffer { utf8.elementsEqual($0) { $0 | 0x20 == $1 } }
     }
 }

@@ -30,11 +30,17 @@ struct CrossOrigin: Sendable {
 
     /// Adds the CORS fields to an answer if the request's origin is allowed.
     func mark(_ answer: inout Answer, for request: Request) {
+        mark(origin: request.headers[.origin]) { answer.fields[$0] = $1 }
+    }
+
+    /// Hands over the CORS fields of an answer to a request with this origin.
+    func mark(origin: String?, add: (HTTPField.Name, String) -> Void) {
         guard !origins.isEmpty else { return }
+        let areAllAllowed = origins.contains("*")
         // Also without an origin, so that caches don't share one origin's answers with another.
-        if !origins.contains("*") { answer.fields[.vary] = "origin" }
-        guard let origin = request.headers[.origin], origins.contains("*") || origins.contains(origin) else { return }
-        answer.fields[.accessControlAllowOrigin] = origins.contains("*") ? "*" : origin
-        answer.fields[.accessControlExposeHeaders] = Self.exposedFields
+        if !areAllAllowed { add(.vary, "origin") }
+        guard let origin, areAllAllowed || origins.contains(origin) else { return }
+        add(.accessControlAllowOrigin, areAllAllowed ? "*" : origin)
+        add(.accessControlExposeHeaders, Self.exposedFields)
     }
 }

@@ -11,6 +11,10 @@ struct GatewayChannel: HTTPChannelHandler {
 
     let limits: ConnectionLimits
     let forms: AnswerForms
+    /// Answers what needs no task of its own.
+    let routes: GatewayServer.Responder
+    /// Encrypts connections; `nil` for none.
+    let certificate: CertificateInUse?
     let responder: HTTPChannelHandler.Responder
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -20,6 +24,7 @@ struct GatewayChannel: HTTPChannelHandler {
             decoder.maxHeaderListSize = limits.headBytes
             decoder.maxHeaderFieldCount = limits.headFields
             let pipeline = channel.pipeline.syncOperations
+            if let certificate { try pipeline.addHandler(certificate.handler()) }
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: false,
                 withErrorHandling: false,
@@ -28,8 +33,9 @@ struct GatewayChannel: HTTPChannelHandler {
                 withDecoderLimitConfiguration: decoder
             )
             try pipeline.addHandler(ConnectionRules(bodyTime: TimeAmount(limits.bodyTime), forms: forms))
-            try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
-            try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: limits.idleTime, logger: logger))
+            try pipeline.addHandler(ConnectionEnd(idleTime: TimeAmount(limits.idleTime)))
+            try pipeline.addHandler(HotRoutes(routes))
+            try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: certificate != nil))
             return try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(isOutboundHalfClosureEnabled: true)

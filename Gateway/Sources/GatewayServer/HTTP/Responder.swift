@@ -5,17 +5,19 @@ import HummingbirdCore
 import NIOCore
 import NIOHTTPTypes
 import Synchronization
+import Tracing
 
 /// Answers requests: finds the route and the tenant, and adds what all answers share.
 final class Responder: Sendable {
     private let directory: Mutex<TenantDirectory>
-    private let readiness: Readiness
+    let readiness: Readiness
     private let operation: OperatorRoutes
-    private let counters: Counters
-    private let crossOrigin: CrossOrigin
-    private let limits: ConnectionLimits
-    private let dates: DateField
-    private let time: any TimeSource
+    let counters: Counters
+    let crossOrigin: CrossOrigin
+    let limits: ConnectionLimits
+    let dates: DateField
+    let time: any TimeSource
+    let tracing: RequestTracing
 
     init(
         tenants: TenantDirectory,
@@ -24,7 +26,8 @@ final class Responder: Sendable {
         counters: Counters,
         crossOrigin: CrossOrigin,
         limits: ConnectionLimits,
-        time: any TimeSource
+        time: any TimeSource,
+        tracing: RequestTracing
     ) {
         directory = Mutex(tenants)
         self.readiness = readiness
@@ -33,6 +36,7 @@ final class Responder: Sendable {
         self.crossOrigin = crossOrigin
         self.limits = limits
         self.time = time
+        self.tracing = tracing
         dates = DateField(time)
     }
 
@@ -48,7 +52,25 @@ final class Responder: Sendable {
         let target = Target(request.head.path ?? "")
         let route = Route(path: target.path)
         var exchange = Exchange(route: route)
-        var answer = try await answer(request, target, &exchange)
+        let span = tracing.begin(request.method.rawValue, route, .init(request.headers))
+        var answer: Answer
+        do {
+            if let span {
+                let known = exchange
+                (answer, exchange) = try await ServiceContext.withValue(span.context) {
+                    var exchange = known
+                    return (try await self.answer(request, target, &exchange), exchange)
+                }
+            } else {
+                answer = try await self.answer(request, target, &exchange)
+            }
+        } catch {
+            // The connection is gone.
+            span?.recordError(error)
+            span?.end()
+            throw error
+        }
+        tracing.end(span, exchange, status: answer.status.code)
         if !exchange.hasReadBody, mayLeaveMuch(request) { answer.fields[.connection] = "close" }
         crossOrigin.mark(&answer, for: request)
         answer.fields[.date] = dates.text

@@ -23,12 +23,16 @@ enum Route: Sendable, Equatable {
     /// `GET /console/state`.
     case consoleState
 
+    /// The path of the evaluation of all flags, with which that of one begins.
+    static let evaluation = "/ofrep/v1/evaluate/flags"
+    /// The path of the stream of changes.
+    static let changes = "/ofrep/v1/stream"
+    private static let flagPrefix = evaluation + "/"
     private static let fixed: [String: Route] = [
-        "/ofrep/v1/evaluate/flags": .flags, "/ofrep/v1/evaluate/flags/": .flags, "/ofrep/v1/stream": .stream,
+        evaluation: .flags, flagPrefix: .flags, changes: .stream,
         "/v1/events": .events, "/openfeature/v0/manifest": .manifest, "/health": .health, "/ready": .ready,
         "/metrics": .metrics, "/console": .console, "/console/": .console, "/console/state": .consoleState,
     ]
-    private static let flagPrefix = "/ofrep/v1/evaluate/flags/"
 
     /// Finds the route of a path without its query.
     ///
@@ -37,14 +41,16 @@ enum Route: Sendable, Equatable {
     ///
     /// - Returns: The route; `nil` if there is none, or if the key is invalid.
     init?(path: Substring) {
-        if let route = Self.fixed[String(path)] {
-            self = route
+        let bytes = path.utf8
+        if bytes.count > Self.flagPrefix.utf8.count, bytes.starts(with: Self.flagPrefix.utf8) {
+            guard let key = PercentCoding.decoded(Substring(bytes.dropFirst(Self.flagPrefix.utf8.count))) else {
+                return nil
+            }
+            self = .flag(key)
             return
         }
-        guard path.hasPrefix(Self.flagPrefix),
-            let key = PercentCoding.decoded(path.dropFirst(Self.flagPrefix.count)), !key.isEmpty
-        else { return nil }
-        self = .flag(key)
+        guard let route = Self.fixed[String(path)] else { return nil }
+        self = route
     }
 
     /// The method that it accepts besides `OPTIONS`; `HEAD` is allowed with `GET`.
@@ -78,6 +84,22 @@ enum Route: Sendable, Equatable {
         }
     }
 
+    /// The path with its variable part in braces, as traces have it.
+    var pattern: String {
+        switch self {
+        case .flag: "\(Self.evaluation)/{key}"
+        case .flags: Self.evaluation
+        case .stream: Self.changes
+        case .events: "/v1/events"
+        case .manifest: "/openfeature/v0/manifest"
+        case .health: "/health"
+        case .ready: "/ready"
+        case .metrics: "/metrics"
+        case .console: "/console"
+        case .consoleState: "/console/state"
+        }
+    }
+
     /// The names of all routes, in the order of the documentation.
     static let names = [
         "evaluate", "evaluate_all", "stream", "events", "manifest", "health", "ready", "metrics", "console", "none",
@@ -92,12 +114,13 @@ struct Target: Sendable, Equatable {
     /// Splits a target at its question mark; removes scheme and host from the absolute form.
     init(_ target: String) {
         var rest = target[...]
-        if !rest.hasPrefix("/"), let scheme = rest.firstRange(of: "://") {
+        if rest.utf8.first != UInt8(ascii: "/"), let scheme = rest.firstRange(of: "://") {
             rest = rest[scheme.upperBound...].drop { $0 != "/" }
         }
-        let mark = rest.firstIndex(of: "?")
+        let bytes = rest.utf8
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"))
         path = mark.map { rest[..<$0] } ?? rest
-        query = mark.map { rest[rest.index(after: $0)...] } ?? ""
+        query = mark.map { rest[bytes.index(after: $0)...] } ?? ""
     }
 
     /// The decoded value of a query parameter.
@@ -114,6 +137,7 @@ struct Target: Sendable, Equatable {
 enum PercentCoding {
     /// Decodes a text; `nil` if an escape is invalid, or if the result isn't UTF-8 or contains a zero byte.
     static func decoded(_ text: Substring) -> String? {
+        if !text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == 0 }) { return String(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8.makeIterator()

@@ -12,7 +12,7 @@ final class Meanwhile: Sendable {
     private let client: ExperimentationClient
     private let state: any StateStore
     private let seen: SeenEvents
-    private let isAway: @Sendable () -> Bool
+    private let database: DatabaseSight
     private let waiting: Waiting
     private let carrying: Carrying
     private let exposed = BoundedSet<String>(limit: 10_000)
@@ -25,17 +25,17 @@ final class Meanwhile: Sendable {
     ///   - file: The SQLite file.
     ///   - scope: The database's name, so that no other database gets what was meant for it.
     ///   - environment: Time, chance and a place for messages.
-    ///   - isAway: Whether the database is known to be away.
+    ///   - database: Says whether the database is known to be away.
     /// - Throws: `ErrorCode.store`.
     init(
         file: URL,
         scope: String,
         environment: ClientEnvironment,
-        isAway: @escaping @Sendable () -> Bool
+        database: DatabaseSight
     ) async throws(ExperimentationError) {
         let (waiting, carrying) = (Waiting(), Carrying())
         let provider = Handover(scope: scope) { parcels in
-            await carrying.carry(parcels, ifNot: isAway, counting: waiting)
+            await carrying.carry(parcels, ifNot: { database.isAway }, counting: waiting)
         }
         var options = SQLiteStore.Options()
         // A parcel is an event within an event.
@@ -44,16 +44,19 @@ final class Meanwhile: Sendable {
         client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
         state = store.state
         seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
-        (self.isAway, self.waiting, self.carrying) = (isAway, waiting, carrying)
+        (self.database, self.waiting, self.carrying) = (database, waiting, carrying)
         let left = try await client.outboxStatus()
         waiting.set(left.deliverable)
     }
 
     /// Whether what comes belongs here: the database is away, or something waits for it.
-    var isNeeded: Bool { isAway() || waiting.isAny }
+    var isNeeded: Bool { database.isAway || waiting.isAny }
 
     /// Whether the database is known to be away.
-    var isDatabaseAway: Bool { isAway() }
+    var isDatabaseAway: Bool { database.isAway }
+
+    /// Has another say from now on whether the database is away.
+    func see(by isAway: @escaping @Sendable () -> Bool) { database.see(by: isAway) }
 
     /// How many wait.
     var count: Int { waiting.count }
@@ -148,7 +151,7 @@ final class Meanwhile: Sendable {
 
     /// Hands over what waits, once the database is there again; called now and then.
     func look() async {
-        guard waiting.isAny, !isAway() else { return }
+        guard waiting.isAny, !database.isAway else { return }
         // The outbox waits longer with each failure; this one is known to be over.
         _ = try? await client.flush(within: .seconds(30), retrying: false)
         let before = waiting.additions

@@ -1,6 +1,5 @@
 import Experimentation
 import HTTPTypes
-import HummingbirdCore
 import NIOCore
 
 /// The frame around the items of a bulk answer, the same for all users of a tenant.
@@ -25,20 +24,20 @@ struct BulkFrame: Sendable {
     }
 
     /// The tag of an answer with these items.
-    func tag(of items: [FlagForms.Form]) -> EntityTag {
+    func tag(of items: some Sequence<FlagForms.Form>) -> EntityTag {
         EntityTag(frame: mark, items: items.lazy.map(\.mark))
     }
 
     /// The body of an answer with these items.
-    func body(of items: [FlagForms.Form]) -> ByteBuffer {
+    private func body(of items: some Sequence<FlagForms.Form>) -> ByteBuffer {
         var body = ByteBuffer()
-        body.reserveCapacity(items.reduce(beginning.count + end.count) { $0 + $1.text.count + 1 })
+        body.reserveCapacity(items.reduce(beginning.count + end.count) { $0 + $1.text.readableBytes + 1 })
         body.writeBytes(beginning)
         var isFirst = true
         for item in items {
             if !isFirst { body.writeInteger(UInt8(ascii: ",")) }
             isFirst = false
-            body.writeBytes(item.text)
+            body.writeImmutableBuffer(item.text)
         }
         body.writeBytes(end)
         return body
@@ -50,12 +49,10 @@ struct BulkFrame: Sendable {
     ///   - items: The items.
     ///   - ifNoneMatch: The request's `If-None-Match` field.
     /// - Returns: The answer.
-    func answer(_ items: [FlagForms.Form], ifNoneMatch: String?) -> Answer {
+    func answer(_ items: some Sequence<FlagForms.Form>, ifNoneMatch: String?) -> EvaluationAnswer {
         let tag = tag(of: items)
-        let fields: HTTPFields = [.eTag: tag.text, .cacheControl: "private, no-cache"]
-        if let ifNoneMatch, tag.isNamed(in: ifNoneMatch) { return .empty(.notModified, fields) }
-        var answer = Answer(status: .ok, fields: fields, body: ResponseBody(byteBuffer: body(of: items)))
-        answer.fields[.contentType] = "application/json"
-        return answer
+        let text = tag.text
+        if let ifNoneMatch, tag.isNamed(in: ifNoneMatch) { return EvaluationAnswer(.notModified, tag: text) }
+        return EvaluationAnswer(.ok, body(of: items), tag: text)
     }
 }

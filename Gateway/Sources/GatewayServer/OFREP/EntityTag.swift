@@ -37,11 +37,15 @@ struct EntityTag: Sendable, Hashable {
 
     /// The tag with its quotes, as in a header field.
     var text: String {
-        func digits(_ word: UInt64) -> String {
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
+        String(unsafeUninitializedCapacity: 34) { buffer in
+            buffer[0] = UInt8(ascii: "\"")
+            for place in 0..<32 {
+                let digit = UInt8(truncatingIfNeeded: (place < 16 ? high : low) >> UInt64(60 - 4 * (place % 16))) & 15
+                buffer[place + 1] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            buffer[33] = UInt8(ascii: "\"")
+            return 34
         }
-        return "\"" + digits(high) + digits(low) + "\""
     }
 
     /// Whether an `If-None-Match` field matches this tag.
@@ -49,15 +53,16 @@ struct EntityTag: Sendable, Hashable {
     /// Accepts lists, weak tags, which proxies produce, and tags without quotes, which some clients send; `*` never
     /// matches, because evaluations aren't conditional on the existence of a resource.
     func isNamed(in field: String) -> Bool {
-        let own = text.dropFirst().dropLast()
-        return field.split(separator: ",").contains { candidate in
-            var candidate = candidate.drop { $0 == " " || $0 == "\t" }
-            while candidate.last == " " || candidate.last == "\t" { candidate.removeLast() }
-            if candidate.hasPrefix("W/") { candidate.removeFirst(2) }
-            if candidate.count >= 2, candidate.first == "\"", candidate.last == "\"" {
+        let own = text.utf8.dropFirst().dropLast()
+        let (space, tab, quote) = (UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\""))
+        return field.utf8.split(separator: UInt8(ascii: ",")).contains { candidate in
+            var candidate = candidate.drop { $0 == space || $0 == tab }
+            while candidate.last == space || candidate.last == tab { candidate.removeLast() }
+            if candidate.starts(with: "W/".utf8) { candidate = candidate.dropFirst(2) }
+            if candidate.count >= 2, candidate.first == quote, candidate.last == quote {
                 candidate = candidate.dropFirst().dropLast()
             }
-            return candidate == own
+            return candidate.elementsEqual(own)
         }
     }
 }

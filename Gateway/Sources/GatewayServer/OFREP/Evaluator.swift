@@ -9,14 +9,16 @@ import Synchronization
 /// While the vendor is unreachable, stored decisions are answered with the reason `STALE`. While its kill switch is on,
 /// every known flag has the reason `DISABLED` and no value.
 final class Evaluator: Sendable {
-    private let client: ExperimentationClient
+    let client: ExperimentationClient
     private let facts: ObservedProvider.Facts
-    private let meanwhile: Meanwhile?
+    /// Whether the shared database was away when the tenant was opened, so that nothing is confirmed by it.
+    let isProvisional: Bool
+    let meanwhile: Meanwhile?
     /// What users were assigned before; `nil` where nothing is kept.
-    private let assignments: AssignmentBook?
+    let assignments: AssignmentBook?
     private let types: DeclaredTypes
-    private let exposures: TenantConfiguration.Exposures
-    private let frame: BulkFrame
+    let exposures: TenantConfiguration.Exposures
+    let frame: BulkFrame
     private let kept = Mutex(Kept())
 
     private struct Kept {
@@ -34,6 +36,7 @@ final class Evaluator: Sendable {
     ) {
         client = connection.client
         facts = connection.facts
+        isProvisional = connection.isProvisional
         meanwhile = connection.meanwhile
         assignments = keepsAssignments && facts.isSticky ? connection.assignments : nil
         self.types = types
@@ -50,7 +53,7 @@ final class Evaluator: Sendable {
                 throw ProtocolError(.flagNotFound, "No flag has this key for this user.")
             }
             if exposures == .single, !form.isFailure { await expose(key, decided) }
-            return .json(form.isFailure ? .badRequest : .ok, form.text)
+            return Answer(EvaluationAnswer(form))
         } catch {
             return error.answer(for: key)
         }
@@ -60,9 +63,9 @@ final class Evaluator: Sendable {
     func evaluateAll(_ user: User, ifNoneMatch: String?) async -> Answer {
         do throws(ProtocolError) {
             guard let decided = try await decide(for: user) else {
-                return frame.answer(disabledItems, ifNoneMatch: ifNoneMatch)
+                return Answer(frame.answer(disabledItems, ifNoneMatch: ifNoneMatch))
             }
-            return frame.answer(items(of: decided), ifNoneMatch: ifNoneMatch)
+            return Answer(frame.answer(items(of: decided), ifNoneMatch: ifNoneMatch))
         } catch {
             return error.answer()
         }
@@ -82,7 +85,8 @@ final class Evaluator: Sendable {
         return isOther ? try await decide(for: user, kept) : decided
     }
 
-    private func mayBeKept(_ user: User) -> Bool {
+    /// Whether assignments of a user may be written down.
+    func mayBeKept(_ user: User) -> Bool {
         user.consent == .granted || user.consent == .unknown && !facts.needsConsent
     }
 
@@ -93,7 +97,9 @@ final class Evaluator: Sendable {
         }
         do throws(ExperimentationError) {
             let decided = try await client.decisions(for: user, honoring: earlier)
-            return client.status == .disabled ? nil : decided
+            if client.status == .disabled { return nil }
+            // By the vendor's own word, which the other instances may not have heard.
+            return isProvisional ? client.decisionsAtHand(for: user, honoring: earlier) ?? decided : decided
         } catch {
             if client.status == .disabled { return nil }
             // An error in the request itself must not be answered with older decisions.
@@ -118,7 +124,7 @@ final class Evaluator: Sendable {
         return FlagForms.form(key, resolution, type, decided.isStale ? .stale : nil)
     }
 
-    private func items(of decided: UserDecisions) -> [FlagForms.Form] {
+    private func items(of decided: UserDecisions) -> FlagForms.Chosen {
         let forms =
             sharedForms(of: decided)
             ?? FlagForms(decided.decisions.catalogue, types: types, reason: decided.isStale ? .stale : nil)
@@ -139,10 +145,15 @@ final class Evaluator: Sendable {
         return forms
     }
 
+    /// The encoded flags of a catalogue, if they are those that were encoded last and aren't stale.
+    func knownForms(of catalogue: FlagCatalogue) -> FlagForms? {
+        kept.withLock { $0.good.flatMap { $0.catalogue === catalogue ? $0 : nil } }
+    }
+
     // MARK: The kill switch
 
     private static func disabled(_ key: String) -> Answer {
-        .json(.ok, disabledForm(key).text)
+        Answer(EvaluationAnswer(disabledForm(key)))
     }
 
     private var disabledItems: [FlagForms.Form] {
@@ -158,8 +169,10 @@ final class Evaluator: Sendable {
 
     private func expose(_ key: String, _ decided: UserDecisions) async {
         let catalogue = decided.decisions.catalogue
+        // Without a place for them they would be lost, or told by more than one instance.
+        if isProvisional, meanwhile == nil { return }
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
-        if let meanwhile, meanwhile.isDatabaseAway {
+        if let meanwhile, isProvisional || meanwhile.isDatabaseAway {
             guard client.supports(.exposures), decided.user.consent != .denied else { return }
             let exposure = Exposure(assignment: catalogue.assignments[place])
             return await meanwhile.take(exposure, of: decided.user, id: UUID().uuidString, at: Date())

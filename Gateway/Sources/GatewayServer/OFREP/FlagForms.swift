@@ -1,6 +1,7 @@
 import AdapterKit
 import Experimentation
 import FlagManifest
+import NIOCore
 
 /// Every outcome of every flag in a catalogue as OFREP JSON, with a digest of the text.
 ///
@@ -10,7 +11,7 @@ final class FlagForms: Sendable {
     /// An encoded outcome.
     struct Form: Sendable {
         /// The item of a bulk evaluation, which is also the body of a single evaluation.
-        let text: [UInt8]
+        var text: ByteBuffer
         /// Whether it is a failure, so that a single evaluation answers 400.
         let isFailure: Bool
         /// The text's contribution to an entity tag.
@@ -21,7 +22,10 @@ final class FlagForms: Sendable {
     let catalogue: FlagCatalogue
     /// The declared type of each flag.
     let types: [FlagType?]
-    private let forms: [[Form]]
+    /// The outcomes of all flags, those of each flag together.
+    private let forms: [Form]
+    /// Where each flag's outcomes begin.
+    private let starts: [Int]
 
     /// Encodes a catalogue.
     ///
@@ -32,32 +36,62 @@ final class FlagForms: Sendable {
     init(_ catalogue: FlagCatalogue, types declared: DeclaredTypes, reason: Reason? = nil) {
         self.catalogue = catalogue
         var types: [FlagType?] = []
-        forms = catalogue.keys.indices.map { flag in
+        var forms: [Form] = []
+        var starts: [Int] = []
+        for flag in catalogue.keys.indices {
             let key = catalogue.keys[flag]
             let outcomes = (0..<catalogue.outcomeCount(ofFlag: flag)).compactMap {
                 catalogue.resolution(ofFlag: flag, outcome: $0)
             }
             let type = declared.type(of: key, values: outcomes.map(\.value))
             types.append(type)
-            return outcomes.map { Self.form(key, $0, type, reason) }
+            starts.append(forms.count)
+            forms += outcomes.map { Self.form(key, $0, type, reason) }
         }
         self.types = types
+        self.forms = Self.together(forms)
+        self.starts = starts
+    }
+
+    /// The same forms with their texts in one block of memory, which is read from front to back for a bulk answer.
+    private static func together(_ forms: [Form]) -> [Form] {
+        var block = ByteBuffer()
+        block.reserveCapacity(forms.reduce(0) { $0 + $1.text.readableBytes })
+        for form in forms { block.writeImmutableBuffer(form.text) }
+        return forms.map { form in
+            var form = form
+            form.text = block.readSlice(length: form.text.readableBytes) ?? form.text
+            return form
+        }
     }
 
     /// An outcome of a flag.
-    func form(ofFlag flag: Int, outcome: Int) -> Form { forms[flag][outcome] }
+    func form(ofFlag flag: Int, outcome: Int) -> Form { forms[starts[flag] + outcome] }
 
     /// The outcomes decided for a user, in the catalogue's order.
-    func chosen(by decisions: Decisions) -> [Form] {
-        catalogue.keys.indices.compactMap { flag in
-            decisions.outcome(ofFlag: flag).map { forms[flag][$0] }
+    func chosen(by decisions: Decisions) -> Chosen { Chosen(forms: self, decisions: decisions) }
+
+    /// The outcomes decided for a user.
+    struct Chosen: Sequence, IteratorProtocol {
+        fileprivate let forms: FlagForms
+        fileprivate let decisions: Decisions
+        private var flag = 0
+
+        fileprivate init(forms: FlagForms, decisions: Decisions) { (self.forms, self.decisions) = (forms, decisions) }
+
+        mutating func next() -> Form? {
+            while flag < forms.starts.count {
+                defer { flag += 1 }
+                if let outcome = decisions.outcome(ofFlag: flag) { return forms.form(ofFlag: flag, outcome: outcome) }
+            }
+            return nil
         }
     }
 
     /// Encodes an outcome.
     static func form(_ key: String, _ resolution: Resolution, _ type: FlagType?, _ reason: Reason?) -> Form {
         let text = AnswerForms.bytes(of: document(key, resolution, type, reason))
-        return Form(text: text, isFailure: resolution.error != nil, mark: EntityTag.Mark(of: text))
+        return Form(text: ByteBuffer(bytes: text), isFailure: resolution.error != nil, mark: EntityTag.Mark(of: text))
     }
 
     private static func document(

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// The flags with their types, in the format that OpenFeature's command line downloads.
 enum Manifest {
-    private static let capabilities = HTTPField.Name("X-Manifest-Capabilities")!
+    private static let capabilities = HTTPField.Name.literal("X-Manifest-Capabilities")
 
     /// The answer to `GET /openfeature/v0/manifest`, sorted by key.
     ///

@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationMigration
 
 /// Metrics in Prometheus's text format.
 struct MetricsText {
@@ -77,6 +78,7 @@ struct MetricsText {
     }
 
     private mutating func tenants(_ tenants: [TenantFigures]) {
+        moves(tenants.compactMap { tenant in tenant.move.map { (tenant.name, $0) } })
         family(
             "xp_gateway_streams",
             "gauge",
@@ -99,6 +101,31 @@ struct MetricsText {
             "gauge",
             "Events that wait for delivery.",
             tenants.map { Sample(Double($0.ledger.pending), ("tenant", $0.name)) }
+        )
+    }
+
+    private mutating func moves(_ moves: [(tenant: String, report: MigrationReport)]) {
+        family(
+            "xp_gateway_move_stage",
+            "gauge",
+            "The stage of a move: 1 for the one that it is in.",
+            moves.map { Sample(1, ("tenant", $0.tenant), ("stage", $0.report.stage.rawValue)) }
+        )
+        family(
+            "xp_gateway_move_compared_total",
+            "counter",
+            "Flags of users that were compared.",
+            moves.map { Sample(Double($0.report.compared), ("tenant", $0.tenant)) }
+        )
+        family(
+            "xp_gateway_move_mismatches_total",
+            "counter",
+            "Confirmed mismatches by class.",
+            moves.flatMap { move in
+                Mismatch.Kind.allCases.map { kind in
+                    Sample(Double(move.report.confirmed[kind] ?? 0), ("tenant", move.tenant), ("class", kind.rawValue))
+                }
+            }
         )
     }
 }

@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationMigration
 import Foundation
 
 /// A snapshot of a tenant for operators.
@@ -13,6 +14,8 @@ struct TenantFigures: Sendable {
     var ledger: Ledger
     var ledgers: [Destination: Ledger]
     var outbox: OutboxStatus
+    /// Where the tenant's move stands; `nil` for none.
+    var move: MigrationReport?
 
     /// Takes a snapshot; values that the store can't provide are empty.
     init(_ tenant: Tenant) async {
@@ -22,6 +25,7 @@ struct TenantFigures: Sendable {
         vendor = client.providerName
         status = client.status
         isReady = tenant.isReady
+        move = connection.migration?.report
         flags = tenant.evaluator.knownForms?.catalogue.count ?? 0
         changes = connection.changes.changes
         streams = connection.changes.count
@@ -32,6 +36,12 @@ struct TenantFigures: Sendable {
 
     /// The snapshot for the console.
     var document: FlagValue {
+        var members = own
+        if let move { members["move"] = move.document }
+        return .object(members)
+    }
+
+    private var own: [String: FlagValue] {
         [
             "name": .string(name), "vendor": .string(vendor), "status": .string(status.rawValue),
             "ready": .bool(isReady), "flags": .int(flags), "changes": .int(changes), "streams": .int(streams),

@@ -39,4 +39,7 @@ final class RateLimiter: Sendable {
             return max(1, Int(((1 - state.level) / limit.perSecond).rounded(.up)))
         }
     }
+
+    /// Puts back what was taken for a request that wasn't answered.
+    func giveBack() { state.withLock { $0.level = min(limit.burst, $0.level + 1) } }
 }

@@ -36,7 +36,17 @@ public struct SharedDatabase: Sendable, Hashable {
         isAway: @escaping @Sendable () -> Bool
     ) async throws(ExperimentationError) -> Meanwhile? {
         guard let meanwhile else { return nil }
-        return try await Meanwhile(file: meanwhile, scope: schema, environment: environment, isAway: isAway)
+        return try await Meanwhile(
+            file: meanwhile,
+            scope: schema,
+            environment: environment,
+            database: DatabaseSight(isAway)
+        )
+    }
+
+    /// Whether the database can't be reached; what it says when it can is another matter.
+    var isAway: Bool {
+        get async { await !PostgresStore.answers(url, within: .seconds(2)) }
     }
 
     func opened() async throws(ExperimentationError) -> PostgresStore {

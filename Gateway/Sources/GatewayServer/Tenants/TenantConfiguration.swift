@@ -38,6 +38,8 @@ public struct TenantConfiguration: Sendable {
     public var vendor: FlagValue
     /// The file with those settings, for messages.
     public var vendorFile: String
+    /// The move that the tenant is in, in place of a vendor; `nil` for none.
+    public var move: TenantMove?
     /// The store.
     public var store: Store
     /// The exposures that single evaluations record; `single` by default.

@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationMigration
 import ExperimentationPostgres
 import ExperimentationSQLite
 import FlagManifest
@@ -11,7 +12,9 @@ final class TenantConnection: Sendable {
     /// Identifies a connection.
     struct Name: Sendable, Hashable {
         var tenant: String
-        var vendor: FlagValue
+        /// `nil` in a move, whose plan may have another stage.
+        var vendor: FlagValue?
+        var move: TenantMove?
         var store: TenantConfiguration.Store
     }
 
@@ -22,12 +25,16 @@ final class TenantConnection: Sendable {
     let assignments: AssignmentBook
     /// What the vendor's roles say.
     let facts: ObservedProvider.Facts
-    let changes = ChangeStreams()
-    let types = SeenTypes()
-    /// The store shared with other instances; `nil` if this one is alone.
+    let changes: ChangeStreams
+    let types: SeenTypes
+    /// The store shared with other instances; `nil` if this one is alone, or it is away.
     let shared: PostgresStore?
     /// Where events wait for the shared database while that is away; `nil` without one, or a place.
     let meanwhile: Meanwhile?
+    /// Whether the shared database was away, so that another connection is to take this one's place.
+    let isProvisional: Bool
+    /// The plan that was followed last.
+    private let planned: Mutex<MigrationPlan?>
     private let watching = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens vendor and store, without waiting for the vendor.
@@ -36,31 +43,61 @@ final class TenantConnection: Sendable {
     ///   - configuration: The tenant.
     ///   - provider: The vendor's provider.
     ///   - environment: Clock, randomness and log.
+    ///   - before: The provisional connection whose place this one takes.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
-    init(
+    convenience init(
+        _ configuration: TenantConfiguration,
+        provider: any ExperimentationProvider,
+        environment: ClientEnvironment,
+        after before: TenantConnection? = nil
+    ) async throws(ExperimentationError) {
+        let place = try await TenantPlace(configuration, provider, environment, meanwhile: before?.meanwhile)
+        try await self.init(configuration, in: place, environment, after: before)
+    }
+
+    /// Opens vendor and store; where the shared database is away, what there is without it.
+    ///
+    /// A move is never opened without its store: who has which vendor is written there.
+    ///
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
+    static func opened(
         _ configuration: TenantConfiguration,
         provider: any ExperimentationProvider,
         environment: ClientEnvironment
+    ) async throws(ExperimentationError) -> TenantConnection {
+        do throws(ExperimentationError) {
+            return try await TenantConnection(configuration, provider: provider, environment: environment)
+        } catch {
+            guard error.code == .store, case .postgres(let database) = configuration.store, configuration.move == nil,
+                await database.isAway
+            else { throw error }
+            environment.log.log(
+                .warning,
+                "database.away",
+                "The shared database of \(configuration.name) is away; what can be done without it is done: \(error.message)"
+            )
+            let place = try await TenantPlace(without: database, provider, environment)
+            return try await TenantConnection(configuration, in: place, environment, after: nil)
+        }
+    }
+
+    private init(
+        _ configuration: TenantConfiguration,
+        in place: TenantPlace,
+        _ environment: ClientEnvironment,
+        after before: TenantConnection?
     ) async throws(ExperimentationError) {
         name = configuration.connection
-        var provider = provider
-        let store: ClientStore
-        switch configuration.store {
-        case .memory:
-            (store, shared, meanwhile) = (.inMemory(), nil, nil)
-        case .file(let url):
-            (store, shared, meanwhile) = (try await .sqlite(at: url, for: provider, log: environment.log), nil, nil)
-        case .postgres(let database):
-            let opened = try await database.opened()
-            (store, shared) = (opened.clientStore, opened)
-            meanwhile = try await database.meanwhile(environment) { opened.isAway }
-            provider = opened.sharing(provider, lease: database.lease)
-        }
-        let (shared, meanwhile) = (shared, meanwhile)
-        let observed = ObservedProvider(provider)
+        planned = Mutex(configuration.move?.plan)
+        changes = before?.changes ?? ChangeStreams()
+        types = before?.types ?? SeenTypes()
+        isProvisional = place.isProvisional
+        let (shared, meanwhile, isProvisional) = (place.shared, place.meanwhile, place.isProvisional)
+        (self.shared, self.meanwhile) = (shared, meanwhile)
+        let observed = ObservedProvider(place.provider)
         client = try await ExperimentationClient(
             provider: observed,
-            store: store,
+            store: place.store,
             // The tenant's configuration decides what counts as an exposure, not every read of a flag.
             options: ClientOptions(name: configuration.name, exposurePolicy: .manual),
             environment: environment
@@ -68,22 +105,26 @@ final class TenantConnection: Sendable {
         facts = observed.facts
         let intake = try await EventIntake(
             client,
-            seen: SeenEvents(state: store.state, time: environment.time, isShared: shared != nil),
+            seen: SeenEvents(state: place.store.state, time: environment.time, isShared: shared != nil),
             meanwhile: meanwhile,
+            isClosed: isProvisional,
             isWaiting: { id, userID throws(ExperimentationError) in
                 try await shared?.isWaiting(id, of: userID) ?? false
             }
         )
         let book = AssignmentBook(
-            state: store.state,
-            of: provider.destination,
+            state: place.store.state,
+            of: place.provider.destination,
             time: environment.time,
-            isAway: { shared?.isAway ?? false },
+            isShared: shared != nil || isProvisional,
+            isAway: { isProvisional || shared?.isAway ?? false },
             later: { await meanwhile?.take($0) }
         )
         observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
-        meanwhile?.hand { await Self.hand($0, to: intake, and: book) }
         (self.intake, assignments) = (intake, book)
+        guard let meanwhile, !isProvisional else { return }
+        meanwhile.hand { await Self.hand($0, to: intake, and: book) }
+        meanwhile.see { shared?.isAway ?? false }
     }
 
     /// Hands over what was taken while the database was away.
@@ -105,6 +146,20 @@ final class TenantConnection: Sendable {
             }
         }
         return verdicts
+    }
+
+    /// The move that is under way; `nil` for none.
+    var migration: Migration? { client.extras(as: Migration.self) }
+
+    /// Goes to the stage and share of a plan, if the last plan had others.
+    ///
+    /// - Throws: `ErrorCode.configuration` with what stands against it, and `ErrorCode.store`; nothing has changed then.
+    func follow(_ move: TenantMove?) async throws(ExperimentationError) {
+        guard let move, let migration else { return }
+        let isNew = planned.withLock { $0 == nil || $0?.stage != move.plan.stage || $0?.share != move.plan.share }
+        guard isNew else { return }
+        try await migration.move(to: move.plan.stage, share: move.plan.share)
+        planned.withLock { $0 = move.plan }
     }
 
     /// Starts announcing ruleset changes to listeners.
@@ -132,11 +187,21 @@ final class TenantConnection: Sendable {
         await shared?.close()
     }
 
+    /// Ends a provisional connection whose place another has taken, once what is under way over it has had its time.
+    func retire(_ time: any TimeSource) {
+        watching.withLock { $0?.cancel() }
+        let client = client
+        Task {
+            try? await time.sleep(for: .seconds(10))
+            await client.shutdown()
+        }
+    }
+
     /// Delivers waiting events that no instance is delivering, such as those left by a lost one.
     ///
     /// Recent events are left to the instance that accepted them, which may be filling a batch.
     func lookAfterOthers(now: Date) async {
-        guard case .postgres(let database) = name.store else { return }
+        guard !isProvisional, case .postgres(let database) = name.store else { return }
         await meanwhile?.look()
         guard shared?.isAway == false else { return }
         let patience = database.lease / .seconds(1)
@@ -149,5 +214,7 @@ final class TenantConnection: Sendable {
 
 extension TenantConfiguration {
     /// Identifies the connection that this tenant needs.
-    var connection: TenantConnection.Name { TenantConnection.Name(tenant: name, vendor: vendor, store: store) }
+    var connection: TenantConnection.Name {
+        TenantConnection.Name(tenant: name, vendor: move == nil ? vendor : nil, move: move?.withoutStage, store: store)
+    }
 }

@@ -55,6 +55,9 @@ final class Child: Sendable {
         }
     }
 
+    /// Asks the process to read its configuration again.
+    func hangUp() { process.withLock { _ = Foundation.kill($0.processIdentifier, SIGHUP) } }
+
     /// Asks the process to end, and gives its status.
     func end() -> Int32 {
         process.withLock { process in

@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Logging
 import ServiceLifecycle
+import Tracing
 
 @testable import GatewayServer
 
@@ -29,27 +30,27 @@ struct Served: Sendable {
 
     /// Serves a provider in memory while `body` runs, and ends in order.
     static func run<Value: Sendable>(
-        _ provider: InMemoryProvider = InMemoryProvider(flags: Self.flags),
+        _ provider: InMemoryProvider = Self.publisher(),
+        tracer: (any Tracer)? = nil,
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
-        try await run(over: provider, provider, change, body: body)
+        try await run(over: provider, provider, tracer: tracer, change, body: body)
     }
 
-    /// Serves any provider while `body` runs, and ends in order.
-    ///
-    /// - Parameter others: The providers of tenants that have one of their own.
+    /// Serves any provider while `body` runs, and ends in order; `others` are those of tenants that have one of their own.
     static func run<Value: Sendable>(
         over vendor: any ExperimentationProvider,
         _ provider: InMemoryProvider = InMemoryProvider(),
         others: [String: InMemoryProvider] = [:],
+        tracer: (any Tracer)? = nil,
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
     ) async throws -> Value {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
         change(&configuration)
-        let gateway = try await Gateway(configuration, environment: ClientEnvironment()) { tenant in
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment(), tracer: tracer) { tenant in
             others[tenant.name] ?? vendor
         }
         let (addresses, announced) = AsyncStream.makeStream(of: String.self)
@@ -69,6 +70,11 @@ struct Served: Sendable {
             try await tasks.waitForAll()
             return try result.get()
         }
+    }
+
+    /// A vendor whose rules are valid for so long after they were fetched; for nothing if zero, so that each request asks.
+    static func publisher(validFor lifetime: Duration = .seconds(3_600)) -> InMemoryProvider {
+        InMemoryProvider(flags: flags, freshness: Freshness(lifetime: lifetime > .zero ? lifetime : nil))
     }
 
     /// A flag of each type.

@@ -76,11 +76,7 @@ struct Site {
     func instance(url: String? = nil, _ variables: [String: String] = [:]) async throws -> Instance {
         let own = ["XP_TEST_DATABASE": url ?? database.url].merging(variables) { $1 }
         let child = try await Child(["--config", path], variables: own)
-        let address = try #require(try JSON.parse(child.head).objectValue?["url"]?.stringValue)
-        return Instance(
-            child: child,
-            wire: Wire(port: try #require(address.split(separator: ":").last.flatMap { Int($0) }))
-        )
+        return try Instance(child)
     }
 
     /// How often each goal was sent to the vendor.
@@ -124,6 +120,13 @@ struct Site {
 struct Instance: Sendable {
     let child: Child
     let wire: Wire
+
+    /// An instance that says where it listens.
+    init(_ child: Child) throws {
+        self.child = child
+        let address = try #require(try JSON.parse(child.head).objectValue?["url"]?.stringValue)
+        wire = Wire(port: try #require(address.split(separator: ":").last.flatMap { Int($0) }))
+    }
 
     /// Evaluates one flag of a user who consents.
     func flag(_ key: String, of user: String, consent: Bool = true) async throws -> WireAnswer {

@@ -1,0 +1,29 @@
+import Experimentation
+import Foundation
+
+extension PostgresStore {
+    /// Whether a database can be connected to, whatever is in it.
+    ///
+    /// Tells a database that is away, after ``open(_:options:)`` has failed, from one that was read and refused.
+    ///
+    /// - Parameters:
+    ///   - url: The database, in libpq's format.
+    ///   - patience: How long to wait for it.
+    /// - Returns: Whether it answers a statement; `false` for an invalid URL as well.
+    public static func answers(_ url: String, within patience: Duration = .seconds(2)) async -> Bool {
+        guard let address = try? PostgresAddress(url) else { return false }
+        return await withCheckedContinuation { continuation in
+            // On a thread of its own: the wait is one for a socket.
+            Thread.detachNewThread {
+                let deadline = Deadline(patience)
+                do throws(ConnectionFailure) {
+                    let connection = try Connection(to: address, by: deadline)
+                    _ = try connection.run([Statement("SELECT 1")], by: deadline)
+                    continuation.resume(returning: true)
+                } catch {
+                    continuation.resume(returning: false)
+                }
+            }
+        }
+    }
+}

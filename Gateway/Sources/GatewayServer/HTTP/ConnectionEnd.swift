@@ -1,0 +1,92 @@
+import NIOCore
+import NIOHTTP1
+
+/// Ends a connection: when it has been silent for too long, and at the shutdown once what is under way has been answered.
+///
+/// Hummingbird has a handler for this, which stands behind the routes that are answered within the event loop and so
+/// would take a busy connection for a silent one.
+final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let idleTime: TimeAmount
+    private var timer: Scheduled<Void>?
+    private var latest = NIODeadline.now()
+    /// How many requests have begun and aren't answered.
+    private var open = 0
+    /// Whether a request has begun to arrive and isn't complete.
+    private var isReading = false
+    /// Whether the connection closes once nothing is under way.
+    private var isLast = false
+
+    /// Creates the end of a connection.
+    ///
+    /// - Parameter idleTime: How long it may be silent, or take for a head.
+    init(idleTime: TimeAmount) { self.idleTime = idleTime }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { watch(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+
+    func channelActive(context: ChannelHandlerContext) {
+        latest = .now()
+        watch(context)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            open += 1
+            isReading = true
+        case .body: break
+        case .end: isReading = false
+        }
+        latest = .now()
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        open -= 1
+        guard open <= 0 else { return context.write(data, promise: promise) }
+        if isLast {
+            context.writeAndFlush(data, promise: promise)
+            context.close(promise: nil)
+        } else {
+            latest = .now()
+            if timer == nil { watch(context) }
+            context.write(data, promise: promise)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+        isLast = true
+        if open <= 0 { context.close(promise: nil) }
+    }
+
+    private func watch(_ context: ChannelHandlerContext) {
+        let (end, bound) = (
+            NIOLoopBound(self, eventLoop: context.eventLoop), NIOLoopBound(context, eventLoop: context.eventLoop)
+        )
+        timer = context.eventLoop.scheduleTask(deadline: latest + idleTime) { end.value.look(bound.value) }
+    }
+
+    private func look(_ context: ChannelHandlerContext) {
+        timer = nil
+        // While an answer is awaited, the client has nothing to say.
+        if open > 0, !isReading { return }
+        if latest + idleTime <= .now() { context.close(promise: nil) } else { watch(context) }
+    }
+}

@@ -1,0 +1,127 @@
+import Experimentation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// What is answered within the event loop; whatever isn't, and every error, takes the way over `respond`.
+extension Responder {
+    /// The size of a body up to which it isn't worth a task of its own.
+    private static let smallBody = 65_536
+
+    /// Whether a request may be answered at once, by its head.
+    func mayAnswerAtOnce(_ head: HTTPRequestHead) -> Bool {
+        guard !readiness.isDraining else { return false }
+        switch head.method {
+        case .POST:
+            guard head.uri.utf8.starts(with: Route.evaluation.utf8), !head.headers.contains(name: "transfer-encoding")
+            else { return false }
+            guard let length = head.headers.first(name: "content-length").flatMap({ Int($0) }) else { return false }
+            return length <= min(Self.smallBody, limits.bodyBytes)
+        case .GET: return head.uri.utf8.starts(with: Route.changes.utf8)
+        default: return false
+        }
+    }
+
+    /// Evaluates one flag or all, if nothing has to be awaited for it.
+    ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - body: Its body.
+    ///   - last: What the connection sent before.
+    /// - Returns: The answer; `nil` if it has to be awaited, or if it would be an error.
+    func evaluateAtOnce(
+        _ head: HTTPRequestHead,
+        _ body: ByteBuffer,
+        _ last: inout LastToken
+    ) -> (head: HTTPResponseHead, body: ByteBuffer?)? {
+        let begin = time.instant
+        guard let route = Route(path: Target(head.uri).path), let token = Self.token(of: head.headers),
+            let tenant = tenants.tokens.holder(of: last.digest(of: token)),
+            let request = try? EvaluationRequest(
+                body: Array(body.readableBytesView),
+                consent: tenant.configuration.consent
+            ),
+            tenant.limiter?.take(at: begin) == nil
+        else { return nil }
+        let answer: EvaluationAnswer? =
+            switch route {
+            case .flag(let key): tenant.evaluator.evaluateAtOnce(key, request.user)
+            case .flags:
+                tenant.evaluator.evaluateAllAtOnce(request.user, ifNoneMatch: Self.tags(of: head.headers))
+            default: nil
+            }
+        guard let answer else {
+            // It is taken again on the other way.
+            tenant.limiter?.giveBack()
+            return nil
+        }
+        var fields = HTTPHeaders()
+        fields.reserveCapacity(8)
+        if let tag = answer.tag {
+            fields.add(name: "etag", value: tag)
+            fields.add(name: "cache-control", value: EvaluationAnswer.caching)
+        }
+        if let body = answer.body {
+            fields.add(name: "content-type", value: EvaluationAnswer.type)
+            fields.add(name: "content-length", value: String(body.readableBytes))
+        }
+        finish(&fields, head)
+        var exchange = Exchange(route: route)
+        exchange.tenant = tenant.name
+        counters.count(exchange, status: answer.status.code, took: begin.duration(to: time.instant))
+        tracing.end(
+            tracing.begin(head.method.rawValue, route, .init(head.headers)),
+            exchange,
+            status: answer.status.code
+        )
+        let status = HTTPResponseStatus(statusCode: answer.status.code)
+        return (HTTPResponseHead(version: .http1_1, status: status, headers: fields), answer.body)
+    }
+
+    /// Lets a client listen for changes.
+    ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - listener: The client.
+    /// - Returns: The beginning of the answer, and the client's place; `nil` if it may not listen, or there are too many.
+    func listenAtOnce(
+        _ head: HTTPRequestHead,
+        _ listener: ChangeStreams.Listener
+    ) -> (head: HTTPResponseHead, changes: ChangeStreams, place: ChangeStreams.Place)? {
+        let begin = time.instant
+        let target = Target(head.uri)
+        guard Route(path: target.path) == .stream,
+            let tenant = target.parameter("ticket").flatMap({ tenants.tenant(forTicket: $0) })
+                ?? Self.token(of: head.headers).flatMap({ tenants.tokens.holder(of: $0) }),
+            let place = tenant.connection.changes.listen(listener, atMost: tenant.configuration.streams)
+        else { return nil }
+        var fields = HTTPHeaders()
+        for field in ChangeStreams.fields { fields.add(name: field.name.canonicalName, value: field.value) }
+        // Nothing that is sent behind it would be answered.
+        fields.add(name: "connection", value: "close")
+        finish(&fields, head)
+        var exchange = Exchange(route: .stream)
+        exchange.tenant = tenant.name
+        counters.count(exchange, status: 200, took: begin.duration(to: time.instant))
+        tracing.end(tracing.begin(head.method.rawValue, .stream, .init(head.headers)), exchange, status: 200)
+        return (HTTPResponseHead(version: .http1_1, status: .ok, headers: fields), tenant.connection.changes, place)
+    }
+
+    private static func token(of fields: HTTPHeaders) -> String? {
+        BearerToken.read(authorization: fields.first(name: "authorization"), key: fields.first(name: "x-api-key"))
+    }
+
+    /// The tags of all `If-None-Match` fields.
+    private static func tags(of fields: HTTPHeaders) -> String? {
+        let all = fields["if-none-match"]
+        return all.isEmpty ? nil : all.joined(separator: ",")
+    }
+
+    /// Adds what all answers have.
+    private func finish(_ fields: inout HTTPHeaders, _ head: HTTPRequestHead) {
+        crossOrigin.mark(origin: head.headers.first(name: "origin")) {
+            fields.add(name: $0.canonicalName, value: $1)
+        }
+        fields.add(name: "date", value: dates.text)
+    }
+}

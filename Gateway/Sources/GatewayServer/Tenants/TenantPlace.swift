@@ -1,0 +1,62 @@
+import Experimentation
+import ExperimentationPostgres
+import ExperimentationSQLite
+import Foundation
+
+/// Where a tenant's data is, opened.
+struct TenantPlace: Sendable {
+    let store: ClientStore
+    /// The vendor, as instances with one database have it.
+    let provider: any ExperimentationProvider
+    let shared: PostgresStore?
+    let meanwhile: Meanwhile?
+    /// Whether the shared database is away.
+    let isProvisional: Bool
+
+    /// Opens the place that a configuration names.
+    ///
+    /// - Parameters:
+    ///   - configuration: The tenant.
+    ///   - provider: The vendor.
+    ///   - environment: Clock, randomness and log.
+    ///   - open: The file for what is accepted while the database is away, if it is open already.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
+    init(
+        _ configuration: TenantConfiguration,
+        _ provider: any ExperimentationProvider,
+        _ environment: ClientEnvironment,
+        meanwhile open: Meanwhile?
+    ) async throws(ExperimentationError) {
+        isProvisional = false
+        switch configuration.store {
+        case .memory: (store, shared, meanwhile, self.provider) = (.inMemory(), nil, nil, provider)
+        case .file(let url):
+            store = try await .sqlite(at: url, for: provider, log: environment.log)
+            (shared, meanwhile, self.provider) = (nil, nil, provider)
+        case .postgres(let database):
+            let opened = try await database.opened()
+            (store, shared) = (opened.clientStore, opened)
+            do throws(ExperimentationError) {
+                meanwhile =
+                    if let open { open } else { try await database.meanwhile(environment) { opened.isAway } }
+            } catch {
+                await opened.close()
+                throw error
+            }
+            self.provider = opened.sharing(provider, lease: database.lease)
+        }
+    }
+
+    /// Opens what there is without a shared database: the vendor itself, and the file for what is accepted meanwhile.
+    ///
+    /// - Throws: `ErrorCode.store` if the file can't be opened.
+    init(
+        without database: SharedDatabase,
+        _ provider: any ExperimentationProvider,
+        _ environment: ClientEnvironment
+    ) async throws(ExperimentationError) {
+        isProvisional = true
+        (store, shared, self.provider) = (.inMemory(), nil, provider)
+        meanwhile = try await database.meanwhile(environment) { true }
+    }
+}

@@ -1,0 +1,20 @@
+import Synchronization
+
+/// Has pieces of work follow one another.
+final class Turns: Sendable {
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    /// Does a piece of work once those before it are done.
+    func take<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+        let task = last.withLock { last in
+            let before = last
+            let task = Task {
+                await before?.value
+                return await work()
+            }
+            last = Task { _ = await task.value }
+            return task
+        }
+        return await task.value
+    }
+}

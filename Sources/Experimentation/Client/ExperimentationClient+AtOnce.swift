@@ -1,0 +1,89 @@
+/// Decisions on the calling thread, for servers that answer within an event loop.
+///
+/// They are what ``decisions(for:honoring:)`` would return, for a vendor that publishes rules, as long as nothing has to
+/// be fetched or awaited for it.
+extension ExperimentationClient {
+    /// Decides all flags for a user by the current rules, without waiting.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    /// - Returns: The decisions; `nil` if the vendor would have to be asked, if its last answer was invalid, while the kill
+    ///   switch is on, and for an invalid user.
+    public func decisionsAtOnce(
+        for user: User,
+        honoring earlierAssignments: EarlierAssignments = [:]
+    ) -> UserDecisions? {
+        guard let kept = core.rulesAtOnce, case .computed(let source) = core.roles.decisions else { return nil }
+        let context = core.context(for: user, earlierAssignments: earlierAssignments.variations)
+        guard (try? context.user.validate()) != nil else { return nil }
+        let held = core.hold(kept.ruleset.decisions(for: context), madeAt: kept.instant, by: source.freshness)
+        return UserDecisions(core: core, context: context, held: held)
+    }
+
+    /// Decides one flag for a user by the current rules, without waiting and without deciding the others.
+    ///
+    /// - Parameters:
+    ///   - key: The flag's key.
+    ///   - user: The user.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    /// - Returns: The decision; `nil` where ``decisionsAtOnce(for:honoring:)`` returns it.
+    public func decisionAtOnce(
+        of key: String,
+        for user: User,
+        honoring earlierAssignments: EarlierAssignments = [:]
+    ) -> FlagDecision? {
+        guard let kept = core.rulesAtOnce else { return nil }
+        let context = core.context(for: user, earlierAssignments: earlierAssignments.variations)
+        guard (try? context.user.validate()) != nil else { return nil }
+        let flag = kept.catalogue.index(of: key)
+        return FlagDecision(
+            user: context.user,
+            catalogue: kept.catalogue,
+            flag: flag,
+            outcome: flag.flatMap { kept.ruleset.outcome(ofFlag: $0, for: context) },
+            core: core
+        )
+    }
+}
+
+/// What one flag resolves to for a user.
+public struct FlagDecision: Sendable {
+    /// The user, with all attributes that were known.
+    public let user: User
+    /// The flags with all their possible values.
+    public let catalogue: FlagCatalogue
+    /// The flag's index in ``catalogue``; `nil` if there is no such flag.
+    public let flag: Int?
+    /// The index of the flag's value; `nil` if the user doesn't have the flag.
+    public let outcome: Int?
+    private let core: ClientCore
+
+    init(user: User, catalogue: FlagCatalogue, flag: Int?, outcome: Int?, core: ClientCore) {
+        (self.user, self.catalogue, self.flag, self.outcome, self.core) = (user, catalogue, flag, outcome, core)
+    }
+
+    /// The assignment behind the value, if there is one.
+    public var assignment: Assignment? {
+        guard let flag, let outcome, outcome >= 0, outcome < catalogue.outcomeCount(ofFlag: flag) else { return nil }
+        let place = Int(catalogue.outcome(flag, outcome).pointee.place)
+        return place < 0 ? nil : catalogue.assignments[place]
+    }
+
+    /// Records that the user saw the variation behind the value, whatever the exposure policy; nothing if there is none.
+    ///
+    /// - Throws: ``ErrorCode/unsupported`` if the vendor takes no exposures.
+    public func expose() throws(ExperimentationError) {
+        guard let assignment else { return }
+        try core.checkExposure(of: assignment)
+        core.noteExposure(Exposure(assignment: assignment), user, isRepeatable: false)
+    }
+}
+
+extension ClientCore {
+    /// The rules that decide now without anything being fetched; `nil` if there are none.
+    fileprivate var rulesAtOnce: RulesetKeeper.Kept? {
+        guard let rules, !isDisabled, status.status == .ready else { return nil }
+        return rules.atOnce
+    }
+}
