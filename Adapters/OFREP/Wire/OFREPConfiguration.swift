@@ -91,7 +91,7 @@ extension OFREPConfiguration {
         func refuse(_ text: String) -> ExperimentationError { ExperimentationError(.configuration, "OFREP: \(text)") }
         if timeout <= .zero { throw refuse("timeout must be greater than zero") }
         if pollingInterval <= .zero { throw refuse("pollingInterval must be greater than zero") }
-        if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
+        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
         for (name, secret) in [("token", token), ("apiKey", apiKey)] {
             guard let text = secret?.reveal() else { continue }
             if text.isEmpty || !HTTPField.isValidValue(text) { throw refuse("\(name) is empty or can't be sent") }
