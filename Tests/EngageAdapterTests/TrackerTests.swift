@@ -108,7 +108,7 @@ struct TrackerTests {
         #expect(try await engage.mobileIdentity.prepareRecipient() == "own")
     }
 
-    @Test("one call on the way to the background ends the session's stretch and posts waiting events")
+    @Test("one call on the way to the background pauses the session and posts waiting events")
     func background() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

@@ -150,6 +150,6 @@ extension FlagshipConfiguration {
         if pollingInterval < .zero { throw refuse("pollingInterval must not be negative") }
         if batchInterval <= .zero { throw refuse("batchInterval must be greater than zero") }
         if poolSize < 1 { throw refuse("poolSize must be 1 or more") }
-        if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
+        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
     }
 }

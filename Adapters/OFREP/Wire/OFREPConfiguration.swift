@@ -105,7 +105,7 @@ extension OFREPConfiguration {
         func refuse(_ text: String) -> ExperimentationError { ExperimentationError(.configuration, "OFREP: \(text)") }
         if timeout <= .zero { throw refuse("timeout must be greater than zero") }
         if pollingInterval <= .zero { throw refuse("pollingInterval must be greater than zero") }
-        if retry.attempts < 1 { throw refuse("retry needs at least one attempt") }
+        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
         if eventsPath != nil, eventsSegments == nil {
             throw refuse("events must be a path below the address, such as v1/events")
         }
