@@ -43,11 +43,12 @@ struct LeasedBatch: Sendable {
         var unreadable: [Int64] = []
         envelopes.reserveCapacity(events.count)
         var start = 0
+        var former = FormerTexts()
         for event in events {
             let body = bodies[start..<event.end]
             start = event.end
             do throws(ExperimentationError) {
-                envelopes.append(try EnvelopeCoding.decode(body))
+                envelopes.append(try EnvelopeCoding.decode(body, after: &former))
                 envelopes[envelopes.count - 1].sequence = event.sequence
                 envelopes[envelopes.count - 1].attempts = event.attempts
             } catch {

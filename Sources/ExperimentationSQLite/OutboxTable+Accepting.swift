@@ -38,12 +38,16 @@ extension OutboxTable {
         var written = 0
         var accepted: [Bool] = []
         accepted.reserveCapacity(events.count)
+        let row = try HotStatement(
+            "INSERT INTO event (sequence, priority, date, owed, kept, user, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            database
+        )
         for (index, event) in events.enumerated() {
             if event.grantsConsent { _ = try grant(event.user, database) }
             let isAccepted = try event.isKept || !isDenied(event.user, database)
             accepted.append(isAccepted)
             if isAccepted {
-                try insert(event, database)
+                try insert(event, by: row, database)
                 written += event.body.count + 64 * event.deliveries.count
             }
             // At intervals, so that one large call needs no more room than many small ones.
@@ -56,15 +60,11 @@ extension OutboxTable {
         return accepted
     }
 
-    private mutating func insert(_ event: StoredEvent, _ database: Database) throws {
+    private mutating func insert(_ event: StoredEvent, by insert: HotStatement, _ database: Database) throws {
         // A lane created here counts from before this event.
         let places = try event.deliveries.map { try place(of: $0.destination, database) }
         let owed = owed(event.deliveries, at: places)
         if owed == nil { try writeTail(database) }
-        let insert = try HotStatement(
-            "INSERT INTO event (sequence, priority, date, owed, kept, user, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            database
-        )
         lastSequence += 1
         try insert.bind(lastSequence, at: 1)
         try insert.bind(event.priority, at: 2)

@@ -16,6 +16,7 @@ extension OutboxTable {
         case .refused(let answer): return .refused(answer)
         case .from(let first, let turn):
             try writeTail(database)
+            if !turn.goesOn { lanes[place].front.begin() }
             let batches = try batches(after: max(first, lanes[place].head), place, request, turn, database)
             if let last = batches.last?.last { lanes[place].lane.out = last }
             let isEmpty = request.token == nil && batches.isEmpty
@@ -29,7 +30,7 @@ extension OutboxTable {
         }
     }
 
-    private func batches(
+    private mutating func batches(
         after first: Int64,
         _ place: Int,
         _ request: LeaseRequest,
@@ -39,8 +40,8 @@ extension OutboxTable {
         let waiting = try waitingUsers(place, turn, database)
         let rows = try HotStatement(
             """
-            SELECT delivery.sequence, attempts, body, delivery.user
-            FROM delivery CROSS JOIN event ON event.sequence = delivery.sequence
+            SELECT delivery.sequence, attempts, body, delivery.user, due IS NULL
+            FROM delivery LEFT JOIN event ON event.sequence = delivery.sequence
             WHERE destination = ? AND held = 0 AND delivery.sequence > ? ORDER BY delivery.sequence
             """,
             database
@@ -52,8 +53,16 @@ extension OutboxTable {
         var batch = LeasedBatch()
         while try rows.step() {
             let sequence = rows.int(0)
-            if !waiting.isEmpty, let first = waiting[ExactText(rows.text(3))], first <= sequence { continue }
+            if !waiting.isEmpty, let first = waiting[ExactText(rows.text(3))], first <= sequence {
+                lanes[place].front.end()
+                continue
+            }
             let length = rows.count(2)
+            // A damaged file: there is nothing to send.
+            if length == 0 {
+                lanes[place].front.end()
+                continue
+            }
             if batch.count > 0, batch.count >= request.count || batch.bodies.count + length > request.bytes {
                 full.append(batch)
                 if full.count >= request.batches { return full }
@@ -61,6 +70,9 @@ extension OutboxTable {
             }
             let attempts = Int(min(max(rows.int(1), 0), 1_000_000))
             batch.add(sequence: sequence, attempts: attempts) { rows.append(2, to: &$0) }
+            // One that was retried is in the index of delayed ones, too, which the head leaves as it is.
+            if rows.int(4) == 0 { lanes[place].front.end() }
+            lanes[place].front.add(sequence)
         }
         return batch.count > 0 ? full + [batch] : full
     }
@@ -97,7 +109,7 @@ extension OutboxTable {
         let rows = try HotStatement(
             """
             SELECT min(due) FROM delivery
-            WHERE destination = ?1 AND due IS NOT NULL AND held = 0
+            WHERE destination = ?1 AND due IS NOT NULL AND user >= '' AND +held = 0
                 AND noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
             """,
             database

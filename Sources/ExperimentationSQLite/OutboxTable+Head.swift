@@ -19,7 +19,9 @@ extension OutboxTable {
     ///
     /// - Returns: Whether it is; if not, nothing is written.
     mutating func advanceHead(_ settlements: [Settlement], _ place: Int, _ database: Database) throws -> Bool {
-        guard let last = settlements.last, try isFront(settlements, place, database) else { return false }
+        guard let last = settlements.last, settlements.allSatisfy(\.isDelivered),
+            try lanes[place].front.remove(settlements) || isFront(settlements, place, database)
+        else { return false }
         lanes[place].head = last.sequence
         lanes[place].lane.ledger.delivered += settlements.count
         lanes[place].lane.succeed()
@@ -32,7 +34,7 @@ extension OutboxTable {
         return true
     }
 
-    /// Whether all of these are delivered, with none missing before or between them.
+    /// Whether these come first, with none missing before or between them.
     private func isFront(_ settlements: [Settlement], _ place: Int, _ database: Database) throws -> Bool {
         let rows = try HotStatement(
             """
@@ -46,9 +48,7 @@ extension OutboxTable {
         defer { rows.reset() }
         for settlement in settlements {
             // Retried deliveries are in the index of delayed ones, which isn't consulted for the head.
-            guard case .delivered = settlement.outcome, try rows.step(), rows.int(0) == settlement.sequence,
-                rows.int(1) == 0
-            else { return false }
+            guard try rows.step(), rows.int(0) == settlement.sequence, rows.int(1) == 0 else { return false }
         }
         return true
     }
@@ -67,6 +67,7 @@ extension OutboxTable {
 
     /// Deletes the rows of completed deliveries; called before anything else is done with a delivery.
     mutating func clearHead(_ database: Database) throws {
+        for place in lanes.indices { lanes[place].front = StoredLane.Front() }
         guard hasHead, try !clearAll(database) else { return }
         try clearHead(atMost: .max, database)
     }
@@ -118,5 +119,11 @@ extension OutboxTable {
             try lanes[place].writeHead(database)
         }
         return true
+    }
+}
+
+extension Settlement {
+    fileprivate var isDelivered: Bool {
+        if case .delivered = outcome { true } else { false }
     }
 }

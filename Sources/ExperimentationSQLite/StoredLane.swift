@@ -16,6 +16,35 @@ struct StoredLane: Sendable {
     /// Up to this sequence, deliveries that aren't held are made and counted, although their rows may still exist; 0 if
     /// there are none.
     var head: Int64 = 0
+    /// The deliveries that come first behind the head, in order, as far as the leases of this round have read them and
+    /// nothing has happened to a delivery since.
+    var front = Front()
+
+    /// Deliveries known to come first in a lane.
+    struct Front: Sendable {
+        private var sequences: ArraySlice<Int64> = []
+        /// Whether what is read next comes right behind these.
+        private var isOpen = false
+
+        /// Begins anew, with what a lease reads from the head on.
+        mutating func begin() { (sequences, isOpen) = ([], true) }
+
+        /// Ends with what is known: something is passed over.
+        mutating func end() { isOpen = false }
+
+        /// Adds the next delivery.
+        mutating func add(_ sequence: Int64) { if isOpen { sequences.append(sequence) } }
+
+        /// Removes these from the front.
+        ///
+        /// - Returns: Whether they are there, in this order; otherwise nothing is removed.
+        mutating func remove(_ settlements: [Settlement]) -> Bool {
+            guard sequences.count >= settlements.count, zip(settlements, sequences).allSatisfy({ $0.sequence == $1 })
+            else { return false }
+            sequences.removeFirst(settlements.count)
+            return true
+        }
+    }
 
     /// Creates a lane for a destination that is new to the file.
     init(new destination: Destination, through: Int64, _ database: Database) throws {

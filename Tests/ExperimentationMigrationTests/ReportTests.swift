@@ -48,7 +48,7 @@ struct ReportTests {
         for part in [
             "<!DOCTYPE html>", "<h1>Moving from old to &quot;new&quot;</h1>", "Stage dualWrite:",
             "<li>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</li>", "<th scope=\"row\">a&amp;b</th><td>value</td>",
-            "&lt;b&gt; (grey), 3.0 ms, version 7", "timeout, 250.0 ms", "0123abcd",
+            "&quot;&lt;b&gt;&quot; (grey), 3.0 ms, version 7", "TIMEOUT, 250.0 ms", "0123abcd",
             "<th scope=\"row\">dualWrite</th><td>e0</td><td>exposures</td>", "<td>20</td>",
         ] {
             #expect(page.contains(part), "\(part)")

@@ -50,6 +50,8 @@ struct Delivery {
         let parts = Set(CommandLine.arguments.dropFirst())
         func isWanted(_ part: String) -> Bool { parts.isEmpty || parts.contains(part) }
         if isWanted("accepting") { try await accepting(&table) }
+        // Part of accepting; by itself on request alone.
+        if parts.contains("together") { try await together(&table, .powerLoss, named: parts.compactMap { Int($0) }) }
         if isWanted("beside") { try await besideDelivery(&table) }
         if isWanted("draining") { try await draining(&table) }
         if isWanted("settling") { try await settling(&table) }
@@ -105,16 +107,19 @@ struct Delivery {
     }
 
     /// Several callers against one, interleaved, with a ratio per round, because the disk's speed varies over time.
-    static func together(_ table: inout Table, _ durability: Durability) async throws {
+    ///
+    /// If numbers of callers are named, only those are measured.
+    static func together(_ table: inout Table, _ durability: Durability, named: [Int] = []) async throws {
         var rounds: [Int: [(rate: Double, ratio: Double)]] = [:]
+        let bars = [(8, 4.0), (64, 15.0)].filter { named.isEmpty || named.contains($0.0) }
         for _ in 0..<5 {
             let alone = try await tracking(callers: 1, each: 3_000, durability)
-            for callers in [8, 64] {
+            for (callers, _) in bars {
                 let rate = try await tracking(callers: callers, each: 20_000 / callers, durability)
                 rounds[callers, default: []].append((rate, rate / alone))
             }
         }
-        for (callers, bar) in [(8, 4.0), (64, 15.0)] {
+        for (callers, bar) in bars {
             let some = (rounds[callers] ?? []).sorted { $0.ratio < $1.ratio }
             let middle = some[some.count / 2]
             table.add("track, \(callers) callers", middle.rate, unit: "/s")

@@ -7,9 +7,6 @@ import Foundation
 /// destination. What stops deliveries (no network, the kill switch, wrong settings) stops only those: events are still
 /// accepted.
 final class Outbox: Sendable {
-    /// How long the store may take at least to say whether it is empty, even when the deadline has passed.
-    static let leastForStatus: Duration = .milliseconds(500)
-
     let store: any OutboxStore
     let kept: KeptState
     let routes: [EventRoute]
@@ -176,79 +173,6 @@ final class Outbox: Sendable {
             envelope,
             owedTo: taking.map { .init(to: $1.destination, isHeld: mayBeHeld && $1.needsConsent) }
         )
-    }
-
-    // MARK: Delivery
-
-    /// Sets or lifts a hold on deliveries.
-    func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) async {
-        for (route, deliverer) in zip(routes, deliverers) where hold != .disabled || route.heedsKillSwitch {
-            await deliverer.set(hold, isOn)
-        }
-    }
-
-    /// Tries again after the vendor refused everything, because the application says that the cause is gone.
-    func resumeAfterRefusal() async { for deliverer in deliverers { await deliverer.resumeAfterRefusal() } }
-
-    /// Carries out owed denials and delivers what an earlier run left.
-    func resume() async {
-        await owed.restore()
-        for deliverer in deliverers { await deliverer.resume() }
-    }
-
-    /// Delivers what can be delivered, and waits for it until the deadline.
-    ///
-    /// - Parameters:
-    ///   - deadline: When it returns, whatever is under way.
-    ///   - isPatient: Whether to wait for retries that are due before the deadline; otherwise everything is tried
-    ///     once.
-    /// - Returns: What is left.
-    /// - Throws: ``ErrorCode/store``.
-    func flush(by deadline: ContinuousClock.Instant, isPatient: Bool) async throws(ExperimentationError) -> FlushResult
-    {
-        let time = environment.time
-        let isStored = AsyncGate()
-        Task { [intake] in
-            await intake.drain()
-            isStored.open()
-        }
-        guard await isStored.wait(until: deadline, by: time) else { return .unknown }
-        await withTaskGroup { group in
-            for deliverer in deliverers {
-                group.addTask { await deliverer.flush(by: deadline, isPatient: isPatient) }
-            }
-        }
-        return try await remains(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
-    }
-
-    /// What is left; unknown if the store doesn't answer in time.
-    func remains(by deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> FlushResult {
-        let isAnswered = AsyncGate()
-        let question = Task { () -> Result<FlushResult, ExperimentationError> in
-            defer { isAnswered.open() }
-            do throws(ExperimentationError) {
-                return .success(FlushResult(try await self.status()))
-            } catch {
-                return .failure(error)
-            }
-        }
-        guard await isAnswered.wait(until: deadline, by: environment.time) else { return .unknown }
-        return try await question.value.get()
-    }
-
-    /// Ends deliveries and erases what was removed, at most until the deadline; waiting events stay in the store.
-    func close(by deadline: ContinuousClock.Instant) async {
-        intake.close()
-        for deliverer in deliverers { await deliverer.close() }
-        for task in tasks { task.cancel() }
-        let isOver = AsyncGate()
-        let ending = Task { [tasks, store] in
-            for task in tasks { await task.value }
-            try? await store.finishErasing()
-            isOver.open()
-        }
-        await isOver.wait(until: deadline, by: environment.time)
-        ending.cancel()
     }
 }
 

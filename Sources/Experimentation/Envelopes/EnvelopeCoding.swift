@@ -37,11 +37,23 @@ package enum EnvelopeCoding {
     }
 
     /// Decodes what ``encode(_:limit:)`` wrote.
-    package static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope { try decode(bytes[...]) }
+    package static func decode(_ bytes: [UInt8]) throws(ExperimentationError) -> Envelope {
+        var former = FormerTexts()
+        return try decode(bytes[...], after: &former)
+    }
 
     /// Decodes what ``encode(_:limit:)`` wrote, from a slice of other bytes.
-    package static func decode(_ bytes: ArraySlice<UInt8>) throws(ExperimentationError) -> Envelope {
-        if let envelope = EnvelopeReader.read(bytes) { return envelope }
+    ///
+    /// - Parameters:
+    ///   - bytes: What was written.
+    ///   - former: Texts of the one before it in a list; its own afterwards.
+    /// - Returns: The envelope.
+    /// - Throws: ``ErrorCode/store``.
+    package static func decode(
+        _ bytes: ArraySlice<UInt8>,
+        after former: inout FormerTexts
+    ) throws(ExperimentationError) -> Envelope {
+        if let envelope = EnvelopeReader.read(bytes, after: &former) { return envelope }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
         do {

@@ -9,12 +9,25 @@ struct EnvelopeReader {
     private struct GivesUp: Error {}
 
     private var lexer: JSONLexer
+    private var former: FormerTexts
 
     /// Reads an envelope, or returns `nil` if it isn't a common one.
     static func read(_ bytes: ArraySlice<UInt8>) -> Envelope? {
+        var former = FormerTexts()
+        return read(bytes, after: &former)
+    }
+
+    /// Reads an envelope, or returns `nil` if it isn't a common one.
+    ///
+    /// - Parameters:
+    ///   - bytes: What was written.
+    ///   - former: Texts of the one before it in a list; its own afterwards.
+    /// - Returns: The envelope.
+    static func read(_ bytes: ArraySlice<UInt8>, after former: inout FormerTexts) -> Envelope? {
         bytes.withUnsafeBufferPointer { bytes in
-            var reader = EnvelopeReader(lexer: JSONLexer(bytes))
+            var reader = EnvelopeReader(lexer: JSONLexer(bytes), former: former)
             guard let envelope = try? reader.envelope(), reader.lexer.isAtEnd else { return nil }
+            former = FormerTexts(user: envelope.identity.id, session: envelope.session)
             return envelope
         }
     }
@@ -37,14 +50,14 @@ struct EnvelopeReader {
             try expect(",")
         }
         try expect("\"id\":")
-        let user = try lexer.text()
+        let user = try lexer.text(like: former.user)
         try expect(",\"isAuthenticated\":")
         let isAuthenticated = skip("true")
         if !isAuthenticated { try expect("false") }
         try expect("},\"sequence\":")
         let sequence = try whole()
         try expect(",\"session\":")
-        let session = try lexer.text()
+        let session = try lexer.text(like: former.session)
         let surface = skip(",\"surface\":") ? try lexer.text() : nil
         try expect("}")
         return Envelope(
@@ -143,4 +156,15 @@ struct EnvelopeReader {
     private mutating func expect(_ text: StaticString) throws {
         guard skip(text) else { throw GivesUp() }
     }
+}
+
+/// Texts of an envelope that the next one of a list often repeats, and then shares.
+package struct FormerTexts: Sendable {
+    fileprivate var user = ""
+    fileprivate var session = ""
+
+    /// Creates the texts of none.
+    package init() {}
+
+    fileprivate init(user: String, session: String) { (self.user, self.session) = (user, session) }
 }

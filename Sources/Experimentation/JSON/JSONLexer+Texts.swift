@@ -3,9 +3,11 @@ import Foundation
 extension JSONLexer {
     /// Reads a string in quotes.
     ///
+    /// - Parameter former: Returned if it is the same text, which spares making another one: many texts of a list repeat.
+    /// - Returns: The text.
     /// - Throws: What is wrong with it: a control character, an invalid escape, half a surrogate pair, bytes that
     ///   aren't UTF-8, or no end.
-    package mutating func text() throws(JSONFault) -> String {
+    package mutating func text(like former: String? = nil) throws(JSONFault) -> String {
         guard current == UInt8(ascii: "\"") else { throw fault("expected a text in quotes") }
         position += 1
         guard let start = bytes.baseAddress.map({ $0 + position }),
@@ -21,6 +23,10 @@ extension JSONLexer {
         }
         guard isPlain else { return try escapedText() }
         position += token.count
+        if let former, former.isWritten(token) {
+            position += 1
+            return former
+        }
         // ASCII needs no validation, which costs more than the rest.
         guard let text = all < 0x80 ? String(decoding: token, as: UTF8.self) : String(validating: token, as: UTF8.self)
         else { throw fault("a text that isn't UTF-8") }
@@ -102,5 +108,15 @@ extension JSONLexer {
             position += 1
         }
         return value
+    }
+}
+
+extension String {
+    /// Whether its UTF-8 is exactly these bytes.
+    fileprivate func isWritten(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard utf8.count == bytes.count, let start = bytes.baseAddress else { return false }
+        return utf8.withContiguousStorageIfAvailable { own in
+            own.baseAddress.map { memcmp($0, start, own.count) == 0 } ?? false
+        } ?? false
     }
 }

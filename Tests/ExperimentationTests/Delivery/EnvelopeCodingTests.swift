@@ -127,6 +127,32 @@ struct EnvelopeCodingTests {
         #expect(try decoder.decode(Envelope.self, from: Data(escaped.utf8)) == envelope)
     }
 
+    @Test("an event shares a text with the one before it only if that is the same, to the byte")
+    func sharedTexts() throws {
+        // Characters that are written as escapes, that look like them, and that Unicode calls equal.
+        let texts = [
+            "", "ada", "adb", "ad", "a\\u0064a", "a\"da", "é", "e\u{301}", "ada\n", "ada\\n", "6E1B8F0A-3A5D-4E63-9F5C",
+        ]
+        var former = FormerTexts()
+        for first in texts {
+            for second in texts {
+                for (user, session) in [(first, second), (second, first)] {
+                    let envelope = Envelope(
+                        id: "e-1",
+                        identity: Identity(id: user),
+                        session: session,
+                        event: .custom("spun"),
+                        date: Date(timeIntervalSince1970: 1)
+                    )
+                    let written = try EnvelopeCoding.encode(envelope)
+                    let read = try EnvelopeCoding.decode(written[...], after: &former)
+                    #expect(Array(read.identity.id.utf8) == Array(user.utf8))
+                    #expect(Array(read.session.utf8) == Array(session.utf8))
+                }
+            }
+        }
+    }
+
     @Test("input that the decoder reads differently is left to it")
     func decodersOwn() throws {
         let written = try EnvelopeCoding.encode(
