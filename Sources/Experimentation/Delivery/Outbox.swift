@@ -48,6 +48,7 @@ final class Outbox: Sendable {
             Deliverer(
                 to: route.destination,
                 by: route.sink,
+                heedsKillSwitch: route.heedsKillSwitch,
                 store: store,
                 owed: owed,
                 events: events,
