@@ -4,14 +4,15 @@ extension Capability {
     /// What one flag in two must not lack: there only if everybody who decides has it.
     private static let ofEveryDecider: Set<Capability> = [
         .flags, .objectFlags, .targeting, .dateTargeting, .versionTargeting, .localEvaluation, .offlineStart,
+        .stickyAssignments,
     ]
     /// What is there as soon as somebody who decides has it.
     private static let ofAnyDecider: Set<Capability> = [
-        .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides,
+        .experiments, .layers, .holdouts, .controlGroups, .overrides,
     ]
     /// What is there as soon as anybody has it.
     private static let ofAnyone: Set<Capability> = [
-        .exposures, .tracking, .commerce, .batching, .identityLinking, .campaigns, .consentSignal, .killSwitch,
+        .exposures, .tracking, .commerce, .batching, .identityLinking, .campaigns, .consentSignal,
         .controlGroups,
     ]
 
@@ -31,6 +32,13 @@ extension Capability {
         }
         found.formUnion(Set(deciding.joined()).intersection(ofAnyDecider))
         found.formUnion(Set(all.joined()).intersection(ofAnyone))
+        // A switch of one of several who decide leaves the others on.
+        let switched = deciding.isEmpty ? all : deciding
+        if switched.contains(where: { $0.contains(.killSwitch) }),
+            deciding.allSatisfy({ $0.contains(.killSwitch) })
+        {
+            found.insert(.killSwitch)
+        }
         // An exposure that its own vendor doesn't take becomes an event of one that does.
         if found.isSuperset(of: [.experiments, .tracking]) { found.insert(.exposures) }
         let taking = all.filter { $0.contains(.tracking) }

@@ -3,7 +3,7 @@ import Experimentation
 
 /// Where a ``FileProvider`` writes, and when it begins another file.
 public struct FileConfiguration: Sendable, Hashable {
-    /// The file that is written, such as `/var/lib/shop/events.jsonl`; its folder is made if it isn't there.
+    /// The file that is written, such as `/var/lib/shop/events.jsonl`; its folder is made if it isn't there when the first event is written.
     public var path: String
     /// How many bytes a file holds before another is begun; 64 MB.
     ///

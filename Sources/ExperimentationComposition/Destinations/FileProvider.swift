@@ -1,5 +1,6 @@
 import AdapterKit
 import Experimentation
+import Foundation
 
 /// A file that takes every event, one JSON object a line: what a warehouse reads.
 ///
@@ -20,8 +21,8 @@ public struct FileProvider: ExperimentationProvider {
     /// Creates a provider; nothing is written before a client starts it.
     public init(configuration: FileConfiguration) { self.configuration = configuration }
 
-    /// The path.
-    public var scope: String { configuration.path }
+    /// The path, without detours: two spellings of it are one account.
+    public var scope: String { URL(filePath: configuration.path).standardizedFileURL.path }
 
     /// Events of every kind; no decisions.
     public let capabilities: Set<Capability> = [.tracking, .exposures, .commerce, .batching, .eventIDs, .consentSignal]

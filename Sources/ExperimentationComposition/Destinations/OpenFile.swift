@@ -11,6 +11,8 @@ final class OpenFile: Sendable {
         var period = 0
         /// What is written into, where it really lies.
         var place = FilePlace()
+        /// Whether its folder was there once: one that has vanished since is a disk that is gone, and isn't made anew.
+        var isKnown = false
         /// Whether what was written last ends within a line, and can't be taken back.
         var isTorn = false
     }
@@ -69,8 +71,10 @@ final class OpenFile: Sendable {
 
     private func open(_ state: inout State) throws(FileFailure) {
         let folder = URL(filePath: path).deletingLastPathComponent()
-        // What is wrong with the folder shows at once by the file that can't be opened in it.
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if !state.isKnown {
+            // What is wrong with the folder shows at once by the file that can't be opened in it.
+            try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
         let changed = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
         let isStream = FilePlace.isStream(path)
         let descriptor = isStream ? SystemFile.openedStream(path) : SystemFile.opened(path)
@@ -87,7 +91,8 @@ final class OpenFile: Sendable {
             descriptor: descriptor,
             size: size,
             period: changed.map { period(of: $0) } ?? 0,
-            place: place
+            place: place,
+            isKnown: true
         )
         if !isStream { try dropTornLine(&state) }
     }
