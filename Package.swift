@@ -190,7 +190,8 @@ let package = Package(
             name: "ExperimentationCompositionTests",
             dependencies: [
                 "ExperimentationComposition", "ExperimentationTesting", "ConformanceKit", "ConformanceSubjects",
-                "MockVendors", "VendorCatalog", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "MockVendors", "VendorCatalog", "ChildProcesses",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + vendors.map { .target(name: "\($0)Adapter") }
         ),
         .testTarget(

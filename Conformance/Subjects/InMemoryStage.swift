@@ -123,7 +123,7 @@ public final class InMemoryStage: SubjectStage {
                 let error = ExperimentationError(.transport, "The vendor can't be reached.")
                 return (0, .lost(error, .outage()))
             }
-            let fault = Self.takeFault(for: purpose, holding: text, from: &state.faults)
+            let fault = state.faults.take(for: purpose, holding: text)
             exchange.fault = fault?.kind.name
             let passage = fault.map { Self.passage(of: $0.kind) } ?? .through(milliseconds: 0)
             if case .status(let status, _) = fault?.kind { exchange.status = status }
@@ -131,30 +131,6 @@ public final class InMemoryStage: SubjectStage {
             state.exchanges.append(exchange)
             return (number, passage)
         }
-    }
-
-    private static func takeFault(
-        for purpose: WorldFault.Operation,
-        holding text: String,
-        from faults: inout [WorldFault]
-    ) -> WorldFault? {
-        for index in faults.indices
-        where faults[index].operation == .any || faults[index].operation == purpose
-            || (faults[index].operation == .exposures && purpose == .events)
-        {
-            if let mark = faults[index].containing, !text.contains(mark) { continue }
-            if faults[index].after > 0 {
-                faults[index].after -= 1
-                continue
-            }
-            let fault = faults[index]
-            if let times = fault.times {
-                faults[index].times = times - 1
-                if times <= 1 { faults.remove(at: index) }
-            }
-            return fault
-        }
-        return nil
     }
 
     private static func passage(of kind: WorldFault.Kind) -> Passage {

@@ -11,22 +11,36 @@ public struct OFREPSubject: ConformanceSubject {
     /// How sessions learn about changed decisions.
     public let changes: OFREPConfiguration.Changes
 
-    /// Creates the subject.
-    public init(changes: OFREPConfiguration.Changes = .none) { self.changes = changes }
+    /// Whether the server takes events beside the protocol, as this project's gateway does.
+    public let takesEvents: Bool
 
-    /// `ofrep`, or `ofrep-events` where the server announces changes.
-    public var name: String { changes == .none ? OFREPMock.name : "\(OFREPMock.name)-\(changes.rawValue)" }
+    /// Creates the subject.
+    public init(changes: OFREPConfiguration.Changes = .none, takesEvents: Bool = false) {
+        self.changes = changes
+        self.takesEvents = takesEvents
+    }
+
+    /// `ofrep`; `ofrep-events` where the server announces changes, and `ofrep-tracking` where it takes events.
+    public var name: String {
+        let changing = changes == .none ? OFREPMock.name : "\(OFREPMock.name)-\(changes.rawValue)"
+        return takesEvents ? "\(changing)-tracking" : changing
+    }
 
     /// The declared capabilities.
     public var capabilities: Set<Capability> {
-        OFREPProvider(configuration: OFREPConfiguration(baseURL: Endpoint(https: "flags.example.com"))).capabilities
+        var configuration = OFREPConfiguration(baseURL: Endpoint(https: "flags.example.com"))
+        configuration.eventsPath = eventsPath
+        return OFREPProvider(configuration: configuration).capabilities
     }
+
+    private var eventsPath: String? { takesEvents ? "v1/events" : nil }
 
     /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
         let noEvents = "OFREP has no events: it evaluates flags, and nothing else"
         let noExperiments = "OFREP tells a flag's value and variant, not which experiment gave it"
-        let eventful: [Capability] = [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
+        let eventful: [Capability] =
+            takesEvents ? [.exposures] : [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
         let experimental: [Capability] = [
             .experiments, .stickyAssignments, .layers, .holdouts, .controlGroups, .overrides,
         ]
@@ -43,8 +57,8 @@ public struct OFREPSubject: ConformanceSubject {
             ]) { $1 }
     }
 
-    /// Empty: the wire carries no events.
-    public var wireFields: Set<Received.Field> { [] }
+    /// Every field of an event, which is written whole; none where the wire carries no events.
+    public var wireFields: Set<Received.Field> { takesEvents ? Set(Received.Field.allCases) : [] }
 
     /// Cases that don't apply to an unchanged answer, which has no body to corrupt.
     public var knownDeviations: [KnownDeviation] {
@@ -58,11 +72,13 @@ public struct OFREPSubject: ConformanceSubject {
 
     /// Starts a server with the world's flags.
     public func open(_ world: World) async throws -> any SubjectStage {
-        let changes = changes
+        let (changes, eventsPath) = (changes, eventsPath)
+        let mock = OFREPMock()
+        mock.setTakesEvents(takesEvents)
         return try await MockStage(
-            OFREPMock(),
+            mock,
             wire: MockWire(
-                operations: [.decisions: ["flags"]],
+                operations: takesEvents ? [.decisions: ["flags"], .events: ["intake"]] : [.decisions: ["flags"]],
                 contentType: "application/json",
                 secrets: [OFREPMock.token],
                 load: { mock, world in
@@ -80,15 +96,28 @@ public struct OFREPSubject: ConformanceSubject {
                                 attempts: 2,
                                 backoff: Backoff(first: .milliseconds(5), longest: .milliseconds(20)),
                                 statuses: [408, 425, 500, 502, 503, 504]
-                            )
+                            ),
+                            eventsPath: eventsPath
                         )
                     )
                 },
-                received: { _, _ in [] },
-                takeReceived: { _, _ in [] }
+                received: { mock, journal in try Self.received(mock.receivedEvents, journal) },
+                takeReceived: { mock, journal in try Self.received(mock.takeReceivedEvents(), journal) }
             ),
             world: world
         )
+    }
+
+    /// Events, each with the number of the exchange that carried it: the requests that reached the server, in order.
+    private static func received(_ events: [(json: String, request: Int)], _ journal: [JournalEntry]) throws
+        -> [Received]
+    {
+        let exchanges = journal.filter { $0.operation == "intake" && $0.hasReachedReceiver }
+        return try events.map { event in
+            let place = event.request - 1
+            let number = exchanges.indices.contains(place) ? exchanges[place].number : 0
+            return try Received(json: event.json, exchange: number)
+        }
     }
 }
 

@@ -69,10 +69,23 @@ public struct Vendor: Sendable {
     /// The vendors that a configuration file may name: single vendors, compositions, and destinations that belong to no
     /// vendor.
     public static let configurable: [Vendor] =
-        all + VendorCatalog.compositionNames.map { Vendor($0, subjects: []) }
+        all
+        + VendorCatalog.compositionNames.map { name in
+            Vendor(name, subjects: destinations.filter { $0.name == name })
+        }
 
-    /// Every subject: each vendor's, followed by the in-memory provider.
-    public static var everySubject: [any ConformanceSubject] { all.flatMap(\.subjects) + [InMemorySubject()] }
+    /// The destinations that belong to no vendor.
+    public static let destinations: [any ConformanceSubject] = [FileSubject(), WebhookSubject()]
+
+    /// The subjects that `xp conform` runs unless others are named: of a composition that is watched from several sides one.
+    public static var conforming: [any ConformanceSubject] {
+        all.flatMap(\.subjects) + [InMemorySubject()] + destinations + ComposedSubject.few
+    }
+
+    /// Every subject: each vendor's, followed by the in-memory provider, the destinations and the compositions.
+    public static var everySubject: [any ConformanceSubject] {
+        all.flatMap(\.subjects) + [InMemorySubject()] + destinations + ComposedSubject.all + [ComposedSubject.mixed]
+    }
 }
 
 /// A stage with a mock vendor behind it.

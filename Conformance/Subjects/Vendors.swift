@@ -23,5 +23,8 @@ extension Vendor {
         client async throws(ExperimentationError) in try await EvergageProvider.reach(client)
     }
 
-    private static let ofrep = Vendor("ofrep", subjects: [OFREPSubject(), OFREPSubject(changes: .events)])
+    private static let ofrep = Vendor(
+        "ofrep",
+        subjects: [OFREPSubject(), OFREPSubject(changes: .events), OFREPSubject(takesEvents: true)]
+    )
 }

@@ -113,6 +113,7 @@ public struct ComposedProvider: ExperimentationProvider {
     ///   serve it.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         var started: [Part] = []
+        let board = SwitchBoard()
         do throws(ExperimentationError) {
             for vendor in vendors {
                 let own = context.context(of: vendor.provider)
@@ -120,7 +121,7 @@ public struct ComposedProvider: ExperimentationProvider {
                 do throws(ExperimentationError) { roles = try await vendor.provider.start(in: own) } catch {
                     throw error.of(vendor.name)
                 }
-                let killSwitch = await PartSwitch(in: own)
+                let killSwitch = await PartSwitch(in: own, board)
                 started.append(
                     Part(
                         name: vendor.name,
@@ -136,6 +137,6 @@ public struct ComposedProvider: ExperimentationProvider {
             for part in started { await part.roles.stop(context.environment.time.instant) }
             throw error
         }
-        return ProviderRoles(of: Parts(started, decisions), events, exposures, in: context)
+        return ProviderRoles(of: Parts(started, decisions, board), events, exposures, in: context)
     }
 }

@@ -109,8 +109,18 @@ public enum VendorCatalog {
         return provider
     }
 
-    /// Converts the output of `xp mock`, which holds credentials in a section and an extra address.
-    private static func takeMock(_ members: inout [String: FlagValue]) {
+    /// Converts the output of `xp mock`, which holds credentials in a section and an extra address; also for each vendor of
+    /// a composition.
+    package static func takeMock(_ members: inout [String: FlagValue]) {
+        if case .object(let vendors)? = members["vendors"] {
+            members["vendors"] = .object(
+                vendors.mapValues { vendor in
+                    guard case .object(var own) = vendor else { return vendor }
+                    takeMock(&own)
+                    return .object(own)
+                }
+            )
+        }
         guard members["url"] != nil, case .object(let credentials)? = members["credentials"] else { return }
         members["url"] = nil
         members["credentials"] = nil

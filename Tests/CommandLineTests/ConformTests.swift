@@ -40,6 +40,7 @@ struct ConformTests {
         #expect(
             subjects.compactMap { $0["name"]?.string } == [
                 "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "ofrep", "ofrep-events", "in-memory",
+                "file", "webhook", "sigma+evergage", "flagship+engage+file@file", "flagship-bucketing+sigma",
                 "sigma>flagship-bucketing@live",
             ]
         )

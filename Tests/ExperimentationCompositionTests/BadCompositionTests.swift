@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationComposition
+import ExperimentationTesting
 import Testing
 
 @Suite("Invalid compositions")
@@ -77,5 +78,19 @@ struct BadCompositionTests {
                 .flags, .targeting, .localEvaluation, .flagMetadata, .experiments, .overrides, .tracking, .exposures,
             ]
         )
+    }
+
+    @Test("the whole keeps assignments, or can be switched off, only if everybody who decides does")
+    func ofEverybody() throws {
+        let both: Set<Capability> = [.stickyAssignments, .killSwitch]
+        func vendor(_ name: String, _ more: Set<Capability>) -> ComposedProvider.Vendor {
+            .init(InMemoryProvider(name: name, capabilities: more.union([.flags])))
+        }
+        let one = try ComposedProvider([vendor("a", both), vendor("b", [])])
+        #expect(one.capabilities.isDisjoint(with: both))
+        #expect(try ComposedProvider([vendor("a", both), vendor("b", both)]).capabilities.isSuperset(of: both))
+        let events = InMemoryProvider(name: "e", capabilities: [.tracking, .killSwitch])
+        #expect(try ComposedProvider([.init(events)]).capabilities.contains(.killSwitch))
+        #expect(try !ComposedProvider([vendor("a", []), .init(events)]).capabilities.contains(.killSwitch))
     }
 }

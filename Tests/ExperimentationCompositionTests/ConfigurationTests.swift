@@ -99,4 +99,35 @@ struct ConfigurationTests {
             try VendorCatalog.provider(json: Array(json.utf8), file: "c.json")
         }
     }
+
+    @Test("what xp mock prints is a vendor's settings as it is")
+    func printedByAMock() throws {
+        let line =
+            #"{"vendor":"sigma","url":"http://127.0.0.1:1","endpoints":{"api":"http://127.0.0.1:1/api/v1/"},"#
+            + #""credentials":{"projectToken":"t"}}"#
+        let json = #"{"vendor":"composed","vendors":{"one":\#(line),"w":{"vendor":"file","path":"/tmp/e"}}}"#
+        let provider = try #require(
+            try VendorCatalog.provider(json: Array(json.utf8), file: "c.json") as? ComposedProvider
+        )
+        let alone = try VendorCatalog.provider(json: Array(line.utf8), file: "c.json")
+        #expect(provider.vendors.first?.name == "one")
+        #expect(provider.vendors.first?.provider.destination == alone.destination)
+    }
+
+    @Test(
+        "two names for one account are one line with the second name, however the account is spelled",
+        arguments: [
+            #""one":{"vendor":"sigma","projectToken":"t"},"two":{"vendor":"sigma","projectToken":"t"}"#,
+            #""one":{"vendor":"file","path":"/tmp/e.jsonl"},"two":{"vendor":"file","path":"/tmp/./x/../e.jsonl"}"#,
+        ]
+    )
+    func oneAccount(vendors: String) {
+        let line = #"c.json: "vendors.two": this is the same account as "one""#
+        #expect(throws: ExperimentationError(.configuration, line)) {
+            try VendorCatalog.provider(
+                json: Array(#"{"vendor":"composed","vendors":{\#(vendors)}}"#.utf8),
+                file: "c.json"
+            )
+        }
+    }
 }

@@ -2,11 +2,44 @@ import ConformanceKit
 import ConformanceSubjects
 import Testing
 
-@Suite("A composition keeps the promises that follow from its parts")
+@Suite("Compositions keep the promises that follow from their parts, and destinations their own")
 struct ConformanceTests {
-    @Test(arguments: ConformanceCase.all)
-    func conforms(to conformanceCase: ConformanceCase) async {
-        let complaint = await ComposedSubject.sigmaEvergage.complaint(about: conformanceCase)
+    @Test(arguments: Vendor.destinations.map(\.name) + ComposedSubject.all.map(\.name), ConformanceCase.all)
+    func conforms(subject: String, to conformanceCase: ConformanceCase) async throws {
+        let subject = try #require(Vendor.played(subject))
+        let complaint = await subject.complaint(about: conformanceCase)
         #expect(complaint == nil)
+    }
+
+    // What each of several vendors sees doesn't depend on whose events are watched.
+    @Test(
+        "one vendor's trouble is nobody else's",
+        arguments: (ComposedSubject.few + [.mixed]).map(\.name),
+        ConformanceCase.composing
+    )
+    func composing(subject: String, to conformanceCase: ConformanceCase) async throws {
+        let subject = try #require(Vendor.played(subject))
+        let complaint = await subject.complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+
+    @Test("only a destination without a server says that a fault can't occur")
+    func impossible() {
+        let kinds: [WorldFault.Kind] = [
+            .status(400), .status(401), .status(413), .status(429, retryAfter: 1), .status(503),
+            .delay(milliseconds: 1),
+            .stall, .reset, .resetAfterApplying, .truncate, .garbage, .redirect, .html200, .vendorFailure200,
+            .wrongLength, .oversized,
+        ]
+        func excused(_ subject: any ConformanceSubject) -> [String] {
+            kinds.filter { subject.reason(forImpossible: WorldFault($0, on: .events)) != nil }.map(\.name)
+        }
+        for subject in Vendor.all.flatMap(\.subjects) + [WebhookSubject()] { #expect(excused(subject) == []) }
+        #expect(
+            excused(FileSubject()) == [
+                "status", "status", "status", "resetAfterApplying", "truncate", "garbage", "redirect", "html200",
+                "vendorFailure200", "wrongLength", "oversized",
+            ]
+        )
     }
 }

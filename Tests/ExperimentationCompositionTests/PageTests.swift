@@ -35,7 +35,7 @@ struct PageTests {
         #expect(shop.supports(.purchase(Order(id: "1"))) && shop.supports(.custom("spun")))
         await shop.shutdown(within: .zero)
         let both = try await oneFlagFromEach(flagship, .init(projectToken: "token"), .inMemory())
-        #expect(both.supports(.stickyAssignments) && both.supports(.holdouts))
+        #expect(both.supports(.holdouts) && !both.supports(.stickyAssignments))
         await both.shutdown(within: .zero)
     }
 }

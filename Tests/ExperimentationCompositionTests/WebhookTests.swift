@@ -110,6 +110,11 @@ struct WebhookTests {
             .body("\n <html>", type: "application/octet-stream"),
             [.outage(because: .foreign), .outage(because: .foreign)]
         ),
+        (
+            .body(#"{"rejected":["id-"#, type: "application/json; charset=utf-8"),
+            [.outage(because: .foreign), .outage(because: .foreign)]
+        ),
+        (.body(" \n", type: "application/json"), [.delivered, .delivered]),
         (.status(302), [.outage(because: .answered(302)), .outage(because: .answered(302))]),
         (.status(503), [.outage(because: .answered(503)), .outage(because: .answered(503))]),
         (.status(400), [.failed("the vendor answered 400"), .failed("the vendor answered 400")]),

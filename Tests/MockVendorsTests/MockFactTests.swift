@@ -8,7 +8,7 @@ struct MockFactTests {
     static let vendors: [(name: String, facts: [MockFact])] = [
         (FlagshipMock.name, FlagshipMock.facts), (SigmaMock.name, SigmaMock.facts),
         (EngageMock.name, EngageMock.facts), (EvergageMock.name, EvergageMock.facts),
-        (OFREPMock.name, OFREPMock.facts),
+        (OFREPMock.name, OFREPMock.facts), (WebhookMock.name, WebhookMock.facts),
     ]
 
     @Test("every vendor lists what is inferred, each fact once", arguments: vendors.map(\.name))

@@ -16,4 +16,10 @@ struct ConformanceTests {
         let complaint = await OFREPSubject(changes: .events).complaint(about: conformanceCase)
         #expect(complaint == nil)
     }
+
+    @Test("with a server that takes events, too", arguments: ConformanceCase.all)
+    func conformsTracking(to conformanceCase: ConformanceCase) async {
+        let complaint = await OFREPSubject(takesEvents: true).complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
 }

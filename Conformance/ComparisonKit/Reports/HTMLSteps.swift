@@ -86,7 +86,9 @@ struct HTMLSteps {
         let words = outcome.events.words.map(HTML.escaped)
         if !words.isEmpty { parts.append(words.joined(separator: " · ")) }
         if let note = outcome.note { parts.append("<span class=\"why\">\(HTML.escaped(note))</span>") }
-        return parts.isEmpty ? "<span class=\"quiet\">done</span>" : parts.joined(separator: "<br>")
+        if parts.isEmpty { parts.append("<span class=\"quiet\">done</span>") }
+        if let parties = outcome.parties { parts.append("<span class=\"why\">\(HTML.escaped(parties))</span>") }
+        return parts.joined(separator: "<br>")
     }
 
     private func meta(_ outcome: StepOutcome) -> String {

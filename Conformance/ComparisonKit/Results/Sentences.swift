@@ -14,7 +14,14 @@ extension StepOutcome {
         if kind == .failed { parts.append("failed: \(error ?? "ERROR")\(why.map { " (\($0))" } ?? "")") }
         parts += events.words
         if let note, kind == .done { parts.append(note) }
-        return parts.isEmpty ? "done" : parts.joined(separator: ", ")
+        let text = parts.isEmpty ? "done" : parts.joined(separator: ", ")
+        return parties.map { "\(text) (\($0))" } ?? text
+    }
+
+    /// Which of several vendors had a part in it; `nil` for a single one, and where none had.
+    var parties: String? {
+        guard let by, !by.isEmpty else { return nil }
+        return "by \(by.joined(separator: ", "))"
     }
 
     /// The failure as reported to the application.

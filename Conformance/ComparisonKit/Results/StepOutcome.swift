@@ -36,6 +36,9 @@ public struct StepOutcome: Sendable, Hashable, Codable {
     public var status: ProviderStatus
     /// The numbers of its exchanges.
     public var exchanges: [Int]
+    /// Which of several vendors had a part in it, in their order: answered, took an event or were asked; `nil` for a
+    /// single vendor.
+    public var by: [String]?
 
     /// The evaluation of a flag.
     public struct Evaluation: Sendable, Hashable, Codable {

@@ -24,6 +24,7 @@ actor Performance {
     private var seenExchanges = 0
     private var seenConnections: Set<Int> = []
     private var ledger = Ledger()
+    private var shares = Shares()
     private var observation = Observation()
 
     init(
@@ -56,6 +57,7 @@ actor Performance {
     /// Runs a step.
     func play(_ step: Scenario.Step, number: Int) async throws -> (outcome: StepOutcome, duration: Duration) {
         var outcome = StepOutcome(step: number)
+        outcome.by = stage.parts.isEmpty ? nil : []
         var before = glimpse()
         if step.action.asksForReceived { before.received = try await stage.received().count }
         let start = ContinuousClock.now
@@ -188,6 +190,7 @@ actor Performance {
     private func read(_ key: String, _ fallback: FlagValue, _ outcome: inout StepOutcome) throws {
         let session = try current()
         outcome.evaluation = session.evaluation(of: key, type: world.flag(key)?.type, default: fallback)
+        if let vendor = session.decisions[key]?.metadata["provider"]?.stringValue { outcome.by?.append(vendor) }
         if !subject.capabilities.contains(.flags) {
             outcome.kind = .unsupported
             outcome.note = subject.reasons[.flags] ?? "\(subject.name) has no flags"
@@ -219,6 +222,7 @@ actor Performance {
                 origin: place.origin.rawValue
             )
             outcome.note = subject.variationCaveat
+            if let vendor = place.metadata["provider"]?.stringValue { outcome.by?.append(vendor) }
         }
         // The user has an assignment all the same; the capability matrix says that exposures aren't reported.
         if let place, let client, !client.supports(TrackingEvent(.exposure(Exposure(assignment: place)))) { return }
@@ -253,6 +257,14 @@ actor Performance {
         }
     }
 
+    /// Which vendors have had a part in what happened since the last step.
+    private func shares(in ledgers: [Destination: Ledger]) async throws -> [String] {
+        let parts = stage.parts
+        var counts: [String: Int] = [:]
+        for part in parts { counts[part.name] = try await part.stage.exchangeCount() }
+        return shares.next(parts, counts, ledgers)
+    }
+
     private func account(for outcome: inout StepOutcome) async throws {
         let exchanges = try await stage.exchanges(from: seenExchanges)
         for exchange in exchanges {
@@ -273,6 +285,11 @@ actor Performance {
         if let client { now = try await client.ledger() } else { now = try await store.outbox.ledger() }
         outcome.events = EventCount(from: ledger, to: now)
         ledger = now
+        if outcome.by != nil {
+            let active = try await shares(in: try await client?.ledgers() ?? [:])
+            // Whoever answered stands there already; what else happened meanwhile is no part of the answer.
+            if outcome.by == [] { outcome.by = active }
+        }
         outcome.status = session?.status ?? .notReady
     }
 }

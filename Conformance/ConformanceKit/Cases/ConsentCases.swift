@@ -12,7 +12,7 @@ extension ConformanceCase {
             let session = try await probe.session(for: .cleo)
             try await probe.trackMarks(1...2, in: session)
             try await probe.deliverAll()
-            let isHeld = try await probe.roles().needsConsent
+            let isHeld = try await probe.needsConsent()
             probe.expect(try await probe.marks(), equals: isHeld ? [] : [1, 2], "what the vendor took")
             probe.expect(try await probe.ledger().pending, equals: isHeld ? 2 : 0, "what waits")
         },
@@ -44,7 +44,7 @@ extension ConformanceCase {
         },
         delivery("consent/held-survives-a-restart", 16, "What is held for consent is still held after a kill") {
             probe in
-            guard try await probe.roles().needsConsent else {
+            guard try await probe.needsConsent() else {
                 throw CaseDoesNotApply("\(probe.subject.name) doesn't need consent")
             }
             try await probe.trackMarks(1...2, in: try await probe.session(for: .cleo))
@@ -82,7 +82,7 @@ extension ConformanceCase {
         },
         delivery("consent/denied-purges-what-was-held", 16, "Denied instead of granted, held events are gone for good")
         { probe in
-            guard try await probe.roles().needsConsent else {
+            guard try await probe.needsConsent() else {
                 throw CaseDoesNotApply("\(probe.subject.name) doesn't need consent")
             }
             let session = try await probe.session(for: .cleo)

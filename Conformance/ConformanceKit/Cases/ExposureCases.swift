@@ -124,7 +124,7 @@ extension ConformanceCase {
             let session = try await probe.readySession(for: .cleo)
             _ = session.string("checkout-color", default: "?")
             try await probe.deliverAll()
-            let isHeld = try await probe.roles().needsConsent
+            let isHeld = try await probe.needsConsent()
             probe.expect(try await probe.exposures().count, equals: isHeld ? 0 : 1, "exposures before consent")
             try await session.setConsent(.granted)
             try await probe.deliverAll()

@@ -54,13 +54,15 @@ public struct ConformanceReport: Sendable, Hashable {
         var isWholeSDK: Bool { (results.map(\.name) + skipped).contains { $0.hasPrefix("sdk/") } }
 
         /// The cases that there are for it.
-        var catalogue: [ConformanceCase] { isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all }
+        var catalogue: [ConformanceCase] {
+            isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all + ConformanceCase.composing
+        }
 
         /// The declared capabilities of which every case was tried, at least one passed and none failed.
         public var verified: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
             return capabilities.filter { capability in
-                let asking = catalogue.filter { $0.requires.contains(capability) }
+                let asking = catalogue.filter { $0.requires.contains(capability) && !$0.isAboutSeveralVendors }
                 return asking.allSatisfy { outcomes[$0.name].map { !$0.isFailure } ?? false }
                     && asking.contains { outcomes[$0.name] == .passed }
             }

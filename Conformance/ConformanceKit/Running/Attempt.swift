@@ -60,7 +60,7 @@ struct Attempt: Sendable {
         var inapplicable: String?
         do {
             try await Bounded.run(for: limit * 0.7) {
-                try await stage.play(conformanceCase.faults)
+                try await stage.play(conformanceCase.faults, of: subject)
                 try await conformanceCase.steps(probe)
             }
             await probe.checkWhatAlwaysHolds()

@@ -22,7 +22,8 @@ public struct CaseList: Sendable, Hashable {
                     problem: "a subject and a case are expected"
                 )
             }
-            guard (ConformanceCase.all + ConformanceCase.wholeSDK).contains(where: { $0.name == words[1] }) else {
+            let known = ConformanceCase.all + ConformanceCase.composing + ConformanceCase.wholeSDK
+            guard known.contains(where: { $0.name == words[1] }) else {
                 throw DocumentError(
                     document: "list of cases",
                     path: "line \(index + 1)",

@@ -70,13 +70,22 @@ public struct ConformanceRunner: Sendable {
     ) async -> ConformanceReport {
         var reports: [ConformanceReport.Subject] = []
         for subject in subjects {
-            let chosen = cases.filter { !skipping.contains($0.name, of: subject.name) }
+            let fitting = Self.cases(cases, for: subject)
+            let chosen = fitting.filter { !skipping.contains($0.name, of: subject.name) }
             let results = await results(of: chosen, against: subject, progress: progress)
             var report = ConformanceReport.Subject(subject, results: results)
-            report.skipped = cases.map(\.name).filter { skipping.contains($0, of: subject.name) }
+            report.skipped = fitting.map(\.name).filter { skipping.contains($0, of: subject.name) }
             reports.append(report)
         }
         return ConformanceReport(subjects: reports, date: now())
+    }
+
+    /// The cases that are about such a subject: those for several vendors aren't about a single one.
+    public static func cases(
+        _ cases: [ConformanceCase],
+        for subject: any ConformanceSubject
+    ) -> [ConformanceCase] {
+        subject.isComposed ? cases : cases.filter { !$0.isAboutSeveralVendors }
     }
 
     private func results(

@@ -38,10 +38,12 @@ extension Received.Field {
 extension SubjectStage {
     /// Adds faults to the script.
     ///
-    /// - Throws: ``CaseDoesNotApply`` when the stage can't inject a fault that not every vendor has: a failure with
-    ///   status 200, a request for credentials. Every stage must be able to inject all others.
-    func play(_ faults: [WorldFault]) async throws {
+    /// - Throws: ``CaseDoesNotApply`` for a fault that the subject says can't occur, and when the stage can't inject one
+    ///   that not every vendor has: a failure with status 200, a request for credentials. Every stage must be able to
+    ///   inject all others.
+    func play(_ faults: [WorldFault], of subject: any ConformanceSubject) async throws {
         guard !faults.isEmpty else { return }
+        if let reason = faults.lazy.compactMap(subject.reason(forImpossible:)).first { throw CaseDoesNotApply(reason) }
         do { try await inject(faults) } catch SubjectError.unsupported(let reason)
             where faults.contains(where: \.isPeculiar)
         {

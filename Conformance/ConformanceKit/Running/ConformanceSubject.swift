@@ -31,6 +31,15 @@ public protocol ConformanceSubject: Sendable {
     /// They are not required, because the answering vendor lacks them, nor refused, because another one has them.
     var capabilitiesOfOthers: Set<Capability> { get }
 
+    /// Why a fault can't occur between the adapter and its vendor; `nil` if it can.
+    ///
+    /// For a destination without a server, such as a file: nothing there answers with a status or redirects. A case that
+    /// needs such a fault doesn't apply. A vendor that is reached over HTTP can have every fault.
+    func reason(forImpossible fault: WorldFault) -> String?
+
+    /// Whether several vendors stand behind this subject, so that ``ConformanceCase/composing`` applies to it.
+    var isComposed: Bool { get }
+
     /// The known deviations from the neutral contract.
     var knownDeviations: [KnownDeviation] { get }
 
@@ -66,6 +75,10 @@ extension ConformanceSubject {
     public var wireTypes: [String: String] { [:] }
     /// Empty: there is a single vendor.
     public var capabilitiesOfOthers: Set<Capability> { [] }
+    /// `false`: there is a single vendor.
+    public var isComposed: Bool { false }
+    /// `nil`: every fault can occur.
+    public func reason(forImpossible fault: WorldFault) -> String? { nil }
     /// Empty: there are none.
     public var knownDeviations: [KnownDeviation] { [] }
     /// `nil`: there is no version of its own.
@@ -84,6 +97,9 @@ extension ConformanceSubject {
 public protocol SubjectStage: Sendable {
     /// The parts of the world that the vendor can't represent.
     var gaps: [WorldGap] { get async }
+
+    /// The vendors behind this stage, if there are several; those of the current client.
+    var parts: [SubjectPart] { get }
 
     /// The stand-in's keys, tokens and passwords, which must never appear in logs, errors and reports.
     var secrets: [String] { get }
@@ -148,11 +164,18 @@ public protocol SubjectStage: Sendable {
     /// By default the client's whole ledger; a subject of several vendors returns that of one.
     func ledger(of client: ExperimentationClient) async throws -> Ledger
 
+    /// Whether unknown consent holds events back from this vendor.
+    ///
+    /// By default what the provider says; a subject of several vendors returns that of one.
+    func needsConsent(_ roles: ProviderRoles) -> Bool
+
     /// Shuts the stand-in down; called once.
     func close() async
 }
 
 extension SubjectStage {
+    /// Empty: there is a single vendor.
+    public var parts: [SubjectPart] { [] }
     /// `true`: it does.
     public var tellsOfChanges: Bool { get async throws { true } }
     /// It can't forget.
@@ -164,6 +187,8 @@ extension SubjectStage {
     public var secrets: [String] { [] }
     /// There is no wire.
     public func setRoundTrip(_ duration: Duration) async -> Bool { false }
+    /// What the provider says.
+    public func needsConsent(_ roles: ProviderRoles) -> Bool { roles.needsConsent }
     /// All accounts together.
     public func ledger(of client: ExperimentationClient) async throws -> Ledger { try await client.ledger() }
 }

@@ -11,6 +11,9 @@ extension Probe {
     /// The roles of the client's provider.
     public func roles() async throws -> ProviderRoles { try await client().roles }
 
+    /// Whether unknown consent holds events back from the vendor.
+    func needsConsent() async throws -> Bool { try await stage.needsConsent(roles()) }
+
     /// Uses another store for the next client.
     public func use(_ store: ClientStore) {
         state.withLock { state in

@@ -20,7 +20,7 @@ extension Probe {
     /// Adds faults to the vendor's script.
     public func inject(_ faults: WorldFault...) async throws {
         for fault in faults { note("from now on: \(fault)") }
-        try await stage.play(faults)
+        try await stage.play(faults, of: subject)
     }
 
     /// Changes the vendor's world.

@@ -70,7 +70,7 @@ extension ClientCore {
         case .computed:
             guard let rules else { return failure(key, defaultValue, .providerNotReady, "There are no rules yet.") }
             return rules.published.read { rules in
-                guard let ruleset = rules.ruleset else {
+                guard let ruleset = rules.reader else {
                     return status.status == .fatal
                         ? failure(key, defaultValue, .providerFatal, "The provider has failed for good.")
                         : failure(key, defaultValue, .providerNotReady, "There are no rules yet.")

@@ -176,7 +176,7 @@ extension ExperimentationClient {
         }
         let context = core.context(for: user)
         let quick = rules.published.read { rules -> Quick<Value> in
-            guard let ruleset = rules.ruleset else { return .unclear }
+            guard let ruleset = rules.reader else { return .unclear }
             let flag = rules.catalogue.find(key)
             guard flag >= 0, let choice = ruleset.outcome(ofFlag: flag, for: context), choice >= 0,
                 choice < rules.catalogue.outcomeCount(ofFlag: flag)

@@ -172,7 +172,7 @@ extension Deliverer {
     /// Tells the client what an answer contained.
     func tell(_ report: DeliveryReport, _ verdicts: [Verdict?], _ batch: [Envelope]) async {
         var event = DeliveryEvent(report, verdicts, to: batch)
-        if report.isDisabled { schedule.set(.disabled, true) }
+        if report.isDisabled, heedsKillSwitch { schedule.set(.disabled, true) }
         if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
         if !event.isEmpty { await events.send(event) }
     }

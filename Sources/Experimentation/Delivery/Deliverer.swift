@@ -18,6 +18,8 @@ actor Deliverer {
 
     nonisolated let destination: Destination
     let sink: any EventSink
+    /// Whether the client's kill switch stops it; if not, nobody would lift a hold that an answer set.
+    let heedsKillSwitch: Bool
     let store: any OutboxStore
     let owed: OwedDenials
     let writer: SettlementWriter
@@ -44,6 +46,7 @@ actor Deliverer {
     init(
         to destination: Destination,
         by sink: any EventSink,
+        heedsKillSwitch: Bool,
         store: any OutboxStore,
         owed: OwedDenials,
         events: DeliveryEvents,
@@ -52,6 +55,7 @@ actor Deliverer {
     ) {
         self.destination = destination
         self.sink = sink
+        self.heedsKillSwitch = heedsKillSwitch
         self.store = store
         self.owed = owed
         self.events = events

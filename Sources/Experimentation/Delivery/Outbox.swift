@@ -45,6 +45,7 @@ final class Outbox: Sendable {
             Deliverer(
                 to: route.destination,
                 by: route.sink,
+                heedsKillSwitch: route.heedsKillSwitch,
                 store: store,
                 owed: owed,
                 events: events,

@@ -73,9 +73,18 @@ public protocol Ruleset: Sendable {
     ///   - context: The user.
     /// - Returns: The index of the flag's value, or `nil` if the user doesn't have the flag.
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int?
+
+    /// The rules that ``outcome(ofFlag:for:)`` is asked of; these themselves unless said otherwise.
+    ///
+    /// For rules that only relabel those of another: both have the same flags with the same values at the same indices, and
+    /// a read takes no detour.
+    var reader: any Ruleset { get }
 }
 
 extension Ruleset {
+    /// These rules themselves.
+    public var reader: any Ruleset { self }
+
     /// Decides all flags to answer for one.
     ///
     /// Rulesets that can decide flags independently should implement it more cheaply.

@@ -83,6 +83,8 @@ final class RulesInUse: Sendable {
 /// Rules as read by evaluations without a session; `nil` before there are any.
 final class PublishedRules: Sendable {
     let ruleset: (any Ruleset)?
+    /// What single flags are read from.
+    let reader: (any Ruleset)?
     let catalogue: FlagCatalogue
     let isRestored: Bool
     let kept: RulesetKeeper.Kept?
@@ -93,6 +95,7 @@ final class PublishedRules: Sendable {
         self.kept = kept
         self.isStale = isStale
         ruleset = kept?.ruleset
+        reader = kept?.ruleset.reader
         catalogue = kept?.catalogue ?? .empty
         isRestored = kept?.isRestored ?? false
     }

@@ -63,14 +63,18 @@ final class ComposedDecisionSource: DecisionSource {
         let said = zip(answers, origins.indices).map { answer, index -> Answer in
             switch answer {
             case .success(let said): return said
+            case .failure where parts.deciding[index].killSwitch.isOn: return .off
             case .failure(let error): return before?[index].map { .decided($0, failure: error) } ?? .notReady(error)
             }
         }
         if origins.count > 1 {
-            let good = said.map { if case .decided(let decisions, _) = $0 { decisions } else { Decisions?.none } }
+            // What a vendor that is off said before tells which flags are its own.
+            let good = zip(said, origins.indices).map { said, index -> Decisions? in
+                if case .decided(let decisions, _) = said { decisions } else { before?[index] }
+            }
             lastGood.withLock { $0.keep(good, for: id, weighing: 1) }
         }
-        return .decided(merged(said))
+        return .decided(merged(said, before ?? []))
     }
 
     /// Removes a user's last good answers.
@@ -115,13 +119,19 @@ final class ComposedDecisionSource: DecisionSource {
     }
 
     /// Merges the vendors' answers for one user.
-    private func merged(_ said: [Answer]) -> Decisions {
+    ///
+    /// - Parameters:
+    ///   - said: What each vendor says.
+    ///   - before: What each said last, by which the flags of one that says nothing are known.
+    /// - Returns: The decisions.
+    private func merged(_ said: [Answer], _ before: [Decisions?]) -> Decisions {
         var assignments: [Assignment] = []
         var places: [[Int: Int]] = []
         var keys = parts.table.names
-        for (part, answer) in zip(parts.deciding, said) {
+        for ((index, part), answer) in zip(parts.deciding.enumerated(), said) {
             guard case .decided(let decisions, _) = answer else {
                 places.append([:])
+                if index < before.count { keys += before[index]?.keys ?? [] }
                 continue
             }
             let indices = decisions.assignmentIndices

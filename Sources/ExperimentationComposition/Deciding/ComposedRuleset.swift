@@ -26,6 +26,11 @@ final class ComposedRuleset: Ruleset {
     }
 
     let catalogue: FlagCatalogue
+    /// The rules of the only vendor that decides, whose flags and values have the same indices here; these themselves where
+    /// several decide.
+    private let only: (any Ruleset)?
+    private let board: SwitchBoard
+    private let direct: DirectTable
     private let readers: PartReaders
     private let fallback: DecisionTable.Fallback
     private let flags: [Flag]
@@ -81,6 +86,13 @@ final class ComposedRuleset: Ruleset {
         }
         self.flags = flags
         self.places = places
+        board = parts.board
+        only = Self.only(rules, parts, catalogued.map(\.key))
+        direct = DirectTable(
+            flags.map { flag in
+                Self.direct(places[flag.line], flag.count, isFirstMatch: !parts.table.fallback.passesFailuresOver)
+            }
+        )
         catalogue = FlagCatalogue(flags: catalogued, assignments: assignments)
     }
 
@@ -90,6 +102,24 @@ final class ComposedRuleset: Ruleset {
         let all = rules.flatMap { $0?.ruleset.catalogue.keys ?? [] } + named
         return all.filter { seen.insert(Array($0.utf8)).inserted }
     }
+
+    /// The rules of the only vendor that decides, if a read may go there directly.
+    private static func only(_ rules: [Rules?], _ parts: Parts, _ keys: [String]) -> (any Ruleset)? {
+        guard rules.count == 1, let only = rules[0]?.ruleset, !parts.board.isAnyOn else { return nil }
+        return only.catalogue.keys.elementsEqual(keys) { $0.utf8.elementsEqual($1.utf8) } ? only.reader : nil
+    }
+
+    /// Where a flag is read as long as nobody is off: at the first vendor of its line that has it, unless another one might
+    /// answer in its place.
+    private static func direct(_ line: ArraySlice<Place>, _ count: Int, isFirstMatch: Bool) -> DirectTable.Entry {
+        let candidates = line.filter { $0.flag != -1 }
+        guard let first = candidates.first, first.flag >= 0, isFirstMatch || candidates.count == 1 else {
+            return .none
+        }
+        return DirectTable.Entry(part: first.part, flag: first.flag, start: first.start, count: count)
+    }
+
+    var reader: any Ruleset { only ?? self }
 
     func decisions(for context: EvaluationContext) -> Decisions {
         let own = readers.all.map { $0.killSwitch.isOn ? nil : $0.decisions(for: context) }
@@ -103,8 +133,19 @@ final class ComposedRuleset: Ruleset {
     }
 
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
-        guard flag >= 0, flag < flags.count else { return nil }
-        return outcome(flag) { place in
+        guard flag >= 0, flag < direct.count else { return nil }
+        let entry = direct[flag]
+        if entry.flag >= 0, !board.isAnyOn {
+            let own = readers.read(entry.part) { $0.outcome(ofFlag: entry.flag, for: context) }
+            if let own, own >= 0, entry.start + own < entry.count { return entry.start + own }
+        }
+        return inLine(flag, context)
+    }
+
+    /// Goes along the flag's line.
+    @inline(never)
+    private func inLine(_ flag: Int, _ context: EvaluationContext) -> Int? {
+        outcome(flag) { place in
             readers.read(place.part) { $0.outcome(ofFlag: place.flag, for: context) }
         }
     }

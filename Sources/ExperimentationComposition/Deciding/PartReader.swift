@@ -3,9 +3,12 @@ import Experimentation
 /// The parts of a vendor that a flag read needs.
 final class PartReader: Sendable {
     let killSwitch: PartSwitch
+    /// What single flags are read from; not optional, so that a read copies nothing.
+    private let flags: any Ruleset
     private let ruleset: (any Ruleset)?
     private let isSticky: Bool
     private let allowsOverrides: Bool
+    private let seesEverything: Bool
 
     /// Creates a reader.
     ///
@@ -15,8 +18,10 @@ final class PartReader: Sendable {
     init(_ part: Part, _ ruleset: (any Ruleset)?) {
         killSwitch = part.killSwitch
         self.ruleset = ruleset
+        flags = ruleset?.reader ?? NoRules()
         isSticky = part.roles.assignments.isSticky
         allowsOverrides = part.roles.assignments.allowsOverrides
+        seesEverything = isSticky && allowsOverrides
     }
 
     func decisions(for context: EvaluationContext) -> Decisions? {
@@ -28,8 +33,8 @@ final class PartReader: Sendable {
     @inline(__always)
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         // Avoids a copy of the context where possible: a copy retains each of its fields.
-        if seesAll(of: context) { return ruleset?.outcome(ofFlag: flag, for: context) }
-        return ruleset?.outcome(ofFlag: flag, for: visible(context))
+        if seesEverything || seesAll(of: context) { return flags.outcome(ofFlag: flag, for: context) }
+        return flags.outcome(ofFlag: flag, for: visible(context))
     }
 
     @inline(__always)
@@ -41,6 +46,13 @@ final class PartReader: Sendable {
     private func visible(_ context: EvaluationContext) -> EvaluationContext {
         context.visible(overrides: allowsOverrides, earlierAssignments: isSticky)
     }
+}
+
+/// What a vendor without rules is read from.
+private struct NoRules: Ruleset {
+    let catalogue = FlagCatalogue(flags: [], assignments: [])
+    func decisions(for context: EvaluationContext) -> Decisions { .none }
+    func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? { nil }
 }
 
 /// The readers of all deciding vendors, accessed without reference counting.

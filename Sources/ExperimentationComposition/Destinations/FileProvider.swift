@@ -1,5 +1,6 @@
 import AdapterKit
 import Experimentation
+import Foundation
 
 /// Writes every event to a file as one JSON object a line, for example for a warehouse.
 ///
@@ -21,8 +22,8 @@ public struct FileProvider: ExperimentationProvider {
     /// Creates a provider; writes nothing before a client starts it.
     public init(configuration: FileConfiguration) { self.configuration = configuration }
 
-    /// The file's path.
-    public var scope: String { configuration.path }
+    /// The path, without detours: two spellings of it are one account.
+    public var scope: String { URL(filePath: configuration.path).standardizedFileURL.path }
 
     /// All kinds of events; no decisions.
     public let capabilities: Set<Capability> = [.tracking, .exposures, .commerce, .batching, .eventIDs, .consentSignal]

@@ -11,6 +11,8 @@ final class OpenFile: Sendable {
         var period = 0
         /// The resolved location.
         var place = FilePlace()
+        /// Whether its folder has existed: if it vanishes later, the disk is gone, and the folder isn't created again.
+        var isKnown = false
         /// Whether the stream ends within a line, which can't be undone.
         var isTorn = false
     }
@@ -69,8 +71,10 @@ final class OpenFile: Sendable {
 
     private func open(_ state: inout State) throws(FileFailure) {
         let folder = URL(filePath: path).deletingLastPathComponent()
-        // If this fails, opening the file reports the reason.
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if !state.isKnown {
+            // If this fails, opening the file reports the reason.
+            try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
         let changed = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
         let isStream = FilePlace.isStream(path)
         let descriptor = isStream ? SystemFile.openedStream(path) : SystemFile.opened(path)
@@ -87,7 +91,8 @@ final class OpenFile: Sendable {
             descriptor: descriptor,
             size: size,
             period: changed.map { period(of: $0) } ?? 0,
-            place: place
+            place: place,
+            isKnown: true
         )
         if !isStream { try dropTornLine(&state) }
     }

@@ -102,8 +102,11 @@ enum WebhookAnswer {
     /// | any other status | as in `DeliveryVerdict.of(_:now:)` |
     static func report(on batch: [Envelope], _ reply: HTTPReply, now: Date) -> DeliveryReport {
         guard (200...299).contains(reply.status) else { return DeliveryReport(DeliveryVerdict.of(reply, now: now)) }
-        if isPage(reply) { return DeliveryReport(.outage(because: .foreign)) }
-        let named = (try? JSON.parse(reply.body))?.objectValue?["rejected"]?.arrayValue ?? []
+        let answer = try? JSON.parse(reply.body)
+        if isPage(reply) || (answer == nil && claimsJSON(reply)) {
+            return DeliveryReport(.outage(because: .foreign))
+        }
+        let named = answer?.objectValue?["rejected"]?.arrayValue ?? []
         let rejected = Set(named.compactMap(\.stringValue))
         if rejected.isEmpty { return DeliveryReport(.delivered) }
         return DeliveryReport(
@@ -111,8 +114,18 @@ enum WebhookAnswer {
         )
     }
 
+    private static func type(of reply: HTTPReply) -> String {
+        reply.response.headerFields[.contentType]?.lowercased() ?? ""
+    }
+
+    /// Whether the body must be JSON; a receiver that has nothing to say may say so under any type.
+    private static func claimsJSON(_ reply: HTTPReply) -> Bool {
+        let type = type(of: reply).prefix { $0 != ";" }
+        return (type.hasSuffix("/json") || type.hasSuffix("+json")) && reply.body.contains { !$0.isBlank }
+    }
+
     private static func isPage(_ reply: HTTPReply) -> Bool {
-        let type = reply.response.headerFields[.contentType]?.lowercased() ?? ""
+        let type = type(of: reply)
         if type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") { return true }
         return reply.body.first { !$0.isBlank } == UInt8(ascii: "<")
     }

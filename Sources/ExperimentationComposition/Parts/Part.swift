@@ -50,8 +50,10 @@ struct Parts: Sendable {
     /// The deciding vendors, in the default order.
     let deciding: [Part]
     let table: DecisionTable
+    let board: SwitchBoard
 
-    init(_ all: [Part], _ table: DecisionTable) {
+    init(_ all: [Part], _ table: DecisionTable, _ board: SwitchBoard) {
+        self.board = board
         self.all = all
         self.table = table
         let named = table.vendors

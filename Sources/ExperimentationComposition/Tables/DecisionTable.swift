@@ -72,7 +72,7 @@ public struct DecisionTable: Sendable, Hashable {
     var names: [String] { rows.flatMap(\.names) }
 
     /// Returns the vendors of a flag, in order; `nil` for every deciding vendor.
-    func vendors(for key: String) -> [String]? {
+    package func vendors(for key: String) -> [String]? {
         if let row = rows.first(where: { $0.names.contains(key) }) { return row.vendors }
         let matching = rows.filter { $0.prefix.map { key.hasPrefix($0) } ?? false }
         let longest = matching.max { ($0.prefix?.utf8.count ?? 0) < ($1.prefix?.utf8.count ?? 0) }

@@ -23,6 +23,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --subject http://127.0.0.1:8080/ --record later.txt
               xp conform --subject http://127.0.0.1:8080/ --skip-from later.txt
               xp conform --subject 'sigma>flagship-bucketing@live'
+              xp conform --vendor sigma+evergage --case 'composition/*'
               OFREP_TOKEN=... xp conform --ofrep https://flags.example.com/ --declaration server.json
             """
     )
@@ -134,7 +135,7 @@ struct ConformCommand: AsyncParsableCommand {
         if badge != nil, subjects.count != 1 {
             throw Failure(.usage, "a badge is of one adapter; name it with --vendor or --subject")
         }
-        let total = chosen.count * subjects.count
+        let total = subjects.map { [chosen] in ConformanceRunner.cases(chosen, for: $0).count }.reduce(0, +)
         let done = Tally()
         let files = StoreFiles()
         defer { files.remove() }
@@ -168,7 +169,8 @@ struct ConformCommand: AsyncParsableCommand {
         if live { return try chosenCases(among: ConformanceCase.live) }
         // Whether a remote subject is a whole SDK is known only after it has been asked.
         let isRemote = subject.map { $0.contains("://") } ?? false
-        return try chosenCases(among: ConformanceCase.all + (isRemote || list ? ConformanceCase.wholeSDK : []))
+        let all = ConformanceCase.all + ConformanceCase.composing
+        return try chosenCases(among: all + (isRemote || list ? ConformanceCase.wholeSDK : []))
     }
 
     private func chosenCases(among all: [ConformanceCase]) throws -> [ConformanceCase] {
@@ -197,7 +199,7 @@ struct ConformCommand: AsyncParsableCommand {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }
-        return try Chosen.subjects(vendors, orElse: Vendor.everySubject + MigratingSubject.one)
+        return try Chosen.subjects(vendors, orElse: Vendor.conforming + MigratingSubject.one)
     }
 
     private func listing(_ cases: [ConformanceCase]) -> String {

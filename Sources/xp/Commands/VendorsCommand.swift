@@ -60,12 +60,13 @@ struct VendorsCommand: AsyncParsableCommand {
     }
 
     private func column(_ provider: any ExperimentationProvider, as name: String) -> CapabilityMatrix.Column {
-        CapabilityMatrix.Column(
+        let vendor = Vendor.configurable.first { $0.name == provider.name }
+        return CapabilityMatrix.Column(
             name: name,
             capabilities: provider.capabilities,
-            reasons: Vendor.named(provider.name)?.reasons ?? [:],
+            reasons: vendor?.reasons ?? [:],
             modes: [name],
-            evidence: Vendor.named(provider.name)?.subjects.first?.evidence ?? Evidence()
+            evidence: vendor?.subjects.first?.evidence ?? Evidence()
         )
     }
 }

@@ -4,6 +4,7 @@ import ConformanceSubjects
 import Experimentation
 import ExperimentationComposition
 import Foundation
+import VendorCatalog
 
 /// A configuration file: the vendor and its settings.
 struct Configuration: Sendable {
@@ -25,7 +26,7 @@ struct Configuration: Sendable {
             throw Failure(.input, "\(place): \"vendor\": there is no \"\(name)\"; expected one of \(known)")
         }
         self.vendor = vendor
-        Self.takeMock(&members)
+        VendorCatalog.takeMock(&members)
         do {
             settings = try SettingsReader(
                 .object(members),
@@ -35,14 +36,6 @@ struct Configuration: Sendable {
         } catch {
             throw Failure(error)
         }
-    }
-
-    /// Accepts the output of `xp mock` as a configuration: its credentials become settings.
-    private static func takeMock(_ members: inout [String: FlagValue]) {
-        guard members["url"] != nil, case .object(let credentials)? = members["credentials"] else { return }
-        members["url"] = nil
-        members["credentials"] = nil
-        members.merge(credentials) { own, _ in own }
     }
 
     /// Creates the provider.

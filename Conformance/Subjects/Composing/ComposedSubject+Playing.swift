@@ -3,13 +3,12 @@ import Experimentation
 import ExperimentationComposition
 
 extension ComposedSubject {
-    /// Creates a composition that runs its vendors on their mocks; destinations without a mock are omitted, with their
-    /// table rows.
+    /// Creates a composition that runs its vendors on their mocks; a vendor without one is omitted, with its table rows.
     ///
     /// - Parameter provider: The composition; the settings of its vendors are ignored.
     public init(playing provider: ComposedProvider) {
         let parts = provider.vendors.compactMap { vendor -> Part? in
-            let subjects = Vendor.named(vendor.provider.name)?.subjects ?? []
+            let subjects = Vendor.configurable.first { $0.name == vendor.provider.name }?.subjects ?? []
             let fitting = subjects.first { $0.capabilities == vendor.provider.capabilities } ?? subjects.first
             return fitting.map { Part(vendor.name, $0) }
         }

@@ -9,16 +9,19 @@ final class ComposedStage: SubjectStage {
     private struct Seen: Sendable {
         var exchanges: [Exchange] = []
         var counts: [Int]
+        /// The accounts of the parts, by name.
+        var accounts: [String: Destination] = [:]
+        var world: World
     }
 
     private let subject: ComposedSubject
     private let stages: [any SubjectStage]
     private let seen: Mutex<Seen>
 
-    init(_ subject: ComposedSubject, _ stages: [any SubjectStage]) {
+    init(_ subject: ComposedSubject, _ stages: [any SubjectStage], _ world: World) {
         self.subject = subject
         self.stages = stages
-        seen = Mutex(Seen(counts: stages.map { _ in 0 }))
+        seen = Mutex(Seen(counts: stages.map { _ in 0 }, world: world))
     }
 
     private func stages(of parts: [ComposedSubject.Part]) -> [any SubjectStage] {
@@ -27,6 +30,7 @@ final class ComposedStage: SubjectStage {
 
     private var deciding: [any SubjectStage] { stages(of: subject.deciding) }
     private var taking: [any SubjectStage] { stages(of: subject.taking) }
+    private var linking: [any SubjectStage] { stages(of: subject.linking) }
 
     /// The gaps of the vendors that are asked for the affected part.
     var gaps: [WorldGap] {
@@ -46,6 +50,8 @@ final class ComposedStage: SubjectStage {
         for (part, stage) in zip(subject.parts, stages) {
             vendors.append(ComposedProvider.Vendor(try await stage.makeProvider(), as: part.name))
         }
+        let accounts = Dictionary(uniqueKeysWithValues: vendors.map { ($0.name, $0.provider.destination) })
+        seen.withLock { $0.accounts = accounts }
         return try ComposedProvider(
             vendors,
             decisions: subject.decisions,
@@ -55,24 +61,40 @@ final class ComposedStage: SubjectStage {
         )
     }
 
-    func change(to world: World) async throws { for stage in stages { try await stage.change(to: world) } }
+    func change(to world: World) async throws {
+        seen.withLock { $0.world = world }
+        for (part, stage) in zip(subject.parts, stages) {
+            try await stage.change(to: subject.world(of: part, in: world))
+        }
+    }
 
     func inject(_ faults: [WorldFault]) async throws {
         for var fault in faults {
             switch fault.operation {
             case .decisions: for stage in deciding { try await stage.inject([fault]) }
-            case .any: for stage in stages { try await stage.inject([fault]) }
-            default:
-                // Here exposures may be sent as events.
-                if fault.operation == .exposures { fault.operation = .events }
+            case .any:
+                for (part, stage) in zip(subject.parts, stages) where isWatched(part) {
+                    try await stage.inject([fault])
+                }
+            case .identity: for stage in linking { try await stage.inject([fault]) }
+            case .exposures where !subject.taking.allSatisfy({ $0.subject.capabilities.contains(.exposures) }):
+                // Here exposures are sent as events.
+                fault.operation = .events
                 for stage in taking { try await stage.inject([fault]) }
+            default: for stage in taking { try await stage.inject([fault]) }
             }
         }
     }
 
+    private func isWatched(_ part: ComposedSubject.Part) -> Bool {
+        (subject.deciding + subject.taking).contains { $0.name == part.name }
+    }
+
     func clearFaults() async throws { for stage in stages { try await stage.clearFaults() } }
 
-    func setKillSwitch(_ isOn: Bool) async throws { for stage in deciding { try await stage.setKillSwitch(isOn) } }
+    func setKillSwitch(_ isOn: Bool) async throws {
+        for stage in deciding { try await stage.setKillSwitch(isOn) }
+    }
 
     func setReachable(_ isReachable: Bool) async throws {
         for stage in stages { try await stage.setReachable(isReachable) }
@@ -86,14 +108,41 @@ final class ComposedStage: SubjectStage {
 
     func received() async throws -> [Received] {
         var all: [Received] = []
-        for (index, stage) in stages.enumerated() {
-            all += try await stage.received().map { received in
-                var received = received
+        for (index, (part, stage)) in zip(subject.parts, stages).enumerated() {
+            let isWatched = subject.taking.contains { $0.name == part.name }
+            for var received in try await stage.received() where isWatched || received.type == "identity" {
                 received.exchange = number(received.exchange, of: index)
-                return Self.asExposure(received)
+                all.append(Self.asExposure(received))
             }
         }
         return all
+    }
+
+    func ledger(of client: ExperimentationClient) async throws -> Ledger {
+        guard let witness = subject.witness else { return try await client.ledger() }
+        guard let account = seen.withLock({ $0.accounts[witness] }) else { return Ledger() }
+        return try await client.ledgers()[account] ?? Ledger()
+    }
+
+    func needsConsent(_ roles: ProviderRoles) -> Bool {
+        let accounts = seen.withLock { $0.accounts }
+        let watched = subject.taking.compactMap { accounts[$0.name] }
+        return roles.furtherRoutes.contains { watched.contains($0.destination) && $0.needsConsent }
+    }
+
+    var parts: [SubjectPart] {
+        let (accounts, world) = seen.withLock { ($0.accounts, $0.world) }
+        return zip(subject.parts, stages).map { part, stage in
+            SubjectPart(
+                part.name,
+                part.subject,
+                stage,
+                world: subject.world(of: part, in: world),
+                destination: accounts[part.name]
+            ) {
+                try await stage.received().map(Self.asExposure)
+            }
+        }
     }
 
     /// Converts an event that reports an exposure by its name or its fields back to the exposure.
@@ -117,15 +166,21 @@ final class ComposedStage: SubjectStage {
         for stage in stages { found.append(try await stage.exchanges()) }
         return seen.withLock { [found] seen in
             for (index, exchanges) in found.enumerated() where exchanges.count > seen.counts[index] {
-                seen.exchanges += exchanges[seen.counts[index]...].map { exchange in
-                    var exchange = exchange
+                let part = subject.parts[index]
+                for var exchange in exchanges[seen.counts[index]...] where concerns(exchange, part) {
                     exchange.number = number(exchange.number, of: index)
-                    return exchange
+                    seen.exchanges.append(exchange)
                 }
                 seen.counts[index] = exchanges.count
             }
             return seen.exchanges
         }
+    }
+
+    /// Whether an exchange is part of what is watched: everything at a witness, decisions and links elsewhere.
+    private func concerns(_ exchange: Exchange, _ part: ComposedSubject.Part) -> Bool {
+        if subject.witness == nil || subject.witness == part.name { return true }
+        return [.decisions, .identity].contains(exchange.purpose)
     }
 
     func close() async { for stage in stages { await stage.close() } }

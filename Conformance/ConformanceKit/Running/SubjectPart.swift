@@ -1,0 +1,103 @@
+import Experimentation
+
+/// A vendor of a subject that is made of several, while a case runs.
+public struct SubjectPart: Sendable {
+    /// The name by which metadata and tables know it.
+    public let name: String
+    /// The vendor by itself.
+    public let subject: any ConformanceSubject
+    /// Its stand-in.
+    public let stage: any SubjectStage
+    /// What it holds of the world.
+    public let world: World
+    /// The account that its events are owed to; `nil` before there was a client.
+    public let destination: Destination?
+    private let take: @Sendable () async throws -> [Received]
+
+    /// Creates a part.
+    ///
+    /// - Parameters:
+    ///   - name: The name by which metadata and tables know it.
+    ///   - subject: The vendor by itself.
+    ///   - stage: Its stand-in.
+    ///   - world: What it holds of the world.
+    ///   - destination: The account that its events are owed to.
+    ///   - received: What it has received, with exposures recognized in whatever form they were sent.
+    public init(
+        _ name: String,
+        _ subject: any ConformanceSubject,
+        _ stage: any SubjectStage,
+        world: World,
+        destination: Destination?,
+        received: @escaping @Sendable () async throws -> [Received]
+    ) {
+        self.name = name
+        self.subject = subject
+        self.stage = stage
+        self.world = world
+        self.destination = destination
+        take = received
+    }
+
+    /// What it has received so far.
+    public func received() async throws -> [Received] { try await take() }
+
+    /// Whether it decides flags.
+    public var decides: Bool { subject.capabilities.contains(.flags) }
+    /// Whether it takes events.
+    public var takesEvents: Bool { subject.capabilities.contains(.tracking) }
+
+    /// The numbers of the marked events that it has received, in the order of arrival, repetitions included.
+    func marks() async throws -> [Int] { try await received().filter { $0.type != "exposure" }.compactMap(Probe.mark) }
+
+    /// Its ledger with a client.
+    func ledger(_ client: ExperimentationClient) async throws -> Ledger {
+        guard let destination else { return Ledger() }
+        return try await client.ledgers()[destination] ?? Ledger()
+    }
+}
+
+extension Probe {
+    /// The vendors behind the subject that take events, once there is a client.
+    ///
+    /// - Throws: ``CaseDoesNotApply`` if there are fewer than two.
+    func takers() async throws -> [SubjectPart] {
+        _ = try await client()
+        let takers = stage.parts.filter(\.takesEvents)
+        guard takers.count > 1 else { throw CaseDoesNotApply("fewer than two of its vendors take events") }
+        return takers
+    }
+
+    /// The vendors behind the subject that decide, once there is a client.
+    ///
+    /// - Parameter count: How many are needed.
+    /// - Returns: The vendors, in their order.
+    /// - Throws: ``CaseDoesNotApply`` if there are fewer.
+    func deciders(atLeast count: Int = 1) async throws -> [SubjectPart] {
+        _ = try await client()
+        let deciders = stage.parts.filter(\.decides)
+        guard deciders.count >= count else {
+            throw CaseDoesNotApply("fewer than \(count) of its vendors decide")
+        }
+        return deciders
+    }
+
+    /// How many vendors decide, each of which is asked by itself.
+    var deciderCount: Int { max(1, stage.parts.count(where: \.decides)) }
+
+    /// Expects a vendor to have got events once each and in their order, and its book to say so.
+    func expect(_ part: SubjectPart, has marks: ClosedRange<Int>) async throws {
+        expect(try await part.marks(), equals: Array(marks), "what \(part.name) has")
+        let ledger = try await part.ledger(client())
+        expect(ledger, equals: Ledger(accepted: marks.count, delivered: marks.count), "\(part.name)'s ledger")
+    }
+
+    /// Delivers everything that can be delivered, without a word about what can't.
+    func deliverToWhoeverIsThere() async throws {
+        note("deliver what can be delivered")
+        for _ in 0..<4 {
+            _ = try await client().flush(within: .seconds(3), retrying: false)
+            time.push(by: .seconds(60))
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import ConformanceKit
+import Experimentation
+import ExperimentationComposition
+
+extension ComposedSubject {
+    /// The part of a world that a vendor holds: the flags that the table sends there and their experiments, everything
+    /// where no row divides them.
+    func world(of part: Part, in world: World) -> World {
+        guard !decisions.rows.isEmpty else { return world }
+        func isOwn(_ key: String) -> Bool {
+            decisions.vendors(for: key).map { $0.contains(part.name) } ?? true
+        }
+        let capabilities = part.subject.capabilities
+        return world.changing { own in
+            own.flags.removeAll { !isOwn($0.key) }
+            own.experiments.removeAll { experiment in
+                let keys = world.flags.filter { $0.experiment == experiment.id }.map(\.key)
+                return keys.isEmpty ? !isOwn(experiment.id) : !keys.contains(where: isOwn)
+            }
+            if !capabilities.contains(.holdouts) { own.holdouts = [] }
+        }
+    }
+}
