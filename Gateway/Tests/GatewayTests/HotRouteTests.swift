@@ -88,8 +88,12 @@ struct HotRouteTests {
             var large = Self.head(Self.path)
             large.headers.replaceOrAdd(name: "Content-Length", value: "70000")
             #expect(!responder.mayAnswerAtOnce(large))
+            served.provider.setFailure(nil)
+            try await served.client.refresh(force: true)
+            #expect(Self.answer(responder, Self.head(Self.path), body) != nil)
             served.gateway.readiness.drain()
             #expect(!responder.mayAnswerAtOnce(Self.head(Self.path)))
+            #expect(Self.answer(responder, Self.head(Self.path), body) == nil)
         }
     }
 

@@ -90,6 +90,19 @@ struct TransportSecurityTests {
         }
     }
 
+    @Test("a client that never begins with TLS is let go")
+    func silent() async throws {
+        let files = try Self.files()
+        try await Served.run {
+            $0.certificate = files
+            $0.limits.idleTime = .milliseconds(300)
+        } body: { served in
+            // Without a close by the gateway this would wait for ever.
+            let text = try await served.wire.talk("")
+            #expect(text == "")
+        }
+    }
+
     @Test("a file that is missing, or isn't what it is to be, is named")
     func wrong() throws {
         let (files, others) = (try Self.files(), try Self.files())

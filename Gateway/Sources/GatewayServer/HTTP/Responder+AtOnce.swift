@@ -35,7 +35,9 @@ extension Responder {
         _ last: inout LastToken
     ) -> (head: HTTPResponseHead, body: ByteBuffer?)? {
         let begin = time.instant
-        guard let route = Route(path: Target(head.uri).path), let token = Self.token(of: head.headers),
+        // The last answer of a connection says so, also if the shutdown began while its request came in.
+        guard !readiness.isDraining, let route = Route(path: Target(head.uri).path),
+            let token = Self.token(of: head.headers),
             let tenant = tenants.tokens.holder(of: last.digest(of: token)),
             let request = try? EvaluationRequest(
                 body: Array(body.readableBytesView),
