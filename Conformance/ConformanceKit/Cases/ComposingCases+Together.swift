@@ -12,7 +12,7 @@ extension ConformanceCase {
         ) { probe in
             let session = try await probe.readySession()
             for _ in 0..<3 { _ = session.string("checkout-color", default: "?") }
-            try await probe.deliverAll()
+            try await probe.deliverEverywhere()
             var told: [String: Int] = [:]
             for part in probe.stage.parts where part.takesEvents {
                 let exposures = try await part.received().filter { $0.type == "exposure" }
@@ -101,7 +101,7 @@ extension ConformanceCase {
             }
             try await off.stage.setKillSwitch(false)
             await probe.refresh(session)
-            try await probe.deliverAll()
+            try await probe.deliverEverywhere()
             for part in probe.stage.parts where part.takesEvents {
                 probe.expect(try await part.marks(), equals: [1], "what \(part.name) has at last")
             }
@@ -125,7 +125,7 @@ extension ConformanceCase {
             await probe.expectError("track", .consentDenied) { try await session.track(event) }
             for part in takers { try await part.stage.setReachable(true) }
             probe.push(.seconds(3_600))
-            try await probe.deliverAll()
+            try await probe.deliverEverywhere()
             for part in takers {
                 probe.expect(try await part.marks(), equals: [], "what \(part.name) has")
                 let signals = try await part.received().filter { $0.type == "consentChanged" }.map(\.isGranted)
@@ -152,7 +152,7 @@ extension ConformanceCase {
             let identity = try await session.link(to: known, criteria: ["email": "ada@example.com"])
             probe.expect(session.user.identity, equals: identity, "the session's ids")
             try await probe.trackMarks(1...1, in: session)
-            try await probe.deliverAll()
+            try await probe.deliverEverywhere()
             for part in linking {
                 let told = try await part.received().filter { $0.type == "identity" }
                 probe.expect(told.contains { $0.userID == identity.id }, "\(part.name) was told of \(identity.id)")

@@ -28,7 +28,7 @@ extension ConformanceCase {
                 probe.expect(book, equals: waiting, "\(away.name)'s ledger meanwhile")
                 try await away.stage.setReachable(true)
                 probe.push(.seconds(3_600))
-                try await probe.deliverAll()
+                try await probe.deliverEverywhere()
                 try await probe.expect(away, has: 1...last)
             }
         },
@@ -49,7 +49,7 @@ extension ConformanceCase {
                 try await refusing.stage.clearFaults()
                 try await probe.restart()
                 probe.push(.seconds(3_600))
-                try await probe.deliverAll()
+                try await probe.deliverEverywhere()
                 try await probe.expect(refusing, has: 1...before + 2)
             }
         },
@@ -65,7 +65,7 @@ extension ConformanceCase {
             )
             try await probe.refuse(at: refusing, refusal)
             try await probe.trackMarks(1...3, in: try await probe.session())
-            try await probe.deliverAll(rounds: 12)
+            try await probe.deliverEverywhere(rounds: 12)
             for part in takers where part.name != refusing.name { try await probe.expect(part, has: 1...3) }
             let book = try await refusing.ledger(probe.client())
             probe.expect(book.dropped.values.reduce(0, +) >= 1, "what was refused is counted: \(book)")
@@ -92,7 +92,7 @@ extension ConformanceCase {
                 probe.expect(book.pending, equals: 2, "what waits for \(hanging.name)")
                 try await hanging.stage.clearFaults()
                 probe.push(.seconds(3_600))
-                try await probe.deliverAll()
+                try await probe.deliverEverywhere()
                 probe.expect(Probe.first(try await hanging.marks()), equals: Array(1...last), "\(hanging.name) at last")
             }
         },
@@ -114,7 +114,7 @@ extension ConformanceCase {
                 probe.expect(try await part.marks(), equals: isHeld ? [] : [1, 2], "what \(part.name) has")
             }
             try await probe.session(for: .cleo).setConsent(.granted)
-            try await probe.deliverAll()
+            try await probe.deliverEverywhere()
             for part in takers {
                 probe.expect(try await part.marks(), equals: [1, 2], "what \(part.name) has after consent")
             }
@@ -133,7 +133,7 @@ extension ConformanceCase {
             try await probe.kill()
             try await away.stage.setReachable(true)
             probe.push(.seconds(3_600))
-            try await probe.deliverAll()
+            try await probe.deliverEverywhere()
             for part in takers { try await probe.expect(part, has: 1...3) }
             var ids: [[String]] = []
             for part in takers where part.subject.wireFields.contains(.eventID) {

@@ -92,6 +92,18 @@ extension Probe {
         expect(ledger, equals: Ledger(accepted: marks.count, delivered: marks.count), "\(part.name)'s ledger")
     }
 
+    /// Delivers to all vendors behind the subject and pushes time until only held events are left.
+    func deliverEverywhere(rounds: Int = 8) async throws {
+        note("deliver all that waits for anybody")
+        let client = try await client()
+        for _ in 0..<rounds {
+            _ = try await client.flush(within: .seconds(5), retrying: false)
+            let status = try await client.outboxStatus()
+            if status.ready + status.delayed + status.leased == 0 { break }
+            time.push(by: .seconds(120))
+        }
+    }
+
     /// Delivers everything that can be delivered, without a word about what can't.
     func deliverToWhoeverIsThere() async throws {
         note("deliver what can be delivered")
