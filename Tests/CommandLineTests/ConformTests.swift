@@ -39,9 +39,9 @@ struct ConformTests {
         let subjects = try #require(document["subjects"]?.array)
         #expect(
             subjects.compactMap { $0["name"]?.string } == [
-                "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "ofrep", "ofrep-events", "in-memory",
-                "file", "webhook", "sigma+evergage", "flagship+engage+file@file", "flagship-bucketing+sigma",
-                "sigma>flagship-bucketing@live",
+                "flagship", "flagship-bucketing", "sigma", "engage", "evergage", "ofrep", "ofrep-events",
+                "ofrep-tracking", "in-memory", "file", "webhook", "sigma+evergage", "flagship+engage+file@file",
+                "flagship-bucketing+sigma", "sigma>flagship-bucketing@live",
             ]
         )
         for subject in subjects {

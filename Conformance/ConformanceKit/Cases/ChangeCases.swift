@@ -62,7 +62,7 @@ extension ConformanceCase {
                 try await Task.sleep(for: .milliseconds(20))
                 return session.string("welcome", default: "x") != "Hello!"
             }
-            probe.expect(recorder.flags.contains(["welcome"]), "observers are told: \(recorder.flags)")
+            try await probe.eventually("observers are told") { recorder.flags.contains(["welcome"]) }
             probe.expect(session.string("farewell", default: "x"), equals: "Bye!", "what didn't change")
         },
         ConformanceCase(

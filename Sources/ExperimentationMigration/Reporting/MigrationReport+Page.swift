@@ -14,7 +14,7 @@ extension MigrationReport {
     public func page(from old: String, to new: String, ledgers: [Destination: Ledger] = [:]) -> String {
         let title = "Moving from \(old) to \(new)"
         var page = MigrationPage(title: title, lead: lead(old, new))
-        if !held.isEmpty { page.list("Held, because", held) }
+        if !held.isEmpty { page.list("Held because", held) }
         page.table("Users", ["", old, new], userRows)
         page.table(
             "Events",
@@ -24,10 +24,10 @@ extension MigrationReport {
         page.table("Sample ratio", ["stage", "experiment", "of", "users", "p", ""], ratioRows(old, new))
         page.table(
             "Mismatches, of \(compared) flags of users compared (\(dropped) comparisons dropped)",
-            ["class", "seen once", "confirmed"],
+            ["class", "observed", "confirmed"],
             Mismatch.Kind.allCases.map { [$0.rawValue, "\(observed[$0] ?? 0)", "\(confirmed[$0] ?? 0)"] }
         )
-        page.table("The newest mismatches", ["flag", "class", "led by", old, new, "user"], mismatchRows(old, new))
+        page.table("Most recent mismatches", ["flag", "class", "led by", old, new, "user"], mismatchRows(old, new))
         return page.text
     }
 
@@ -42,9 +42,9 @@ extension MigrationReport {
     private var userRows: [[String]] {
         func row(_ title: String, _ cell: (MigrationSide) -> String) -> [String] { [title, cell(.old), cell(.new)] }
         return [
-            row("given a side by this instance") { "\(pinned[$0] ?? 0)" },
+            row("pinned by this instance") { "\(pinned[$0] ?? 0)" },
             row("exposures taken") { "\(exposures[$0] ?? 0)" },
-            row("events without a word there") { "\(unsupported[$0] ?? 0)" },
+            row("unsupported events") { "\(unsupported[$0] ?? 0)" },
             row("decisions") { "\(latencies[$0]?.count ?? 0)" },
             row("half of them within") { Self.milliseconds(latencies[$0]?.quantile(0.5)) },
             row("99 of 100 within") { Self.milliseconds(latencies[$0]?.quantile(0.99)) },
@@ -65,10 +65,10 @@ extension MigrationReport {
             sides.counts = [old: sides.counts["old"] ?? 0, new: sides.counts["new"] ?? 0]
             all.append(row("all", "–", "sides", sides))
         }
-        all += rows("all", allocations, "first places") + rows("all", exposed, "exposures")
+        all += rows("all", allocations, "first assignments") + rows("all", exposed, "exposures")
         for stage in MigrationStage.allCases {
             guard let ratios = stages[stage] else { continue }
-            all += rows(stage.rawValue, ratios.allocations, "first places")
+            all += rows(stage.rawValue, ratios.allocations, "first assignments")
             all += rows(stage.rawValue, ratios.exposed, "exposures")
         }
         return all
