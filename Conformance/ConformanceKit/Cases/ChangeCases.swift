@@ -75,8 +75,6 @@ extension ConformanceCase {
         ) { probe in
             let session = try await probe.readySession(for: .ada)
             _ = session.string("checkout-color", default: "?")
-            // An hour passes below, in which no request of the first exposure may be under way.
-            try await probe.deliverAll()
             try await probe.change { $0.experiments[0].forced = ["ada": "green", "ben": "green"] }
             probe.push(.seconds(3_600))
             await probe.refresh(session)

@@ -20,4 +20,11 @@ extension ComposedSubject {
             if !capabilities.contains(.holdouts) { own.holdouts = [] }
         }
     }
+
+    /// What a vendor makes use of in its part of a world: no flags where it has none.
+    func heeds(_ part: Part, _ world: World) -> World {
+        let own = self.world(of: part, in: world)
+        guard !part.subject.capabilities.contains(.flags) else { return own }
+        return own.changing { own in (own.flags, own.experiments, own.holdouts) = ([], [], []) }
+    }
 }

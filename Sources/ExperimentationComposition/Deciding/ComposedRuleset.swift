@@ -45,7 +45,8 @@ final class ComposedRuleset: Ruleset {
     ///   - rules: The rules of each deciding vendor, in order; `nil` where there are none yet.
     ///   - parts: The vendors.
     init(_ rules: [Rules?], of parts: Parts) {
-        readers = PartReaders(zip(parts.deciding, rules).map { PartReader($0, $1?.ruleset) })
+        let readers = PartReaders(zip(parts.deciding, rules).map { PartReader($0, $1?.ruleset) })
+        self.readers = readers
         fallback = parts.table.fallback
         var assignments: [Assignment] = []
         var starts: [Int] = []
@@ -90,7 +91,12 @@ final class ComposedRuleset: Ruleset {
         only = Self.only(rules, parts, catalogued.map(\.key))
         direct = DirectTable(
             flags.map { flag in
-                Self.direct(places[flag.line], flag.count, isFirstMatch: !parts.table.fallback.passesFailuresOver)
+                Self.direct(
+                    places[flag.line],
+                    flag.count,
+                    readers,
+                    isFirstMatch: !parts.table.fallback.passesFailuresOver
+                )
             }
         )
         catalogue = FlagCatalogue(flags: catalogued, assignments: assignments)
@@ -111,12 +117,18 @@ final class ComposedRuleset: Ruleset {
 
     /// Where a flag is read as long as nobody is off: at the first vendor of its line that has it, unless another one might
     /// answer in its place.
-    private static func direct(_ line: ArraySlice<Place>, _ count: Int, isFirstMatch: Bool) -> DirectTable.Entry {
+    private static func direct(
+        _ line: ArraySlice<Place>,
+        _ count: Int,
+        _ readers: PartReaders,
+        isFirstMatch: Bool
+    ) -> DirectTable.Entry {
         let candidates = line.filter { $0.flag != -1 }
         guard let first = candidates.first, first.flag >= 0, isFirstMatch || candidates.count == 1 else {
             return .none
         }
-        return DirectTable.Entry(part: first.part, flag: first.flag, start: first.start, count: count)
+        let reader = Unmanaged.passUnretained(readers.all[first.part])
+        return DirectTable.Entry(reader: reader, flag: first.flag, start: first.start, count: count)
     }
 
     var reader: any Ruleset { only ?? self }
@@ -135,8 +147,8 @@ final class ComposedRuleset: Ruleset {
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
         guard flag >= 0, flag < direct.count else { return nil }
         let entry = direct[flag]
-        if entry.flag >= 0, !board.isAnyOn {
-            let own = readers.read(entry.part) { $0.outcome(ofFlag: entry.flag, for: context) }
+        if let reader = entry.reader, !board.isAnyOn {
+            let own = reader._withUnsafeGuaranteedRef { $0.outcome(ofFlag: entry.flag, for: context) }
             if let own, own >= 0, entry.start + own < entry.count { return entry.start + own }
         }
         return inLine(flag, context)

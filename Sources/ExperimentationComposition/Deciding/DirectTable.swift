@@ -1,16 +1,17 @@
-/// For each flag which vendor answers it, where that is decided once for all users; read without counting a reference.
+/// For each flag the vendor that answers it, where that is the same for all users; accessed without reference counting.
 final class DirectTable: Sendable {
     /// Where one flag is read.
     struct Entry: Sendable {
-        var part: Int
-        /// The flag's index in the vendor's catalogue; negative if its line has to be gone along.
+        /// The vendor's reader, kept by the object that made the table; `nil` if the flag's line has to be followed.
+        nonisolated(unsafe) var reader: Unmanaged<PartReader>?
+        /// The flag's index in the vendor's catalogue.
         var flag: Int
-        /// Where the vendor's outcomes begin among the flag's.
+        /// The index of the vendor's first outcome among the flag's outcomes.
         var start: Int
-        /// How many outcomes of the flag come from vendors.
+        /// The number of the vendors' outcomes.
         var count: Int
 
-        static let none = Entry(part: 0, flag: -1, start: 0, count: 0)
+        static let none = Entry(reader: nil, flag: -1, start: 0, count: 0)
     }
 
     let count: Int
