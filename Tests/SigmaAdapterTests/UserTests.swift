@@ -67,6 +67,7 @@ struct UserTests {
         stage.time.advance(by: .seconds(2 * 3600))
         #expect(try await client.text("is") == "yes")
         #expect(try await client.text("user") == "no")
+        await client.saved()
         #expect(try await stage.client().text("is") == "yes")
         stage.time.advance(by: .seconds(23 * 3600))
         #expect(try await client.text("is") == "no")
