@@ -65,7 +65,7 @@ private final class GatewayStage: SubjectStage {
 
     var gaps: [WorldGap] {
         get async {
-            var gaps = await backend.gaps
+            var gaps = backend.gaps
             if !world.experiments.isEmpty { gaps.append(WorldGap("experiments", "OFREP doesn't tell of experiments")) }
             if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "OFREP has no holdouts")) }
             if !world.campaigns.isEmpty { gaps.append(WorldGap("campaigns", "OFREP has no campaigns")) }
@@ -80,15 +80,24 @@ private final class GatewayStage: SubjectStage {
         }
     }
 
-    func makeProvider() async throws -> any ExperimentationProvider {
+    func makeProvider() async throws -> any ExperimentationProvider { try provider() }
+
+    func provider(eventsPath: String? = nil) throws -> OFREPProvider {
         OFREPProvider(
             configuration: OFREPConfiguration(
                 baseURL: try Endpoint(address),
                 token: "t0ken",
                 changes: changes,
-                timeout: .seconds(5)
+                timeout: .seconds(5),
+                eventsPath: eventsPath
             )
         )
+    }
+
+    /// What reached the vendor behind the gateway, once the gateway has delivered everything.
+    func delivered() async throws -> [Envelope] {
+        for tenant in gateway.responder.tenants.tenants { _ = try await tenant.connection.client.flush() }
+        return backend.backend.record.delivered
     }
 
     func change(to world: World) async throws {
@@ -130,5 +139,25 @@ struct AdapterPeerTests {
         }
         #expect(failed.isEmpty, "\(failed.map(\.account).joined(separator: "\n"))")
         #expect(results.count { $0.outcome == .passed } >= 50)
+    }
+
+    @Test("events that the adapter delivers reach the vendor behind the gateway, each once and in order")
+    func events() async throws {
+        let stage = try await GatewayStage(.shop, changes: .none)
+        let client = try await ExperimentationClient(provider: stage.provider(eventsPath: "v1/events"))
+        let session = client.session(for: User(id: "ada"))
+        for number in 0..<45 { try await session.track(.custom("event-\(number)")) }
+        _ = try await client.flush()
+        let ledger = try await client.ledger()
+        #expect((ledger.delivered, ledger.pending) == (45, 0))
+        // The vendor behind the gateway needs consent, of which the gateway learns by an event.
+        #expect(try await stage.delivered() == [])
+        try await session.setConsent(.granted)
+        _ = try await client.flush()
+        let delivered = try await stage.delivered().filter { $0.event.type == "custom" }
+        #expect(delivered.map(\.event) == (0..<45).map { .custom("event-\($0)") })
+        #expect(Set(delivered.map(\.identity.id)) == ["ada"])
+        await client.shutdown()
+        await stage.close()
     }
 }
