@@ -47,6 +47,15 @@ static inline CURLcode ccurl_set_data_callback(CURL *handle, CURLoption option, 
     return curl_easy_setopt(handle, option, value);
 }
 
+static inline CURLcode ccurl_set_socket_callbacks(
+    CURL *handle, curl_opensocket_callback open, curl_closesocket_callback close, void *context
+) {
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
+    curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, context);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open);
+    return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, close);
+}
+
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

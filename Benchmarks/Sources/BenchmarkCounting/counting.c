@@ -4,11 +4,33 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static _Atomic uint64_t allocations;
-static _Atomic uint64_t bytes;
+// One place for each thread: with one for all of them, threads that allocate would wait for each other's cache line,
+// and a benchmark of several threads would measure that.
+#define PLACES 64
+typedef struct {
+    _Alignas(64) _Atomic uint64_t allocations;
+    _Atomic uint64_t bytes;
+} Place;
 
-uint64_t benchmark_allocations(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
-uint64_t benchmark_allocated_bytes(void) { return atomic_load_explicit(&bytes, memory_order_relaxed); }
+static Place places[PLACES];
+static _Atomic unsigned threads;
+static _Thread_local unsigned mine;
+
+uint64_t benchmark_allocations(void) {
+    uint64_t sum = 0;
+    for (int place = 0; place < PLACES; place++) {
+        sum += atomic_load_explicit(&places[place].allocations, memory_order_relaxed);
+    }
+    return sum;
+}
+
+uint64_t benchmark_allocated_bytes(void) {
+    uint64_t sum = 0;
+    for (int place = 0; place < PLACES; place++) {
+        sum += atomic_load_explicit(&places[place].bytes, memory_order_relaxed);
+    }
+    return sum;
+}
 
 #if defined(__linux__)
 #include <malloc.h>
@@ -25,8 +47,10 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 static void count(size_t size) {
-    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&bytes, size, memory_order_relaxed);
+    // Counted from one, because zero is a thread without a place.
+    if (mine == 0) mine = 1 + atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % PLACES;
+    atomic_fetch_add_explicit(&places[mine - 1].allocations, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&places[mine - 1].bytes, size, memory_order_relaxed);
 }
 
 void *malloc(size_t size) {

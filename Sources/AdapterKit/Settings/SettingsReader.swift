@@ -48,7 +48,7 @@ public struct SettingsReader: Sendable {
         do throws(ExperimentationError) {
             try self.init(try JSON.parse(bytes), file: file, environment: environment)
         } catch  where error.code == .parseError {
-            throw ExperimentationError(.configuration, "\(file): \(error.message)")
+            throw error.about(file, as: .configuration)
         }
     }
 

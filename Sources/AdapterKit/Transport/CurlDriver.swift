@@ -63,6 +63,7 @@
         private func begins(_ transfer: CurlTransfer) -> Bool {
             BrokenPipes.ignored {
                 let turn = loop.withLockIfAvailable { loop in
+                    loop.beginTurn()
                     loop.begin(transfer)
                     loop.perform()
                     return (ended: loop.takeEnded(), needsThread: loop.isDueBeforePlan())
@@ -103,12 +104,12 @@
             guard !endings.isEmpty else { return }
             let answers = endings.map { $0.transfer.end($0.result) }
             // Return the transfers first, for callers that call again at once.
-            leave(endings.count, endings.map(\.transfer))
-            for (exchange, outcome) in answers { exchange.answer(outcome) }
+            leave(endings.count, endings)
+            for (continuation, outcome) in answers { continuation.resume(returning: outcome) }
         }
 
-        private func leave(_ count: Int, _ transfers: [CurlTransfer]) {
-            if inbox.withLock({ $0.leave(count, transfers) }) { poller?.wake() }
+        private func leave(_ count: Int, _ endings: [CurlLoop.Ending]) {
+            if inbox.withLock({ $0.leave(count, endings) }) { poller?.wake() }
         }
 
         // MARK: On the thread
@@ -119,6 +120,7 @@
             while true {
                 let notes = inbox.withLock { $0.take() }
                 let turn = loop.withLock { loop in
+                    loop.beginTurn()
                     for transfer in notes.submitted { loop.begin(transfer) }
                     for ticket in notes.cancelled { loop.cancel(ticket) }
                     if notes.isStopped { loop.close() } else { loop.perform(ready) }

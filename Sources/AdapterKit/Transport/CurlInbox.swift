@@ -38,7 +38,6 @@
         enum Stop { case wakeThread, startThread, nothing }
 
         private static let transfersKept = 64
-        private static let few = 4
 
         private(set) var hasThread = false
         private let idleTime: Duration
@@ -63,22 +62,22 @@
         }
 
         /// Unregisters calls, and keeps transfers for later ones; returns whether to wake the thread.
-        mutating func leave(_ count: Int, _ transfers: [CurlTransfer]) -> Bool {
+        mutating func leave(_ count: Int, _ endings: [CurlLoop.Ending]) -> Bool {
             underWay -= count
-            idle += transfers.prefix(Self.transfersKept - idle.count)
+            for ending in endings.prefix(Self.transfersKept - idle.count) { idle.append(ending.transfer) }
             guard underWay == 0 else { return false }
             idleSince = .now
             return wakes()
         }
 
-        /// Queues a transfer for the thread, or returns it to its caller if the thread sleeps and few others are under
+        /// Queues a transfer for the thread, or returns it to its caller if the thread sleeps and no other is under
         /// way.
         ///
-        /// Waking the thread costs more than its work for one transfer, and less than it saves for many: it has all
-        /// that libcurl needs in its processor's cache.
+        /// Waking the thread costs more than its work for one transfer, and less than it saves for several: it sends
+        /// them together, and has all that libcurl needs in its processor's cache.
         mutating func submit(_ transfer: CurlTransfer) -> Submission {
             guard !notes.isStopped else { return .refused }
-            guard !isAsleep || underWay > Self.few else { return .toBegin }
+            guard !isAsleep || underWay > 1 else { return .toBegin }
             notes.submitted.append(transfer)
             return .left(wakes: wakes())
         }

@@ -13,7 +13,7 @@
 
         private var multi: UnsafeMutableRawPointer?
         private let sockets: CurlSockets
-        private var running: [ObjectIdentifier: CurlTransfer] = [:]
+        private var running = CurlRunning()
         private var ended: [Ending] = []
         private var planned: ContinuousClock.Instant?
         private var refusal = CurlOutcome.exhausted
@@ -33,22 +33,25 @@
             if let multi { curl_multi_cleanup(multi) }
         }
 
+        /// Begins a turn of whoever holds the lock; everything else follows it.
+        func beginTurn() { sockets.beginTurn() }
+
         /// Begins a transfer, or ends it at once if it can't be begun.
         mutating func begin(_ transfer: CurlTransfer) {
             guard let multi else { return ended.append((transfer, .failed(refusal))) }
-            let ticket = transfer.exchange.ticket
+            let ticket = transfer.ticket
             guard !ticket.isCancelled.load(ordering: .sequentiallyConsistent) else {
                 return ended.append((transfer, .failed(CurlOutcome.cancelled)))
             }
-            guard curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
+            guard sockets.serve(transfer), curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
                 return ended.append((transfer, .failed(CurlOutcome.refused)))
             }
-            running[ObjectIdentifier(ticket)] = transfer
+            running.add(transfer, as: ticket)
         }
 
         /// Ends a transfer early, if it is still under way.
         mutating func cancel(_ ticket: CurlTicket) {
-            guard let transfer = running[ObjectIdentifier(ticket)] else { return }
+            guard let transfer = running.transfer(of: ticket) else { return }
             end(transfer, .failed(CurlOutcome.cancelled))
         }
 
@@ -58,7 +61,9 @@
         mutating func perform(_ ready: [SocketPoller.Ready] = []) {
             guard let multi else { return }
             var count: Int32 = 0
-            for (socket, events) in ready { curl_multi_socket_action(multi, socket, events, &count) }
+            for (socket, events) in ready where !sockets.dropsUnwanted(socket) {
+                curl_multi_socket_action(multi, socket, events, &count)
+            }
             if sockets.takeDue() { curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &count) }
             var left: Int32 = 0
             while let message = curl_multi_info_read(multi, &left) {
@@ -70,7 +75,7 @@
 
         /// Ends everything, closes kept connections, and begins nothing more.
         mutating func close() {
-            for transfer in running.values { end(transfer, .failed(CurlOutcome.released)) }
+            for transfer in running.all { end(transfer, .failed(CurlOutcome.released)) }
             if let multi { curl_multi_cleanup(multi) }
             multi = nil
             refusal = CurlOutcome.released
@@ -104,7 +109,7 @@
 
         private mutating func end(_ transfer: CurlTransfer, _ result: CurlResult) {
             if let multi { curl_multi_remove_handle(multi, transfer.handle) }
-            running[ObjectIdentifier(transfer.exchange.ticket)] = nil
+            running.remove(transfer.ticket)
             ended.append((transfer, result))
         }
     }

@@ -33,7 +33,7 @@
         static let readsFileOnce = ccurl_keeps_authorities() && ccurl_default_authorities() != nil
 
         private var shape: Shape?
-        private var address = ""
+        private var origin: (scheme: String?, authority: String?, path: String?)
         private var milliseconds = 0
         private var bodySize = -1
         private var fields: HTTPFields = [:]
@@ -67,23 +67,26 @@
                 shape = nil
                 curl_easy_reset(handle)
                 for code in constants(configuration, handle) + setCallbacks() + framing(next, handle) { note(code) }
-                address = ""
+                origin = (nil, nil, nil)
                 milliseconds = 0
                 bodySize = -1
             }
             let isNew = next != shape
-            if exchange.request.address != address {
-                address = exchange.request.address
-                note(ccurl_set_text(handle, CURLOPT_URL, address))
+            let request = exchange.request
+            if (request.scheme, request.authority, request.path) != origin {
+                origin = (request.scheme, request.authority, request.path)
+                note(ccurl_set_text(handle, CURLOPT_URL, request.address))
             }
             let milliseconds = exchange.limits.deadline.wholeMilliseconds
             if milliseconds != self.milliseconds {
                 self.milliseconds = milliseconds
                 note(ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds))
-                note(ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds))
+                // Otherwise libcurl gives connecting five minutes; a limit of its own is another timer for each request.
+                let isLong = milliseconds > 300_000
+                note(ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, isLong ? milliseconds : 0))
             }
             if isNew || !exchange.request.headerFields.isWritten(as: fields) {
-                note(setFields(exchange.request.headerFields, handle))
+                note(setFields(exchange.request.headerFields, next.body, handle))
             }
             if next.body != .none {
                 if exchange.body.count != bodySize {
@@ -139,13 +142,18 @@
             }
         }
 
-        private mutating func setFields(_ given: HTTPFields, _ handle: UnsafeMutableRawPointer) -> CURLcode {
+        private mutating func setFields(
+            _ given: HTTPFields,
+            _ body: Shape.Body,
+            _ handle: UnsafeMutableRawPointer
+        ) -> CURLcode {
             var list: UnsafeMutablePointer<curl_slist>?
             for field in given {
                 // libcurl reads `Name:` as "don't send this field", and `Name;` as an empty one.
                 list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
             }
-            list = curl_slist_append(list, "Expect:")
+            // libcurl asks before it sends a large body.
+            if body == .inPieces { list = curl_slist_append(list, "Expect:") }
             // Otherwise libcurl declares every body a form.
             if given[.contentType] == nil { list = curl_slist_append(list, "Content-Type:") }
             let code = ccurl_set_list(handle, CURLOPT_HTTPHEADER, list)
@@ -163,17 +171,6 @@
             }
             piece.copyBytes(from: body)
             return ccurl_set_context(handle, CURLOPT_POSTFIELDS, piece.baseAddress)
-        }
-    }
-
-    extension HTTPFields {
-        /// Whether these fields are identical to others, in spelling and order.
-        fileprivate func isWritten(as others: HTTPFields) -> Bool {
-            count == others.count
-                && zip(self, others).allSatisfy { field, other in
-                    // Two strings that are equal in Swift may still differ in bytes.
-                    field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
-                }
         }
     }
 

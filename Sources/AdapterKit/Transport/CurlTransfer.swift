@@ -4,6 +4,12 @@
     import HTTPTypes
     import Synchronization
 
+    /// Who waits for an exchange, and its outcome.
+    typealias CurlAnswer = (
+        continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>,
+        outcome: Result<HTTPReply, ExperimentationError>
+    )
+
     /// A libcurl handle with its callbacks, reused for one exchange after another.
     ///
     /// It belongs to one thread at a time: to the caller that prepares it, then to the holder of its loop's lock,
@@ -21,8 +27,8 @@
 
         deinit { curl_easy_cleanup(handle) }
 
-        /// The current exchange.
-        var exchange: CurlExchange { state.withLock { $0.exchange } }
+        /// The current exchange's ticket.
+        var ticket: CurlTicket { state.withLock { $0.exchange.ticket } }
 
         /// The transfer that a handle belongs to.
         static func of(_ handle: UnsafeMutableRawPointer) -> CurlTransfer? {
@@ -54,15 +60,15 @@
             ]
         }
 
-        /// Returns the exchange and its outcome, and releases both.
-        func end(_ result: CurlResult) -> (exchange: CurlExchange, outcome: Result<HTTPReply, ExperimentationError>) {
+        /// Returns who waits for the exchange and its outcome, and releases what the exchange held.
+        func end(_ result: CurlResult) -> CurlAnswer {
             var status = 0
             _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
             return state.withLock { state in
                 defer { state.clear() }
                 switch result {
-                case .done(let code): return (state.exchange, state.outcome(code, status: status))
-                case .failed(let error): return (state.exchange, .failure(error))
+                case .done(let code): return (state.exchange.continuation, state.outcome(code, status: status))
+                case .failed(let error): return (state.exchange.continuation, .failure(error))
                 }
             }
         }
@@ -83,9 +89,7 @@
             guard let bytes, let context else { return 0 }
             let line = Lent(bytes: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
             let transfer = from(context)
-            var status = 0
-            _ = ccurl_get_long(transfer.handle, CURLINFO_RESPONSE_CODE, &status)
-            return transfer.state.withLock { $0.takeHead(line, status: status) } ? size * count : 0
+            return transfer.state.withLock { $0.takeHead(line, of: transfer.handle) } ? size * count : 0
         }
 
         private static let send: ccurl_data_callback = { bytes, size, count, context in
@@ -145,9 +149,12 @@
             }
 
             /// Takes a line of the head; returns `false` to stop reading the response.
-            mutating func takeHead(_ line: Lent, status: Int) -> Bool {
+            mutating func takeHead(_ line: Lent, of handle: UnsafeMutableRawPointer) -> Bool {
                 guard head.take(UnsafeRawBufferPointer(line.bytes)) else { return false }
-                if head.isComplete, let receive = exchange.receive, (200...999).contains(status) {
+                guard head.isComplete, let receive = exchange.receive else { return true }
+                var status = 0
+                _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+                if (200...999).contains(status) {
                     receive(.head(HTTPResponse(status: .init(code: status), headerFields: head.decodedFields)))
                 }
                 return true

@@ -36,6 +36,7 @@
         }
 
         let driver: CurlDriver
+        private let checks = RequestChecks()
 
         /// Creates an engine; nothing is opened before the first request.
         public convenience init(configuration: Configuration = Configuration()) {
@@ -88,13 +89,13 @@
             limits: HTTPLimits,
             receive: (@Sendable (HTTPPart) -> Void)?
         ) async throws(ExperimentationError) -> HTTPReply {
-            let request = try request.validated()
+            let request = try checks.validated(request)
             guard limits.deadline > .zero else {
                 throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
             }
             let ticket = CurlTicket()
             let outcome = await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
+                await withUnsafeContinuation { continuation in
                     driver.submit(
                         CurlExchange(
                             ticket: ticket,
@@ -118,6 +119,8 @@
     /// Identifies a call, and remembers a cancellation that came before the driver knew of the call.
     final class CurlTicket: Sendable {
         let isCancelled = Atomic(false)
+        /// Where the loop keeps the call's transfer; guarded by the loop's lock.
+        let place = Atomic(-1)
     }
 
     /// A call on its way to the driver.
@@ -128,7 +131,8 @@
         let limits: HTTPLimits
         /// Takes the response as it arrives; `nil` to collect it.
         var receive: (@Sendable (HTTPPart) -> Void)?
-        let continuation: CheckedContinuation<Result<HTTPReply, ExperimentationError>, Never>
+        /// Resumed exactly once, by whoever takes the transfer out; unchecked because checking allocates.
+        let continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>
 
         func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }
     }

@@ -9,6 +9,6 @@ extension HTTPRequest {
         guard let authority, [.transport, .timeout, .tooLarge, .configuration].contains(error.code) else {
             return error
         }
-        return ExperimentationError(error.code, "\(authority): \(error.message)", cause: error.cause)
+        return error.about(authority)
     }
 }

@@ -8,6 +8,7 @@ struct ResponseHead {
     private var fields = HTTPFields()
     private var bytes = 0
     private var length: String?
+    private var isEncoded = false
 
     /// Whether the blank line after the fields has arrived; without it a broken connection would look like an empty
     /// answer.
@@ -24,6 +25,7 @@ struct ResponseHead {
             // A status line begins another head: that of the final response after an interim one.
             fields = HTTPFields()
             length = nil
+            isEncoded = false
             isComplete = false
             return true
         }
@@ -41,13 +43,14 @@ struct ResponseHead {
         if name == .contentLength, !note(length: field.value) {
             return refuse("the response's length can't be believed")
         }
+        if name == .contentEncoding { isEncoded = true }
         fields.append(field)
         return true
     }
 
     /// The fields, adjusted to a body that has been decompressed.
     var decodedFields: HTTPFields {
-        guard fields[.contentEncoding] != nil else { return fields }
+        guard isEncoded else { return fields }
         var decoded = fields
         decoded[.contentEncoding] = nil
         decoded[.contentLength] = nil

@@ -16,7 +16,8 @@
         init?() {
             descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
             bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-            var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: bell))
+            // Each ring is reported once, so that nothing needs to be read.
+            var event = epoll_event(events: EPOLLIN.rawValue | EPOLLET.rawValue, data: epoll_data_t(fd: bell))
             guard descriptor >= 0, bell >= 0, epoll_ctl(descriptor, EPOLL_CTL_ADD, bell, &event) == 0 else {
                 close()
                 return nil
@@ -35,17 +36,17 @@
             _ = write(bell, &one, 8)
         }
 
-        /// Begins or changes the watch on a socket.
-        func watch(_ socket: Int32, isNew: Bool, reading: Bool, writing: Bool) {
+        /// Begins, changes or ends the watch on a socket.
+        func apply(_ change: SocketWatches.Change, to socket: Int32) {
+            let (operation, reading, writing) =
+                switch change {
+                case .add(let reading, let writing): (EPOLL_CTL_ADD, reading, writing)
+                case .change(let reading, let writing): (EPOLL_CTL_MOD, reading, writing)
+                case .remove: (EPOLL_CTL_DEL, false, false)
+                }
             let events = (reading ? EPOLLIN.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
             var event = epoll_event(events: events, data: epoll_data_t(fd: socket))
-            _ = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
-        }
-
-        /// Ends the watch on a socket.
-        func forget(_ socket: Int32) {
-            var event = epoll_event()
-            _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
+            _ = epoll_ctl(descriptor, operation, socket, &event)
         }
 
         /// Waits for a ready socket or a call of ``wake()``, up to a time limit.
@@ -57,19 +58,10 @@
             ready.removeAll(keepingCapacity: true)
             withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.mostAtOnce) { events in
                 let count = epoll_wait(descriptor, events.baseAddress, Int32(Self.mostAtOnce), milliseconds)
-                for event in events.prefix(Int(max(0, count))) {
-                    if event.data.fd == bell {
-                        silence()
-                    } else {
-                        ready.append((event.data.fd, Self.meaning(event.events)))
-                    }
+                for event in events.prefix(Int(max(0, count))) where event.data.fd != bell {
+                    ready.append((event.data.fd, Self.meaning(event.events)))
                 }
             }
-        }
-
-        private func silence() {
-            var count: UInt64 = 0
-            _ = read(bell, &count, 8)
         }
 
         private static func meaning(_ events: UInt32) -> Int32 {
