@@ -81,7 +81,9 @@ final class GroupCommit: Sendable {
             database.asyncWriteWithoutTransaction { _ in continuation.resume() }
         }
         table.withLock { table in
-            if table.lastSequence > table.copied, !table.consent.salts.isEmpty { lock.write(AccountsCopy(table)) }
+            if table.lastSequence > table.upkeep.copied, !table.consent.salts.isEmpty {
+                lock.write(AccountsCopy(table))
+            }
         }
         connection.withLock { $0 }.close()
     }
@@ -222,7 +224,7 @@ final class GroupCommit: Sendable {
                 // Whoever keeps using a deleted file would lose what is accepted.
                 guard connection.withLock({ $0.identities.areCurrent }) else { throw StoreFault.replaced }
                 if changed.isCopyDue(after: table) {
-                    changed.copied = changed.lastSequence
+                    changed.upkeep.copied = changed.lastSequence
                     lock.write(AccountsCopy(changed))
                     hasCopied = true
                 }

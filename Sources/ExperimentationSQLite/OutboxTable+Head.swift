@@ -27,7 +27,7 @@ extension OutboxTable {
         lanes[place].lane.succeed()
         if try !hasBody(place, database) {
             try clearHead(database)
-        } else if lastSequence - cleared >= Self.headPortion {
+        } else if lastSequence - upkeep.cleared >= Self.headPortion {
             try clearHead(atMost: Self.headPortion, database)
         }
         try lanes[place].writeHead(database)
@@ -82,7 +82,7 @@ extension OutboxTable {
             "DELETE FROM delivery WHERE destination = ? AND held = 0 AND sequence <= ?",
             database
         )
-        cleared = lastSequence
+        upkeep.cleared = lastSequence
         for place in lanes.indices where lanes[place].head > 0 {
             var sequences: [Int64] = []
             try select.bind(lanes[place].id, at: 1)
@@ -113,7 +113,7 @@ extension OutboxTable {
         try HotStatement("DELETE FROM delivery", database).run()
         try HotStatement("DELETE FROM event", database).run()
         extent = Extent()
-        cleared = lastSequence
+        upkeep.cleared = lastSequence
         for place in lanes.indices where lanes[place].head > 0 {
             lanes[place].head = 0
             try lanes[place].writeHead(database)

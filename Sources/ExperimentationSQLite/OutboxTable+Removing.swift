@@ -72,9 +72,9 @@ extension OutboxTable {
     ) throws -> [Int64] {
         let given = lanes.filter { $0.lane.isHeld(at: now) }.map(\.lane.out).max() ?? 0
         var victims: [Int64] = []
-        for priority in firstOfPriority.indices {
+        for priority in extent.firstOfPriority.indices {
             var first: Int64?
-            let rows = try Row.fetchCursor(select, arguments: [firstOfPriority[priority], priority])
+            let rows = try Row.fetchCursor(select, arguments: [extent.firstOfPriority[priority], priority])
             var isDone = false
             while let row = try rows.next() {
                 let sequence: Int64 = row[0]
@@ -91,7 +91,7 @@ extension OutboxTable {
                 extent.bytes -= row[1]
                 victims.append(sequence)
             }
-            firstOfPriority[priority] = first ?? lastSequence + 1
+            extent.firstOfPriority[priority] = first ?? lastSequence + 1
             if isDone { break }
         }
         return victims

@@ -58,12 +58,12 @@ extension OutboxTable {
 
     /// Notes that an event was added to the tail.
     mutating func addToTail(_ event: StoredEvent) {
-        tailBytes += event.deliveries.count * (event.user.utf8.count + 32)
+        upkeep.tailBytes += event.deliveries.count * (event.user.utf8.count + 32)
     }
 
     /// Whether the tail has reached its limit.
     var isTailLong: Bool {
-        tailBytes > Self.largestTail || lanes.contains { lastSequence - $0.through >= Self.longestTail }
+        upkeep.tailBytes > Self.largestTail || lanes.contains { lastSequence - $0.through >= Self.longestTail }
     }
 
     /// Writes the rows of the tail's deliveries; called before anything is done with a delivery.
@@ -81,7 +81,7 @@ extension OutboxTable {
 
     /// Records that every delivery has its row.
     mutating func endTail(_ database: Database) throws {
-        tailBytes = 0
+        upkeep.tailBytes = 0
         for place in lanes.indices where lanes[place].through < lastSequence {
             lanes[place].through = lastSequence
             try lanes[place].write(database)
@@ -91,6 +91,6 @@ extension OutboxTable {
     /// Measures the tail, which other processes may have written.
     mutating func measureTail(_ database: Database) throws {
         let size = try database.cachedStatement(sql: "SELECT coalesce(sum(length(user) + 32), 0) FROM tail")
-        tailBytes = try Int.fetchOne(size) ?? 0
+        upkeep.tailBytes = try Int.fetchOne(size) ?? 0
     }
 }

@@ -41,7 +41,7 @@ extension OutboxTable {
         if contents.isErasingOwed { try Erasing.owe(database) }
         try recount(database)
         try readConsent(database)
-        firstOfPriority = [0, 0, 0]
+        extent.firstOfPriority = [0, 0, 0]
     }
 
     private mutating func merge(

@@ -15,16 +15,8 @@ struct OutboxTable: Sendable {
     var lastSequence: Int64 = 0
     /// What waits, as far as it is known.
     var extent = Extent()
-    /// For each priority, a lower bound of the sequences of its events.
-    var firstOfPriority: [Int64] = [0, 0, 0]
-    /// A number of pages known to be free without asking; counted down by what is written.
-    var knownFreePages = 0
-    /// The size in bytes of deliveries without rows.
-    var tailBytes = 0
-    /// The highest sequence when rows of completed deliveries were last deleted.
-    var cleared: Int64 = 0
-    /// The highest sequence when the ledgers were last copied beside the file.
-    var copied: Int64 = 0
+    /// What decides when the next upkeep is due.
+    var upkeep = Upkeep()
     /// What is known of consent.
     var consent = ConsentMemory()
     /// For each destination the first valid epoch: older tokens, and their sequences, belong to a file that is gone.
@@ -39,6 +31,8 @@ struct OutboxTable: Sendable {
         var bytes = 0
         /// A lower bound of the events' dates.
         var oldestDate = Double.infinity
+        /// For each priority, a lower bound of the sequences of its events.
+        var firstOfPriority: [Int64] = [0, 0, 0]
         /// Whether, since the events were counted, nothing was deleted but everything at once.
         var isExact = true
 
@@ -48,6 +42,18 @@ struct OutboxTable: Sendable {
             if number > 0 { isExact = false }
             if count == 0 { self = Extent() }
         }
+    }
+
+    /// What decides when work is due that isn't done with each event.
+    struct Upkeep: Sendable {
+        /// A number of pages known to be free without asking; counted down by what is written.
+        var knownFreePages = 0
+        /// The size in bytes of deliveries without rows.
+        var tailBytes = 0
+        /// The highest sequence when rows of completed deliveries were last deleted.
+        var cleared: Int64 = 0
+        /// The highest sequence when the ledgers were last copied beside the file.
+        var copied: Int64 = 0
     }
 
     /// What is known of consent without reading the file.
@@ -69,7 +75,7 @@ struct OutboxTable: Sendable {
 
     /// Whether to copy the ledgers beside the file, since a transaction has changed them.
     func isCopyDue(after before: OutboxTable) -> Bool {
-        lastSequence - copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
+        lastSequence - upkeep.copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
             || zip(lanes, before.lanes).contains { now, before in
                 now.through != before.through || now.head != before.head
                     || now.lane.ledger.delivered != before.lane.ledger.delivered
@@ -91,8 +97,8 @@ struct OutboxTable: Sendable {
         if version == dataVersion { return }
         extent.isExact = dataVersion == nil
         dataVersion = version
-        knownFreePages = 0
-        firstOfPriority = [0, 0, 0]
+        upkeep.knownFreePages = 0
+        extent.firstOfPriority = [0, 0, 0]
         let row = try Row.fetchOne(
             database.cachedStatement(
                 sql: """
@@ -187,16 +193,16 @@ struct OutboxTable: Sendable {
     /// - Returns: Whether the reserve is intact: pages that only deliveries and deletions may use.
     mutating func hasRoom(after bytes: Int, _ database: Database) throws -> Bool {
         // A row fits on one page or begins a new one, and so does an index entry.
-        knownFreePages -= 3 + bytes / 4_096
-        if knownFreePages >= limits.pages.reserve { return true }
+        upkeep.knownFreePages -= 3 + bytes / 4_096
+        if upkeep.knownFreePages >= limits.pages.reserve { return true }
         let used = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
         let free = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
-        knownFreePages = limits.pages.most - used + free
-        if knownFreePages < limits.pages.reserve, hasHead {
+        upkeep.knownFreePages = limits.pages.most - used + free
+        if upkeep.knownFreePages < limits.pages.reserve, hasHead {
             try clearHead(atMost: Self.headPortion, database)
             return try hasRoom(after: 0, database)
         }
-        return knownFreePages >= limits.pages.reserve
+        return upkeep.knownFreePages >= limits.pages.reserve
     }
 
     /// Whether nothing waits, but the file is still as large as when much did.

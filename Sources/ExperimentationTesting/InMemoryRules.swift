@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// A flag of an ``InMemoryProvider``: its named values, and which user gets which.
 public struct InMemoryFlag: Sendable {
@@ -207,6 +208,12 @@ struct InMemoryRules: Ruleset {
         guard rules.indices.contains(flag) else { return nil }
         let constant = constants[flag]
         return constant >= 0 ? constant : outcome(flag, context) { place(in: $0, context) }
+    }
+
+    // A target or an audience may look at anything.
+    func nextChange(after date: Date) -> Date {
+        let isPlain = rules.allSatisfy { $0.flag?.target == nil } && experiments.allSatisfy { $0.audience == nil }
+        return isPlain ? .distantFuture : date
     }
 
     private func outcome(

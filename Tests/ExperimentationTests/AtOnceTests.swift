@@ -109,4 +109,54 @@ struct AtOnceTests {
         #expect(exposure.assignment.variation.id == "blue")
         await client.shutdown()
     }
+
+    @Test(
+        "a basis is current until rules, overrides, attributes, the kill switch or the time change what it stands for"
+    )
+    func basis() async throws {
+        let time = ManualTime()
+        let provider = InMemoryProvider(
+            flags: [InMemoryFlag("color", "green")],
+            freshness: Freshness(lifetime: .seconds(600))
+        )
+        let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
+        #expect(client.basisAtOnce() == nil)
+        try await client.refresh()
+        let changes: [(String, () async throws -> Void)] = [
+            ("attributes", { client.attributes = ["region": "eu"] }),
+            ("overrides", { try await client.force(.exclude(experiment: "button")) }),
+            ("rules", { try await client.refresh(force: true) }),
+            ("time", { time.advance(by: .seconds(601)) }),
+        ]
+        for (what, change) in changes {
+            let basis = try #require(client.basisAtOnce(), "before \(what)")
+            #expect(client.isCurrent(basis))
+            time.advance(by: .seconds(1))
+            #expect(client.isCurrent(basis))
+            TransactionAttributes.$current.withValue(["a": 1]) { #expect(!client.isCurrent(basis)) }
+            try await change()
+            #expect(!client.isCurrent(basis), "\(what)")
+        }
+        try await client.refresh()
+        let basis = try #require(client.basisAtOnce())
+        provider.setDisabled(true)
+        try await client.refresh(force: true)
+        #expect(!client.isCurrent(basis))
+        await client.shutdown()
+    }
+
+    @Test("there is no basis where rules may look at anything, or attributes come from outside")
+    func noBasis() async throws {
+        let freshness = Freshness(lifetime: .seconds(600))
+        let targeting = try await ExperimentationClient(provider: Self.provider(freshness))
+        try await targeting.refresh()
+        #expect(targeting.basisAtOnce() == nil)
+        let sharing = try await ExperimentationClient(
+            provider: InMemoryProvider(flags: [InMemoryFlag("color", "green")], freshness: freshness),
+            options: ClientOptions(sharedAttributes: SharedAttributes())
+        )
+        try await sharing.refresh()
+        #expect(sharing.basisAtOnce() == nil)
+        for client in [targeting, sharing] { await client.shutdown() }
+    }
 }

@@ -16,8 +16,10 @@ final class ClientCore: Sendable {
     /// The rules in use, if decisions are computed here.
     let rules: RulesInUse?
     let sessions = SessionRegistry()
-    let decisionFlights = SingleFlight<DecisionKey, DecisionAnswer>()
+    let decisionFlights = SingleFlight<ContextDigest, DecisionAnswer>()
     let cache: DecisionCache
+    /// How answers of a vendor that is asked are used again.
+    let reused: ReusedAnswers
     let exposures: RecentExposures
     /// Hooks that run with every evaluation.
     let hooks: HookList
@@ -51,13 +53,6 @@ final class ClientCore: Sendable {
                 revision: revision + 1
             )
         }
-    }
-
-    /// What identifies a request for decisions; requests with equal keys are coalesced.
-    struct DecisionKey: Hashable, Sendable {
-        var identity: Identity
-        var attributes: Attributes
-        var overrides: UInt64
     }
 
     init(
@@ -109,7 +104,11 @@ final class ClientCore: Sendable {
         } else {
             rules = nil
         }
-        cache = DecisionCache(bytes: options.decisionCacheBytes)
+        cache = DecisionCache(
+            bytes: options.decisionCacheBytes,
+            contexts: options.answerReuse == nil ? 1 : Self.contextsOfUser
+        )
+        reused = ReusedAnswers(options.answerReuse)
         exposures = RecentExposures(limit: 10_000)
         hooks = HookList(options.hooks)
         bootstrap = options.bootstrap?.decisions
@@ -191,23 +190,6 @@ final class ClientCore: Sendable {
             date: environment.time.now,
             revision: revision
         )
-    }
-
-    /// Asks a vendor for decisions; concurrent equal requests are one.
-    func ask(
-        _ source: any DecisionSource,
-        for context: EvaluationContext
-    ) async throws(ExperimentationError) -> DecisionAnswer {
-        let key = DecisionKey(
-            identity: context.user.identity,
-            attributes: context.user.attributes,
-            overrides: ambient.current.revision
-        )
-        return try await decisionFlights(key) { [environment, provider] () async throws(ExperimentationError) in
-            try await environment.observed(.refresh(provider: provider.name)) { _ throws(ExperimentationError) in
-                try await source.decisions(for: context)
-            }
-        }
     }
 
     // MARK: Deliveries

@@ -27,6 +27,9 @@ public struct ClientOptions: Sendable {
     /// about sixteen thousand. Where rules are evaluated here, nothing is kept per user. The least recently used go
     /// first.
     public var decisionCacheBytes: Int
+    /// How long the answers of a vendor that is asked for each user are used again by
+    /// ``ExperimentationClient/decisions(for:honoring:)``, within ``decisionCacheBytes``; `nil` to ask each time.
+    public var answerReuse: AnswerReuse?
     /// Values to read until there are decisions.
     public var bootstrap: Bootstrap?
     /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` to accept them all the same, so that
@@ -50,6 +53,7 @@ public struct ClientOptions: Sendable {
         batching: BatchPolicy? = nil,
         cachedUsers: Int = 100,
         decisionCacheBytes: Int = 64_000_000,
+        answerReuse: AnswerReuse? = nil,
         bootstrap: Bootstrap? = nil,
         backPressure: BackPressure? = nil,
         shutdownDeadline: Duration = .seconds(5)
@@ -64,6 +68,7 @@ public struct ClientOptions: Sendable {
         self.batching = batching
         self.cachedUsers = cachedUsers
         self.decisionCacheBytes = decisionCacheBytes
+        self.answerReuse = answerReuse
         self.bootstrap = bootstrap
         self.backPressure = backPressure
         self.shutdownDeadline = shutdownDeadline

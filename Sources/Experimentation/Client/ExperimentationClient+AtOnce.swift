@@ -1,3 +1,5 @@
+import Foundation
+
 /// Decisions on the calling thread, for servers that answer within an event loop.
 ///
 /// They are what ``decisions(for:honoring:)`` would return, for a vendor that publishes rules, as long as nothing has to
@@ -17,7 +19,8 @@ extension ExperimentationClient {
         guard let kept = core.rulesAtOnce, case .computed(let source) = core.roles.decisions else { return nil }
         let context = core.context(for: user, earlierAssignments: earlierAssignments.variations)
         guard (try? context.user.validate()) != nil else { return nil }
-        let held = core.hold(kept.ruleset.decisions(for: context), madeAt: kept.instant, by: source.freshness)
+        var held = core.hold(kept.ruleset.decisions(for: context), madeAt: kept.instant, by: source.freshness)
+        held.validator = kept.validator
         return UserDecisions(core: core, context: context, held: held)
     }
 
@@ -44,6 +47,37 @@ extension ExperimentationClient {
             outcome: flag.flatMap { kept.ruleset.outcome(ofFlag: $0, for: context) },
             core: core
         )
+    }
+}
+
+/// What the decisions of every user depend on at a moment, beside the user.
+///
+/// For a server that remembers what it answered: as long as ``ExperimentationClient/isCurrent(_:)``, deciding for the same
+/// user with the same earlier assignments gives the same.
+public struct DecisionBasis: Sendable {
+    fileprivate let rules: RulesetKeeper.Kept
+    fileprivate let ambient: ClientCore.Ambient
+    fileprivate let span: Range<Date>
+}
+
+extension ExperimentationClient {
+    /// What decisions depend on now, beside the user.
+    ///
+    /// - Returns: It; `nil` where ``decisionsAtOnce(for:honoring:)`` returns it, and if decisions may change at any moment: by
+    ///   rules that don't say when time changes a decision, or by attributes from outside of this client.
+    public func basisAtOnce() -> DecisionBasis? {
+        guard core.options.sharedAttributes == nil, TransactionAttributes.current.isEmpty,
+            let rules = core.rulesAtOnce
+        else { return nil }
+        let now = core.environment.time.now
+        let end = rules.ruleset.nextChange(after: now)
+        return now < end ? DecisionBasis(rules: rules, ambient: core.ambient.current, span: now..<end) : nil
+    }
+
+    /// Whether decisions still depend on the same, and could be made at once.
+    public func isCurrent(_ basis: DecisionBasis) -> Bool {
+        guard core.rulesAtOnce === basis.rules, basis.span.contains(core.environment.time.now) else { return false }
+        return core.ambient.read { $0 === basis.ambient } && TransactionAttributes.current.isEmpty
     }
 }
 

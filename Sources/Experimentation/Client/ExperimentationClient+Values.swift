@@ -80,7 +80,8 @@ extension ExperimentationClient {
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, user, options) }
 
-    /// Decides all flags for a user, asking the vendor if necessary.
+    /// Decides all flags for a user, asking the vendor if necessary: each time if it decides for each user, unless
+    /// ``ClientOptions/answerReuse`` says otherwise.
     ///
     /// The result is complete in itself, whatever this client keeps. The synchronous reads for this user use it as
     /// well, for as long as it fits into ``ClientOptions/decisionCacheBytes``.
@@ -128,7 +129,8 @@ extension ExperimentationClient {
             decisions: ruleset.decisions(for: context),
             instant: published.kept?.instant ?? core.environment.time.instant,
             expiry: nil,
-            afterExpiry: .stale
+            afterExpiry: .stale,
+            validator: published.kept?.validator
         )
     }
 
@@ -138,25 +140,10 @@ extension ExperimentationClient {
         case .computed(let source):
             let rules = try await core.rules?.current(force: false)
             let decisions = core.isDisabled ? .none : rules?.ruleset.decisions(for: context) ?? .none
-            return core.hold(decisions, madeAt: rules?.instant, by: source.freshness)
-        case .asked(let source):
-            let answer: DecisionAnswer
-            do throws(ExperimentationError) {
-                answer = try await core.ask(source, for: context)
-            } catch {
-                core.cache.markStale(context.user.id)
-                core.fetchFailed(error, hasDecisions: core.cache.decisions(for: context.user) != nil)
-                throw error
-            }
-            guard case .decided(let decisions) = answer else {
-                await core.killSwitch.set(true)
-                return core.hold(.none, by: source.freshness)
-            }
-            await core.killSwitch.set(false)
-            core.status.announce(.ready, .ready)
-            let held = core.hold(decisions, by: source.freshness)
-            core.cache.keep(held, for: context.user)
+            var held = core.hold(decisions, madeAt: rules?.instant, by: source.freshness)
+            held.validator = rules?.validator
             return held
+        case .asked(let source): return try await core.decided(by: source, for: context)
         }
     }
 

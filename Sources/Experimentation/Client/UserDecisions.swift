@@ -25,6 +25,10 @@ public struct UserDecisions: Sendable {
     /// ``Reason/stale``.
     public var isStale: Bool { held.standing != .good }
 
+    /// What names the rules that decided, as the provider gave it with them; `nil` where there is nothing, and for a vendor
+    /// that is asked for each user.
+    public var rulesValidator: String? { held.validator }
+
     /// The keys of the user's flags, in the vendor's order.
     public var keys: [String] { held.decisions.keys }
 

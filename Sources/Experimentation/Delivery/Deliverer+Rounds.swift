@@ -32,7 +32,7 @@ extension Deliverer {
     func nextRound() async -> DeliverySchedule.Ending {
         let began = Moment(environment.time)
         do throws(ExperimentationError) {
-            try await writer.begin()
+            try await writer.write()
             await owed.carryOut()
             if let age = policy.maximumAge {
                 let oldest = clock.now - age.seconds
@@ -79,6 +79,23 @@ extension Deliverer {
 
     /// Sends what was leased, and what is leased meanwhile, until the round is over.
     func play(under token: LeaseToken, _ began: Moment) async throws(ExperimentationError) -> DeliverySchedule.Ending {
+        var last: DeliveryEvent?
+        do throws(ExperimentationError) {
+            let (ending, pause) = try await sendAll(under: token, began, &last)
+            try await conclude(&last)
+            if ending != .again { try await store.release(token, pause: pause, now: now(since: began)) }
+            return ending
+        } catch {
+            try? await conclude(&last)
+            throw error
+        }
+    }
+
+    private func sendAll(
+        under token: LeaseToken,
+        _ began: Moment,
+        _ last: inout DeliveryEvent?
+    ) async throws(ExperimentationError) -> (DeliverySchedule.Ending, DeliveryPause?) {
         var width = 1
         var ahead: Task<Result<LeaseAnswer, ExperimentationError>, Never>?
         var leased = environment.time.instant
@@ -87,6 +104,8 @@ extension Deliverer {
         while ending == nil {
             if round?.isExhausted == true, let task = ahead {
                 ahead = nil
+                // The store may let the lease wait.
+                try await conclude(&last)
                 leased = environment.time.instant
                 switch try await task.value.get() {
                 case .leased(let lease): round?.add(lease.batches, largest: policy.largest)
@@ -108,16 +127,14 @@ extension Deliverer {
                 ending = .again
                 break
             }
-            (ending, pause) = try await send(batch, under: token, began)
+            (ending, pause) = try await send(batch, under: token, began, &last)
             // A delivery must not outlive its lease: none begins in its second half.
             if ending == nil, leased.duration(to: environment.time.instant) > Self.lease / 2 { ending = .again }
         }
         // What is leased now would otherwise be handed out after the lane's next holder has taken it.
         _ = await ahead?.value
-        try await writer.finish()
-        if ending == nil { ending = round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again }
-        if ending != .again { try await store.release(token, pause: pause, now: now(since: began)) }
-        return ending ?? .again
+        if let ending { return (ending, pause) }
+        return (round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again, pause)
     }
 
     func later(_ wait: Duration) -> Instant { environment.time.instant.advanced(by: wait) }
@@ -127,18 +144,27 @@ extension Deliverer {
 
     // MARK: Requests
 
-    /// Sends a batch in one call of the adapter, and has its outcome written down.
+    /// Sends a batch in one call of the adapter, and meanwhile concludes the previous one.
     ///
+    /// - Parameters:
+    ///   - batch: The events.
+    ///   - token: The lease.
+    ///   - began: When the round began.
+    ///   - last: What the client must be told of the previous answer, then of this one.
     /// - Returns: How the round ends, if it does.
+    /// - Throws: Why the previous answer couldn't be written down.
     func send(
         _ batch: [Envelope],
         under token: LeaseToken,
-        _ began: Moment
+        _ began: Moment,
+        _ last: inout DeliveryEvent?
     ) async throws(ExperimentationError) -> (DeliverySchedule.Ending?, DeliveryPause?) {
         let request = Task { [sink, environment, destination] in
             await environment.delivered(batch, to: destination) { await sink.deliver(batch) }
         }
         sending = Sending(batch: batch, request: request)
+        var failure: ExperimentationError?
+        do throws(ExperimentationError) { try await conclude(&last) } catch { failure = error }
         let report = await withTaskCancellationHandler {
             await request.value
         } onCancel: {
@@ -152,9 +178,10 @@ extension Deliverer {
         let consequences =
             round?.answered(verdicts, to: batch, policy: policy, now: now, jitter: environment.jitter)
             ?? DeliveryRound.Consequences()
-        try await writer.put(consequences.settlements, under: token, at: now)
+        await writer.add(consequences.settlements, under: token, at: now)
         counters.settled(consequences.settlements, of: batch)
-        await tell(report, verdicts, batch)
+        last = heed(report, verdicts, batch)
+        if let failure { throw failure }
         if case .refused(let error) = consequences.failure {
             return (.refused, DeliveryPause(reason: error.description, through: batch.last?.sequence ?? 0))
         }
@@ -169,12 +196,23 @@ extension Deliverer {
         return (nil, nil)
     }
 
-    /// Tells the client what an answer contained.
-    func tell(_ report: DeliveryReport, _ verdicts: [Verdict?], _ batch: [Envelope]) async {
+    /// Changes the schedule as an answer demands.
+    ///
+    /// - Returns: What to tell the client.
+    func heed(_ report: DeliveryReport, _ verdicts: [Verdict?], _ batch: [Envelope]) -> DeliveryEvent {
         var event = DeliveryEvent(report, verdicts, to: batch)
         if report.isDisabled, heedsKillSwitch { schedule.set(.disabled, true) }
         if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
-        if !event.isEmpty { await events.send(event) }
+        return event
+    }
+
+    /// Writes down an answer, and tells the client of it even if that fails.
+    func conclude(_ answer: inout DeliveryEvent?) async throws(ExperimentationError) {
+        let event = answer.take()
+        var failure: ExperimentationError?
+        do throws(ExperimentationError) { try await writer.write() } catch { failure = error }
+        if let event, !event.isEmpty { await events.send(event) }
+        if let failure { throw failure }
     }
 }
 

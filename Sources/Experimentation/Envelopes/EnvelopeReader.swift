@@ -52,8 +52,7 @@ struct EnvelopeReader {
         try expect("\"id\":")
         let user = try lexer.text(like: former.user)
         try expect(",\"isAuthenticated\":")
-        let isAuthenticated = skip("true")
-        if !isAuthenticated { try expect("false") }
+        let isAuthenticated = try bool()
         try expect("},\"sequence\":")
         let sequence = try whole()
         try expect(",\"session\":")
@@ -90,6 +89,9 @@ struct EnvelopeReader {
             case "goalAbandoned": kind = .goalAbandoned(name: name)
             default: throw GivesUp()
             }
+        } else if skip("\"exposure\":") {
+            kind = .exposure(try exposure())
+            try expect(",\"type\":\"exposure\"")
         } else if skip("\"type\":\"pageView\",\"url\":") {
             kind = .pageView(url: try lexer.text())
         } else {
@@ -99,7 +101,60 @@ struct EnvelopeReader {
         return TrackingEvent(kind, attributes: Attributes(attributes))
     }
 
+    private mutating func exposure() throws -> Exposure {
+        try expect("{\"assignment\":")
+        let assignment = try assignment()
+        let defaultValue = skip(",\"defaultValue\":") ? try present() : nil
+        let flagKey = skip(",\"flagKey\":") ? try lexer.text() : nil
+        let value = skip(",\"value\":") ? try present() : nil
+        try expect("}")
+        return Exposure(assignment: assignment, flagKey: flagKey, value: value, defaultValue: defaultValue)
+    }
+
+    private mutating func assignment() throws -> Assignment {
+        try expect("{\"experiment\":{\"id\":")
+        let experiment = try lexer.text()
+        let kind = skip(",\"kind\":") ? try lexer.text() : nil
+        try expect(",\"name\":")
+        let name = try lexer.text()
+        try expect("},\"group\":")
+        let group = try lexer.text()
+        try expect(",\"isHoldout\":")
+        let isHoldout = try bool()
+        try expect(",\"metadata\":")
+        let metadata = try object(0)
+        try expect(",\"origin\":")
+        guard let origin = Assignment.Origin(rawValue: try lexer.text()) else { throw GivesUp() }
+        try expect(",\"variation\":{\"id\":")
+        let variation = try lexer.text()
+        try expect(",\"isControl\":")
+        let isControl = try bool()
+        try expect(",\"name\":")
+        let title = try lexer.text()
+        try expect("}}")
+        return Assignment(
+            experiment: Experiment(id: experiment, name: name, kind: kind),
+            group: group,
+            variation: Variation(id: variation, name: title, isControl: isControl),
+            isHoldout: isHoldout,
+            origin: origin,
+            metadata: metadata
+        )
+    }
+
     // MARK: JSON
+
+    /// Reads a value; as for the decoder, `null` is none.
+    private mutating func present() throws -> FlagValue? {
+        let value = try value(0)
+        return value == .null ? .none : .some(value)
+    }
+
+    private mutating func bool() throws -> Bool {
+        if skip("true") { return true }
+        try expect("false")
+        return false
+    }
 
     private mutating func object(_ depth: Int) throws -> [String: FlagValue] {
         try expect("{")

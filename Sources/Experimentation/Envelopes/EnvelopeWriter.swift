@@ -48,7 +48,7 @@ struct EnvelopeWriter {
     }
 
     private mutating func event(_ event: TrackingEvent) throws {
-        // Names in order: attributes, granted, name, seconds, type, url, value.
+        // Names in order: attributes, exposure, granted, name, seconds, type, url, value.
         let start = json.bytes.count
         json.raw("{")
         if !event.attributes.isEmpty {
@@ -79,6 +79,10 @@ struct EnvelopeWriter {
             json.raw("\"seconds\":")
             try json.number(seconds)
             kind(of: event)
+        case .exposure(let exposure) where exposure.isFlat:
+            json.raw("\"exposure\":")
+            try json.exposure(exposure)
+            kind(of: event)
         case .installed: json.raw("\"type\":\"installed\"")
         case .sessionStarted: json.raw("\"type\":\"sessionStarted\"")
         default:
@@ -92,5 +96,13 @@ struct EnvelopeWriter {
     private mutating func kind(of event: TrackingEvent) {
         json.raw(",\"type\":")
         json.text(event.type)
+    }
+}
+
+extension Exposure {
+    /// Whether it holds no lists and objects, whose depth is limited by what surrounds them.
+    fileprivate var isFlat: Bool {
+        let values = [value, defaultValue].compactMap { $0 } + assignment.metadata.values
+        return values.allSatisfy { !$0.isContainer }
     }
 }

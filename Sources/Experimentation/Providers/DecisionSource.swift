@@ -1,3 +1,5 @@
+import Foundation
+
 /// A vendor that makes decisions itself and is asked for each user.
 public protocol DecisionSource: Sendable {
     /// How long an answer is valid, and what follows.
@@ -74,6 +76,15 @@ public protocol Ruleset: Sendable {
     /// - Returns: The index of the flag's value, or `nil` if the user doesn't have the flag.
     func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int?
 
+    /// The earliest moment after a date at which time alone could change a decision, for contexts without
+    /// ``EvaluationContext/attributeDates``.
+    ///
+    /// Rules whose decisions depend on anything but the context and its date must keep to the default.
+    ///
+    /// - Parameter date: The date.
+    /// - Returns: The moment; `Date.distantFuture` if time plays no part, and the date itself, as by default, if nothing is known.
+    func nextChange(after date: Date) -> Date
+
     /// The rules that ``outcome(ofFlag:for:)`` is asked of; these themselves unless said otherwise.
     ///
     /// For rules that only relabel those of another: both have the same flags with the same values at the same indices, and
@@ -84,6 +95,9 @@ public protocol Ruleset: Sendable {
 extension Ruleset {
     /// These rules themselves.
     public var reader: any Ruleset { self }
+
+    /// The date itself: nothing is known.
+    public func nextChange(after date: Date) -> Date { date }
 
     /// Decides all flags to answer for one.
     ///

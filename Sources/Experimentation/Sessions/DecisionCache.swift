@@ -10,6 +10,8 @@ struct HeldDecisions: Sendable {
     let afterExpiry: Freshness.AfterExpiry
     /// Whether a later answer was invalid.
     var isStale = false
+    /// What names the rules that decided.
+    var validator: String?
 
     /// How to read them, given their age.
     enum Standing: Sendable, Equatable {
@@ -33,9 +35,17 @@ struct HeldDecisions: Sendable {
 /// A small cache is a single shard, which evicts its least recently used entry. From eight megabytes on there are eight
 /// shards, so that threads don't wait for each other, and each evicts its own. The newest entry always stays.
 final class DecisionCache: Sendable {
+    /// What is kept of a user: the answers to some contexts, the latest first.
     private struct Entry {
-        var held: HeldDecisions
-        var attributes: Attributes
+        var answers: [RecalledAnswer] = []
+
+        func place(of digest: ContextDigest?) -> Int? { answers.firstIndex { $0.digest == digest } }
+
+        /// Puts an answer before the others.
+        mutating func lead(_ answer: RecalledAnswer, of most: Int) {
+            answers.removeAll { $0.digest == answer.digest }
+            answers = [answer] + answers.prefix(max(most, 1) - 1)
+        }
     }
 
     private final class Shard: Sendable {
@@ -47,60 +57,143 @@ final class DecisionCache: Sendable {
     static let manyBytes = 8_000_000
 
     private let shards: [Shard]
+    /// To how many contexts of a user answers are kept.
+    private let contexts: Int
+    private let removals = Atomic<Int>(0)
 
     /// Creates an empty cache.
     ///
-    /// - Parameter bytes: The approximate limit.
-    init(bytes: Int) {
+    /// - Parameters:
+    ///   - bytes: The approximate limit.
+    ///   - contexts: To how many contexts of a user answers are kept.
+    init(bytes: Int, contexts: Int = 1) {
         let count = bytes < Self.manyBytes ? 1 : 8
         shards = (0..<count).map { _ in Shard(limit: max(bytes, 0) / count) }
+        self.contexts = contexts
     }
 
     private func shard(_ id: ExactText) -> Shard {
         shards.count == 1 ? shards[0] : shards[Int(UInt(bitPattern: id.hashValue) % UInt(shards.count))]
     }
 
-    /// The number of users whose decisions are kept.
+    /// The number of users of whom something is kept.
     var count: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.count } } }
 
     /// The approximate size in bytes.
     var bytes: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.weight } } }
 
-    /// The decisions for a user with these attributes, or `nil`.
+    /// The last decisions for a user with these attributes, or `nil`.
     func decisions(for user: User) -> HeldDecisions? {
         let id = ExactText(user.id)
         return shard(id).entries.withLock { entries in
-            guard let entry = entries.use(id), entry.attributes == user.attributes else { return nil }
-            return entry.held
+            entries.use(id)?.answers.first { $0.held != nil && $0.attributes == user.attributes }?.held
         }
     }
+
+    /// Returns what is remembered of the vendor's answers to a context.
+    func recall(
+        _ digest: ContextDigest,
+        of user: User,
+        at now: ContinuousClock.Instant,
+        by policy: AnswerReuse
+    ) -> RecalledAnswer.Recall {
+        let id = ExactText(user.id)
+        return shard(id).entries.withLock { entries in
+            guard var entry = entries.use(id), let place = entry.place(of: digest) else { return .nothing }
+            let recall = entry.answers[place].recall(at: now, by: policy)
+            if case .stale(_, isDue: true) = recall { entries.change(id) { $0 = entry } }
+            return recall
+        }
+    }
+
+    // MARK: Changes
+
+    /// A number that changes whenever something is removed on request.
+    var removalCount: Int { removals.load(ordering: .acquiring) }
 
     /// Keeps decisions, and evicts the least recently used.
-    func keep(_ held: HeldDecisions, for user: User) {
-        let id = ExactText(user.id)
-        let weight = Self.weight(of: held.decisions, user)
-        shard(id).entries.withLock {
-            $0.keep(Entry(held: held, attributes: user.attributes), for: id, weighing: weight)
+    ///
+    /// - Parameters:
+    ///   - held: The decisions.
+    ///   - user: The user with all attributes.
+    ///   - digest: The context.
+    ///   - count: ``removalCount`` when the vendor was asked; what was removed since then stays removed.
+    func keep(_ held: HeldDecisions, for user: User, in digest: ContextDigest? = nil, since count: Int? = nil) {
+        change(user, since: count) { [contexts] entry in
+            entry.lead(RecalledAnswer(digest, user.attributes, held), of: contexts)
         }
     }
 
-    /// Marks a user's decisions as stale after an invalid answer.
-    func markStale(_ userID: String) {
-        let id = ExactText(userID)
-        shard(id).entries.withLock { $0.change(id) { $0.held.isStale = true } }
+    /// Notes that there was no answer; the last good one is stale from now on.
+    ///
+    /// - Parameters:
+    ///   - error: Why not.
+    ///   - user: The user with all attributes.
+    ///   - digest: The context.
+    ///   - isRemembered: Whether the failure is kept where there is no answer.
+    ///   - now: The time.
+    func fail(
+        _ error: ExperimentationError,
+        for user: User,
+        in digest: ContextDigest?,
+        isRemembered: Bool,
+        at now: ContinuousClock.Instant
+    ) {
+        let id = ExactText(user.id)
+        let isKnown = shard(id).entries.withLock { entries in
+            var isKnown = false
+            entries.change(id) { entry in
+                guard let place = entry.place(of: digest) else { return }
+                entry.answers[place].fail(error, at: now)
+                isKnown = true
+            }
+            return isKnown
+        }
+        guard !isKnown, isRemembered, digest != nil else { return }
+        change(user) { [contexts] entry in
+            var answer = RecalledAnswer(digest, user.attributes)
+            answer.fail(error, at: now)
+            entry.lead(answer, of: contexts)
+        }
+    }
+
+    /// Notes that the answer that was due isn't fetched after all.
+    func giveUp(_ digest: ContextDigest, of user: User) {
+        let id = ExactText(user.id)
+        shard(id).entries.withLock { entries in
+            entries.change(id) { entry in
+                if let place = entry.place(of: digest) { entry.answers[place].giveUp() }
+            }
+        }
+    }
+
+    private func change(_ user: User, since count: Int? = nil, _ change: (inout Entry) -> Void) {
+        let id = ExactText(user.id)
+        shard(id).entries.withLock { entries in
+            guard count == nil || count == removalCount else { return }
+            var entry = entries.use(id) ?? Entry()
+            change(&entry)
+            let weight = entry.answers.reduce(0) { $0 + Self.weight(of: $1, user.id) }
+            entries.keep(entry, for: id, weighing: weight)
+        }
     }
 
     /// Removes all users.
-    func removeAll() { for shard in shards { shard.entries.withLock { $0.removeAll() } } }
+    func removeAll() {
+        removals.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        for shard in shards { shard.entries.withLock { $0.removeAll() } }
+    }
 
     /// Removes a user.
     func forget(_ userID: String) {
         let id = ExactText(userID)
+        removals.wrappingAdd(1, ordering: .acquiringAndReleasing)
         shard(id).entries.withLock { $0.remove(id) }
     }
 
-    /// The size of an entry: its slot, the user's id and attributes, and the decisions' own tables.
-    private static func weight(of decisions: Decisions, _ user: User) -> Int {
-        256 + user.id.utf8.count + FlagValue.object(user.attributes.values).footprint + decisions.footprint
+    /// The size of an answer: its slot, the user's id and attributes, and the decisions' own tables.
+    private static func weight(of answer: RecalledAnswer, _ userID: String) -> Int {
+        256 + userID.utf8.count + FlagValue.object(answer.attributes.values).footprint
+            + (answer.held?.decisions.footprint ?? 0)
     }
 }

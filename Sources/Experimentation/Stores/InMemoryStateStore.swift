@@ -7,13 +7,34 @@ public final class InMemoryStateStore: StateStore {
         var written: UInt64
     }
 
+    /// Keys of one folder: those with the same text up to and including the last slash.
+    private typealias Folder = [ExactText: Entry]
+
     private struct State {
-        var entries: [ExactText: Entry] = [:]
+        /// By folder, so that listing a prefix doesn't look at every key of a server with a million users.
+        var folders: [ExactText: Folder] = [:]
         var writes: UInt64 = 0
 
-        mutating func set(_ value: [UInt8]?, for key: ExactText) {
+        subscript(key: String) -> [UInt8]? { folders[Self.folder(of: key)]?[ExactText(key)]?.value }
+
+        mutating func set(_ value: [UInt8]?, for key: String) {
             writes += 1
-            entries[key] = value.map { Entry(value: $0, written: writes) }
+            let folder = Self.folder(of: key)
+            folders[folder, default: [:]][ExactText(key)] = value.map { Entry(value: $0, written: writes) }
+            if folders[folder]?.isEmpty == true { folders[folder] = nil }
+        }
+
+        func entries(beginningWith prefix: String) -> [(key: ExactText, value: Entry)] {
+            folders.flatMap { name, folder in
+                if name.text.utf8.starts(with: prefix.utf8) { return Array(folder) }
+                guard prefix.utf8.starts(with: name.text.utf8) else { return [] }
+                return folder.filter { $0.key.text.utf8.starts(with: prefix.utf8) }
+            }
+        }
+
+        private static func folder(of key: String) -> ExactText {
+            let end = key.utf8.lastIndex(of: UInt8(ascii: "/")).map(key.utf8.index(after:)) ?? key.startIndex
+            return ExactText(String(key[..<end]))
         }
     }
 
@@ -24,12 +45,12 @@ public final class InMemoryStateStore: StateStore {
 
     /// The value of a key, or `nil`.
     public func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
-        state.withLock { $0.entries[ExactText(key)]?.value }
+        state.withLock { $0[key] }
     }
 
     /// Sets or, with `nil`, removes a value.
     public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        state.withLock { $0.set(value, for: ExactText(key)) }
+        state.withLock { $0.set(value, for: key) }
     }
 
     /// Sets or removes a value if it is still what the caller has seen.
@@ -39,9 +60,9 @@ public final class InMemoryStateStore: StateStore {
         if expected: [UInt8]?
     ) async throws(ExperimentationError) -> StateUpdate {
         state.withLock { state in
-            let current = state.entries[ExactText(key)]?.value
+            let current = state[key]
             guard current == expected else { return .conflict(current) }
-            state.set(value, for: ExactText(key))
+            state.set(value, for: key)
             return .updated
         }
     }
@@ -49,18 +70,14 @@ public final class InMemoryStateStore: StateStore {
     /// The keys with a prefix, least recently written first.
     public func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
         state.withLock { state in
-            state.entries.filter { $0.key.text.utf8.starts(with: prefix.utf8) }
-                .sorted { $0.value.written < $1.value.written }.map(\.key.text)
+            state.entries(beginningWith: prefix).sorted { $0.value.written < $1.value.written }.map(\.key.text)
         }
     }
 
     /// Removes every key with one of these prefixes.
     public func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
         state.withLock { state in
-            if state.entries.isEmpty { return }
-            state.entries = state.entries.filter { entry in
-                !prefixes.contains { entry.key.text.utf8.starts(with: $0.utf8) }
-            }
+            for entry in prefixes.flatMap(state.entries(beginningWith:)) { state.set(nil, for: entry.key.text) }
         }
     }
 }

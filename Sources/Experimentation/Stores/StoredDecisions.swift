@@ -63,25 +63,6 @@ extension JSONWriter {
         }
     }
 
-    fileprivate mutating func assignment(_ assignment: Assignment) throws {
-        raw("{\"experiment\":{\"id\":")
-        text(assignment.experiment.id)
-        optional(",\"kind\":", assignment.experiment.kind)
-        raw(",\"name\":")
-        text(assignment.experiment.name)
-        raw("},\"group\":")
-        text(assignment.group)
-        raw(assignment.isHoldout ? ",\"isHoldout\":true,\"metadata\":" : ",\"isHoldout\":false,\"metadata\":")
-        try value(.object(assignment.metadata))
-        raw(",\"origin\":")
-        text(assignment.origin.rawValue)
-        raw(",\"variation\":{\"id\":")
-        text(assignment.variation.id)
-        raw(assignment.variation.isControl ? ",\"isControl\":true,\"name\":" : ",\"isControl\":false,\"name\":")
-        text(assignment.variation.name)
-        raw("}}")
-    }
-
     fileprivate mutating func resolution(_ resolution: Resolution) throws {
         raw("{")
         if let assignment = resolution.assignment {
@@ -107,11 +88,5 @@ extension JSONWriter {
         try value(resolution.value)
         optional(",\"variant\":", resolution.variant)
         raw("}")
-    }
-
-    private mutating func optional(_ name: StaticString, _ value: String?) {
-        guard let value else { return }
-        raw(name)
-        text(value)
     }
 }

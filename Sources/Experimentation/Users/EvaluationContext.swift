@@ -23,6 +23,8 @@ public struct EvaluationContext: Sendable, Hashable {
     public var date: Date
 
     /// Increases with each change that may affect a decision; equal numbers in one session mean equal contexts.
+    ///
+    /// 0 for a user without a session, as on a server.
     public var revision: UInt64
 
     /// Creates a context.
@@ -41,6 +43,9 @@ public struct EvaluationContext: Sendable, Hashable {
         self.date = date
         self.revision = revision
     }
+
+    /// Whether a session asks, which keeps its decisions and asks again only for newer ones.
+    package var isOfSession: Bool { revision > 0 }
 
     /// The value of one attribute.
     public subscript(name: String) -> FlagValue? { user.attributes[name] }

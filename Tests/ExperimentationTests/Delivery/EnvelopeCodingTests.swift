@@ -53,6 +53,25 @@ struct EnvelopeCodingTests {
         )
     }
 
+    private static func exposure(_ dice: Dice) -> Exposure {
+        func maybe<Value>(_ value: Value) -> Value? { dice.below(3) > 0 ? value : nil }
+        let origins: [Assignment.Origin] = [.allocated, .sticky, .forcedByVendor, .forcedHere]
+        let isFlat = dice.below(3) > 0
+        return Exposure(
+            assignment: Assignment(
+                experiment: Experiment(id: text(dice), name: text(dice), kind: maybe(text(dice))),
+                group: text(dice),
+                variation: Variation(id: text(dice), name: text(dice), isControl: dice.below(2) == 0),
+                isHoldout: dice.below(2) == 0,
+                origin: origins[dice.below(origins.count)],
+                metadata: isFlat ? ["provider": .string(text(dice))] : object(dice, 0)
+            ),
+            flagKey: maybe(text(dice)),
+            value: maybe(isFlat ? value(dice, 4) : value(dice, 0)),
+            defaultValue: maybe(isFlat ? value(dice, 4) : value(dice, 0))
+        )
+    }
+
     private static func envelope(_ dice: Dice) -> Envelope {
         let kinds: [TrackingEvent.Kind] = [
             .custom(name: text(dice), value: nil), .custom(name: text(dice), value: 2),
@@ -60,7 +79,8 @@ struct EnvelopeCodingTests {
             .goalCompleted(name: text(dice)), .goalAbandoned(name: text(dice)), .viewItem(nil), .installed,
             .sessionStarted, .sessionEnded(seconds: double(dice)), .consentChanged(granted: dice.below(2) == 0),
             .purchase(Order(id: text(dice), total: 9.99)),
-            .native(NativeEvent(type: text(dice), payload: object(dice, 0))),
+            .native(NativeEvent(type: text(dice), payload: object(dice, 0))), .exposure(exposure(dice)),
+            .exposure(exposure(dice)),
         ]
         return Envelope(
             id: text(dice),
@@ -84,6 +104,7 @@ struct EnvelopeCodingTests {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .secondsSince1970
         var quick = 0
+        var quickExposures = 0
         for seed in 0..<(isSoak ? 20_000 : 2_000) {
             let envelope = Self.envelope(Dice(seed))
             let written = try EnvelopeCoding.encode(envelope)
@@ -92,12 +113,15 @@ struct EnvelopeCodingTests {
             let read = try EnvelopeCoding.decode(written)
             let decoded = try decoder.decode(Envelope.self, from: expected)
             #expect(read == decoded, "seed \(seed): \(String(decoding: written, as: UTF8.self))")
-            if EnvelopeReader.read(written[...]) != nil { quick += 1 }
+            if let envelope = EnvelopeReader.read(written[...]) {
+                quick += 1
+                if case .exposure = envelope.event.kind { quickExposures += 1 }
+            }
             // The limit is in bytes, not characters.
             #expect(throws: ExperimentationError.self) { try EnvelopeCoding.encode(envelope, limit: written.count - 1) }
             #expect(try EnvelopeCoding.encode(envelope, limit: written.count) == written)
         }
-        #expect(quick > 100)
+        #expect(quick > 100 && quickExposures > 50)
     }
 
     @Test("strings with escapes and the longest numbers are read without the decoder, with its results")

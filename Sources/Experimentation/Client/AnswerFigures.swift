@@ -1,0 +1,27 @@
+/// How ``ExperimentationClient/decisions(for:honoring:)`` was answered by a vendor that is asked, since the client was created.
+public struct AnswerFigures: Sendable, Hashable {
+    /// How often by an answer that was current.
+    public var fresh = 0
+    /// How often by an older one, within the grace.
+    public var stale = 0
+    /// How often by a failure, or the kill switch, from a moment before.
+    public var refused = 0
+    /// How often the vendor was asked; concurrent equal requests count once.
+    public var asked = 0
+    /// For how many users answers are held.
+    public var users = 0
+    /// Roughly how many bytes they take.
+    public var bytes = 0
+}
+
+extension ExperimentationClient {
+    /// How decisions of a vendor that is asked for each user were answered; all zero for other vendors.
+    public var answerFigures: AnswerFigures {
+        var figures = core.reused.figures
+        (figures.users, figures.bytes) = (core.cache.count, core.cache.bytes)
+        return figures
+    }
+
+    /// The age of the rules that decide now; `nil` if there are none, or if the vendor is asked for each user.
+    public var rulesAge: Duration? { core.rules?.published.read { [time = core.environment.time] in $0.age(at: time) } }
+}

@@ -1,0 +1,115 @@
+/// Asking a vendor that decides for each user, and using its answers again.
+extension ClientCore {
+    /// To how many contexts of a user answers are kept where they are used again.
+    static let contextsOfUser = 4
+
+    /// Returns what a vendor decides for a user, or decided a moment ago if the options allow that.
+    func decided(
+        by source: any DecisionSource,
+        for context: EvaluationContext
+    ) async throws(ExperimentationError) -> HeldDecisions {
+        let digest = ContextDigest(context)
+        guard let policy = reused.policy, let digest else { return try await decidedNow(source, context, digest) }
+        if !isDisabled {
+            switch cache.recall(digest, of: context.user, at: environment.time.instant, by: policy) {
+            case .fresh(let held):
+                reused.count(\.fresh)
+                return held
+            case .stale(let held, let isDue):
+                reused.count(\.stale)
+                if isDue { renew(source, context, digest) }
+                return held
+            case .failed(let error):
+                reused.count(\.refused)
+                throw error
+            case .nothing: break
+            }
+        }
+        switch reused.word(at: environment.time.instant) {
+        case .ask: return try await decidedNow(source, context, digest)
+        case .disabled:
+            reused.count(\.refused)
+            return hold(.none, by: source.freshness)
+        case .failed(let error):
+            reused.count(\.refused)
+            throw error
+        }
+    }
+
+    /// Asks for a newer answer without anybody waiting for it.
+    private func renew(_ source: any DecisionSource, _ context: EvaluationContext, _ digest: ContextDigest) {
+        guard reused.word(at: environment.time.instant) == .ask else { return cache.giveUp(digest, of: context.user) }
+        Task { _ = try? await decidedNow(source, context, digest) }
+    }
+
+    /// Asks the vendor, and keeps its answer.
+    private func decidedNow(
+        _ source: any DecisionSource,
+        _ context: EvaluationContext,
+        _ digest: ContextDigest?
+    ) async throws(ExperimentationError) -> HeldDecisions {
+        let removals = cache.removalCount
+        let answer: DecisionAnswer
+        do throws(ExperimentationError) {
+            answer = try await ask(source, for: context, digest)
+        } catch {
+            let isRemembered = reused.policy != nil && !error.code.isOwn
+            let now = environment.time.instant
+            cache.fail(error, for: context.user, in: digest, isRemembered: isRemembered, at: now)
+            fetchFailed(error, hasDecisions: cache.decisions(for: context.user) != nil)
+            throw error
+        }
+        guard case .decided(let decisions) = answer else {
+            if let digest { cache.giveUp(digest, of: context.user) }
+            await killSwitch.set(true)
+            return hold(.none, by: source.freshness)
+        }
+        let held = hold(decisions, by: source.freshness)
+        cache.keep(held, for: context.user, in: digest, since: removals)
+        await killSwitch.set(false)
+        status.announce(.ready, .ready)
+        return held
+    }
+
+    /// Asks a vendor for decisions; concurrent requests for equal contexts are one.
+    func ask(
+        _ source: any DecisionSource,
+        for context: EvaluationContext
+    ) async throws(ExperimentationError) -> DecisionAnswer {
+        try await ask(source, for: context, ContextDigest(context))
+    }
+
+    private func ask(
+        _ source: any DecisionSource,
+        for context: EvaluationContext,
+        _ digest: ContextDigest?
+    ) async throws(ExperimentationError) -> DecisionAnswer {
+        guard let digest else { return try await askOnce(source, for: context) }
+        return try await decisionFlights(digest) { [self] () async throws(ExperimentationError) in
+            try await askOnce(source, for: context)
+        }
+    }
+
+    private func askOnce(
+        _ source: any DecisionSource,
+        for context: EvaluationContext
+    ) async throws(ExperimentationError) -> DecisionAnswer {
+        reused.count(\.asked)
+        let answer: DecisionAnswer
+        do throws(ExperimentationError) {
+            answer = try await environment.observed(.refresh(provider: provider.name)) {
+                _ throws(ExperimentationError) in
+                try await source.decisions(for: context)
+            }
+        } catch {
+            reused.note(.failed(error), at: environment.time.instant)
+            throw error
+        }
+        if case .decided = answer {
+            reused.note(.decided, at: environment.time.instant)
+        } else {
+            reused.note(.disabled, at: environment.time.instant)
+        }
+        return answer
+    }
+}

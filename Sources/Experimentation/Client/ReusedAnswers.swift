@@ -1,0 +1,32 @@
+import Synchronization
+
+/// The policy by which answers are used again, and what came of it.
+final class ReusedAnswers: Sendable {
+    /// The policy; `nil` to ask each time.
+    let policy: AnswerReuse?
+    private let state: Mutex<(pause: VendorPause, figures: AnswerFigures)>
+
+    init(_ policy: AnswerReuse?) {
+        self.policy = policy
+        state = Mutex((VendorPause(length: policy?.failures ?? .zero), AnswerFigures()))
+    }
+
+    /// The counts so far.
+    var figures: AnswerFigures { state.withLock { $0.figures } }
+
+    /// Counts one answer.
+    func count(_ kind: any WritableKeyPath<AnswerFigures, Int> & Sendable) {
+        state.withLock { $0.figures[keyPath: kind] += 1 }
+    }
+
+    /// Whether a request may go to the vendor, or what it is told in place of an answer.
+    func word(at now: ContinuousClock.Instant) -> VendorPause.Word {
+        guard policy != nil else { return .ask }
+        return state.withLock { $0.pause.word(at: now) }
+    }
+
+    /// Notes what came of a request.
+    func note(_ outcome: VendorPause.Outcome, at now: ContinuousClock.Instant) {
+        state.withLock { $0.pause.note(outcome, at: now) }
+    }
+}

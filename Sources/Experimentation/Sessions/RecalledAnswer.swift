@@ -1,0 +1,60 @@
+/// What is remembered of a vendor's answers to one context.
+struct RecalledAnswer: Sendable {
+    /// What a request gets.
+    enum Recall: Sendable {
+        /// A current answer.
+        case fresh(HeldDecisions)
+        /// An older one, and whether it is this request's turn to have a newer one fetched.
+        case stale(HeldDecisions, isDue: Bool)
+        /// The failure of a moment before.
+        case failed(ExperimentationError)
+        /// Nothing: the vendor has to be asked.
+        case nothing
+    }
+
+    /// The context; `nil` if it can't be told from others.
+    let digest: ContextDigest?
+    /// The user's attributes in it.
+    let attributes: Attributes
+    /// The last good answer.
+    private(set) var held: HeldDecisions?
+    private var failure: (error: ExperimentationError, instant: ContinuousClock.Instant)?
+    private var isRefreshing = false
+
+    init(_ digest: ContextDigest?, _ attributes: Attributes, _ held: HeldDecisions? = nil) {
+        (self.digest, self.attributes, self.held) = (digest, attributes, held)
+    }
+
+    /// Returns what a request gets now.
+    mutating func recall(at now: ContinuousClock.Instant, by policy: AnswerReuse) -> Recall {
+        let isFailing = failure.map { now < $0.instant.advanced(by: policy.failures) } ?? false
+        if let held {
+            let age = held.instant.duration(to: now)
+            if held.standing == .good, age <= policy.lifetime { return .fresh(held) }
+            if held.afterExpiry == .stale, age <= policy.lifetime + policy.grace {
+                let isDue = !isFailing && !isRefreshing
+                if isDue { isRefreshing = true }
+                var old = held
+                old.isStale = true
+                return .stale(old, isDue: isDue)
+            }
+        }
+        if isFailing, let failure { return .failed(failure.error) }
+        return .nothing
+    }
+
+    /// Notes that there was no answer.
+    mutating func fail(_ error: ExperimentationError, at now: ContinuousClock.Instant) {
+        isRefreshing = false
+        held?.isStale = true
+        if !error.code.isOwn { failure = (error, now) }
+    }
+
+    /// Notes that the answer that was due isn't fetched after all.
+    mutating func giveUp() { isRefreshing = false }
+}
+
+extension ErrorCode {
+    /// Whether it is about the caller's own task or client, and says nothing of the vendor.
+    var isOwn: Bool { [.cancelled, .shutDown].contains(self) }
+}
