@@ -31,9 +31,7 @@ struct EngageEventSink: EventSink {
                 "Engage has no word for consent; recipients.optsOutOnDenial makes a denial an opt-out"
             )
         }
-        guard translation.draft(of: event) != nil else {
-            throw ExperimentationError(.unsupported, "Engage has no behaviour for \(event.type)")
-        }
+        _ = try translation.knownDraft(of: event)
         for name in event.attributes.values.keys where name.isEmpty {
             throw ExperimentationError(.invalidArgument, "an attribute of a behaviour needs a name")
         }
@@ -65,30 +63,24 @@ struct EngageEventSink: EventSink {
     }
 
     private func post(_ envelopes: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport(noAnswerTo: envelopes.count)
-        var places: [Int] = []
-        for (place, envelope) in envelopes.enumerated() {
-            if translation.draft(of: envelope.event) == nil {
-                report[place] = .rejected("Engage has no behaviour for \(envelope.event.type)")
-            } else {
-                places.append(place)
-            }
+        let translated = TranslatedBatch(envelopes) { envelope throws(ExperimentationError) in
+            try translation.knownDraft(of: envelope.event)
         }
-        if places.isEmpty { return report }
-        let behaviors = places.map { envelopes[$0] }
+        return await translated.deliver { part in await post(known: part.events) }
+    }
+
+    private func post(known behaviors: [Envelope]) async -> DeliveryReport {
         completed.begin(posting: behaviors.map(\.id))
         defer { completed.end(posting: behaviors.map(\.id)) }
         do throws(ExperimentationError) {
             try await prepare(behaviors)
         } catch {
-            report.add(DeliveryReport(EngageErrors.verdict(on: error, after: nil)), at: places)
-            return report
+            return DeliveryReport(EngageErrors.verdict(on: error, after: nil))
         }
-        guard let said = await complete(behaviors) else { return report }
+        guard let said = await complete(behaviors) else { return DeliveryReport(noAnswerTo: behaviors.count) }
         let verdict = await submit(behaviors, said: said)
-        report.add(DeliveryReport(verdict), at: places)
         await remember(behaviors, verdict)
-        return report
+        return DeliveryReport(verdict)
     }
 
     /// Records what the outbox is about to forget.

@@ -37,6 +37,16 @@ struct EngageTranslation: Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(type) }
     }
 
+    /// Returns an event in the vendor's words.
+    ///
+    /// - Throws: ``ErrorCode/unsupported`` if the vendor has none.
+    func knownDraft(of event: TrackingEvent) throws(ExperimentationError) -> Draft {
+        guard let draft = draft(of: event) else {
+            throw ExperimentationError(.unsupported, "Engage has no behaviour for \(event.type)")
+        }
+        return draft
+    }
+
     /// Returns an event in the vendor's words; `nil` if the vendor has none.
     func draft(of event: TrackingEvent) -> Draft? {
         switch event.kind {

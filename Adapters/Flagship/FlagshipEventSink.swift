@@ -74,25 +74,17 @@ struct FlagshipEventSink: EventSink {
 
     private func send(_ envelopes: [Envelope]) async -> DeliveryReport {
         let now = time.now
-        var report = DeliveryReport(noAnswerTo: envelopes.count)
-        var places: [Int] = []
-        var hits: [FlagValue] = []
-        for (place, envelope) in envelopes.enumerated() {
-            do throws(ExperimentationError) {
-                let own = try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
-                hits += own.map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
-                places.append(place)
-            } catch {
-                // Accepted by an earlier version that supported more, or edited in the store.
-                report[place] = .rejected(error.message)
-            }
+        let translated = TranslatedBatch(envelopes) { envelope throws(ExperimentationError) in
+            try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
+                .map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
         }
-        if places.isEmpty { return report }
-        let verdict = await verdict(on: places.map { envelopes[$0] }, orReport: .hitsFailed) {
-            [hits] () throws(ExperimentationError) in try requests.hits(hits)
+        return await translated.deliver { part in
+            DeliveryReport(
+                await verdict(on: part.events, orReport: .hitsFailed) {
+                    () throws(ExperimentationError) in try requests.hits(part.forms.flatMap(\.self))
+                }
+            )
         }
-        report.add(DeliveryReport(verdict), at: places)
-        return report
     }
 
     private func verdict(

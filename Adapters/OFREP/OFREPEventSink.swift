@@ -24,30 +24,25 @@ struct OFREPEventSink: EventSink {
     }
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport(noAnswerTo: batch.count)
-        var events: [FlagValue] = []
-        var places: [Int] = []
-        for (place, envelope) in batch.enumerated() {
-            do throws(ExperimentationError) {
-                events.append(try OFREPTranslation.event(envelope))
-                places.append(place)
-            } catch {
-                report[place] = .rejected(error.message)
-            }
+        let translated = TranslatedBatch(batch) { envelope throws(ExperimentationError) in
+            try OFREPTranslation.event(envelope)
         }
-        if places.isEmpty { return report }
-        do throws(ExperimentationError) {
-            let (request, body) = try requests.events(events)
-            let limits = HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
-            let reply = try await client.send(request, body: body, limits: limits, retry: HTTPRetry.none)
-            report.add(OFREPErrors.report(on: places.count, reply, now: environment.time.now), at: places)
-        } catch {
-            report.add(DeliveryReport(DeliveryVerdict.of(error)), at: places)
-        }
+        let report = await translated.deliver { part in await post(part.forms) }
         for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) {
             guard case .rejected(let reason) = verdict else { continue }
             environment.log.log(.error, "ofrep.refused", "\(envelope.event.type) was refused: \(reason)")
         }
         return report
+    }
+
+    private func post(_ events: [FlagValue]) async -> DeliveryReport {
+        do throws(ExperimentationError) {
+            let (request, body) = try requests.events(events)
+            let limits = HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
+            let reply = try await client.send(request, body: body, limits: limits, retry: HTTPRetry.none)
+            return OFREPErrors.report(on: events.count, reply, now: environment.time.now)
+        } catch {
+            return DeliveryReport(DeliveryVerdict.of(error))
+        }
     }
 }

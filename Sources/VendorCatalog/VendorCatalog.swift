@@ -42,7 +42,7 @@ public enum VendorCatalog {
         do throws(ExperimentationError) {
             document = try JSON.parse(json)
         } catch {
-            throw ExperimentationError(.configuration, "\(file): \(error.message)")
+            throw error.about(file, as: .configuration)
         }
         return try provider(from: document, file: file, environment: environment)
     }

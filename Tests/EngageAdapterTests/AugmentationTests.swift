@@ -227,7 +227,7 @@ struct AugmentationTests {
         let quick = Slow(name: "A", isSynchronous: true, after: .zero)
         // The first run must have ended, so that it doesn't deliver at the same time.
         await client.setConnectivity(.offline)
-        await client.shutdown(within: .zero)
+        await client.shutdown(within: .seconds(1))
         bench.forgetPlans()
         bench.time.advance(by: .seconds(3600))
         let next = try await bench.client(bench.engage { $0.augmentation.plugins = [quick] })

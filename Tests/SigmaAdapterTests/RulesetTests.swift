@@ -199,7 +199,10 @@ struct RulesetTests {
     )
     func surroundings(property: String, text: String) throws {
         let place = ["geo.city": "Kazan", "geo.street": "Main"]
-        #expect(try Self.probe(property, text, place: place).values(for: Reference.context()) == ["probe": true])
+        let ruleset = try Self.probe(property, text, place: place)
+        #expect(ruleset.values(for: Reference.context()) == ["probe": true])
+        let looksAtClock = property == "time" || property == "date"
+        #expect(ruleset.nextChange(after: Reference.noon) == (looksAtClock ? Reference.noon : .distantFuture))
     }
 
     @Test("properties expire; those set again, and those without a date, remain valid")

@@ -39,8 +39,7 @@ public struct XMLAPIClient: Sendable {
                 do throws(ExperimentationError) {
                     result = try XMLAPIResult(reading: reply.body)
                 } catch {
-                    let message = "\(name): the answer can't be read: \(error.message)"
-                    throw ExperimentationError(error.code, message, cause: error.cause)
+                    throw error.about("\(name): the answer can't be read")
                 }
                 return result.errorCode == .invalidSession ? .refused : .value(result)
             }

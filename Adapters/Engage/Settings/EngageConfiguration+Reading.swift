@@ -62,7 +62,7 @@ extension EngageConfiguration {
         do throws(ExperimentationError) {
             try validate()
         } catch {
-            throw ExperimentationError(.configuration, "\(settings.file): \(error.message)")
+            throw error.about(settings.file, as: .configuration)
         }
     }
 }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 /// The meaning of the class names in a property list.
@@ -64,7 +65,7 @@ extension EngageConfiguration {
 
     private func validate(as file: String) throws(ExperimentationError) {
         do throws(ExperimentationError) { try validate() } catch {
-            throw ExperimentationError(.configuration, "\(file): \(error.message)")
+            throw error.about(file, as: .configuration)
         }
     }
 

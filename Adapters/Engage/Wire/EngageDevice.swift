@@ -1,4 +1,4 @@
-import Foundation
+import AdapterKit
 
 /// What behaviours report about the device and the application; each value can be replaced.
 public struct EngageDevice: Sendable, Hashable {
@@ -41,16 +41,13 @@ public struct EngageDevice: Sendable, Hashable {
 
     /// The device of this process, as far as the system tells without a permission.
     public static let current: EngageDevice = {
-        let version = ProcessInfo.processInfo.operatingSystemVersion
-        let info = Bundle.main.infoDictionary ?? [:]
-        func text(_ key: String) -> String? { (info[key] as? String).flatMap { $0.isEmpty ? nil : $0 } }
-        return EngageDevice(
+        EngageDevice(
             name: family,
             version: hardware,
             osName: system,
-            osVersion: "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)",
-            appName: text("CFBundleDisplayName") ?? text("CFBundleName") ?? unknown,
-            appVersion: text("CFBundleVersion") ?? unknown
+            osVersion: HostDevice.systemVersion,
+            appName: HostDevice.application("CFBundleDisplayName") ?? HostDevice.application("CFBundleName") ?? unknown,
+            appVersion: HostDevice.application("CFBundleVersion") ?? unknown
         )
     }()
 
@@ -76,12 +73,5 @@ public struct EngageDevice: Sendable, Hashable {
         #endif
     }
 
-    private static var hardware: String {
-        var names = utsname()
-        guard uname(&names) == 0 else { return unknown }
-        let machine = withUnsafeBytes(of: &names.machine) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        return machine.isEmpty ? unknown : machine
-    }
+    private static var hardware: String { HostDevice.hardware ?? unknown }
 }

@@ -15,7 +15,7 @@ extension EvergageConfiguration {
         do throws(ExperimentationError) {
             try self.init(account: account, dataset: dataset, endpoint: base ?? address)
         } catch {
-            throw ExperimentationError(.configuration, "\(reader.file): \(error.message)")
+            throw error.about(reader.file, as: .configuration)
         }
         channel = try reader.string("channel", default: channel)
         application = try reader.string("application", default: application)
@@ -32,7 +32,7 @@ extension EvergageConfiguration {
         do throws(ExperimentationError) {
             try validate()
         } catch {
-            throw ExperimentationError(.configuration, "\(reader.file): \(error.message)")
+            throw error.about(reader.file, as: .configuration)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// All campaigns of a bucketing file, ready to decide for any visitor.
 ///
@@ -107,6 +108,9 @@ struct BucketingRuleset: Ruleset {
         }
         return nil
     }
+
+    // A file has no dates; when a campaign begins or ends, there is another file.
+    func nextChange(after date: Date) -> Date { .distantFuture }
 
     /// The number of campaigns.
     var count: Int { campaigns.count }

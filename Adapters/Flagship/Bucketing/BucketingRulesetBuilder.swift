@@ -112,11 +112,15 @@ struct BucketingRulesetBuilder {
             slug: campaign.slug
         )
         let assignment = assignments.count
-        assignments.append(origin.assignment)
+        // One for all: it is the largest part of a flag.
+        let metadata = origin.metadata
+        assignments.append(origin.assignment(describedBy: metadata))
         return variation.flags.map { key, value in
             let flag = index(of: key)
             let outcome = flags[flag].outcomes.count
-            flags[flag].outcomes.append(origin.resolution(of: value, assignment: assignment))
+            flags[flag].outcomes.append(
+                origin.resolution(of: value, assignment: assignment, describedBy: metadata)
+            )
             if candidates[flag].last?.campaign != place.campaign {
                 candidates[flag].append(
                     BucketingRuleset.Candidate(

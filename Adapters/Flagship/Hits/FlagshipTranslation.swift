@@ -5,7 +5,10 @@ import Foundation
 
 extension FlagshipOrigin {
     /// The assignment: the campaign is the experiment, and stickiness is keyed by the variation group.
-    var assignment: Assignment {
+    var assignment: Assignment { assignment(describedBy: metadata) }
+
+    /// The same, with ``metadata`` that the caller has already; dictionaries are shared by their copies.
+    func assignment(describedBy metadata: [String: FlagValue]) -> Assignment {
         Assignment(
             experiment: Experiment(
                 id: campaignID,
@@ -24,12 +27,16 @@ extension FlagshipOrigin {
 
     /// Returns the resolution of a flag from this origin; the variant is the variation's id, which renaming doesn't
     /// change.
-    func resolution(of value: FlagValue, assignment: Int) -> Resolution {
+    func resolution(
+        of value: FlagValue,
+        assignment: Int,
+        describedBy metadata: [String: FlagValue]? = nil
+    ) -> Resolution {
         Resolution(
             value,
             variant: variationID,
             reason: reason,
-            metadata: metadata,
+            metadata: metadata ?? self.metadata,
             assignment: assignment
         )
     }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 
@@ -27,13 +28,12 @@ public struct FlagshipDevice: Sendable, Hashable {
 
     /// The device that this runs on.
     public static var current: FlagshipDevice {
-        let version = ProcessInfo.processInfo.operatingSystemVersion
-        return FlagshipDevice(
+        FlagshipDevice(
             language: Locale.current.language.languageCode?.identifier ?? "en",
             type: platform.type,
             model: machine,
             osName: platform.name,
-            osVersion: "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+            osVersion: HostDevice.systemVersion
         )
     }
 
@@ -70,11 +70,5 @@ public struct FlagshipDevice: Sendable, Hashable {
         #endif
     }
 
-    private static var machine: String {
-        var names = utsname()
-        guard uname(&names) == 0 else { return "unknown" }
-        return withUnsafeBytes(of: &names.machine) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-    }
+    private static var machine: String { HostDevice.hardware ?? "unknown" }
 }

@@ -30,7 +30,7 @@ enum FlagshipErrors {
         do throws(ExperimentationError) {
             return try JSON.parse(bytes)
         } catch {
-            throw ExperimentationError(error.code, "\(name): \(error.message)", cause: error.cause)
+            throw error.about(name)
         }
     }
 

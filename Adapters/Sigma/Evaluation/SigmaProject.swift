@@ -9,6 +9,8 @@ final class SigmaProject: Sendable {
     /// The number of different draws of layers.
     let layerDraws: Int
     let assumptions: SigmaAssumptions
+    /// Whether a condition looks at the time or the day.
+    let looksAtClock: Bool
     private let flagIndices: [String: Int]
     private let experimentIndices: [String: Int]
 
@@ -55,6 +57,8 @@ final class SigmaProject: Sendable {
             }
         }
         flags = builder.flags
+        looksAtClock =
+            experiments.contains { $0.audience?.looksAtClock == true } || flags.contains(where: \.looksAtClock)
         flagIndices = builder.indices
     }
 }
@@ -116,6 +120,12 @@ final class SigmaProjectFlag: Sendable {
         self.type = type
         self.rules = rules
         self.placements = placements
+    }
+
+    /// Whether a condition looks at the time or the day.
+    var looksAtClock: Bool {
+        let all = (rules ?? []) + placements.flatMap { $0.rules.flatMap { $0 ?? [] } }
+        return all.contains { $0.audience.looksAtClock }
     }
 
     /// Combines the flags of the project and the experiments.

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// A project's configuration, ready to decide for any user.
 ///
@@ -56,6 +57,9 @@ public final class SigmaRuleset: Ruleset {
         var evaluation = evaluation(for: context, remembering: false)
         return index.outcome(of: evaluation.answer(forFlag: flag), forFlag: flag)
     }
+
+    /// `Date.distantFuture`, unless a condition looks at the time or the day.
+    public func nextChange(after date: Date) -> Date { project.looksAtClock ? date : .distantFuture }
 
     func evaluation(for context: EvaluationContext, remembering: Bool = true) -> Evaluation {
         Evaluation(

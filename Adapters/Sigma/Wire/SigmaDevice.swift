@@ -1,3 +1,4 @@
+import AdapterKit
 import Foundation
 
 #if canImport(UIKit)
@@ -41,12 +42,11 @@ public struct SigmaDevice: Sendable, Hashable {
     /// the machine's, without revealing it; on iOS it is `identifierForVendor`, requested when it is first needed,
     /// since only the main actor may. On macOS there is none.
     public static var current: SigmaDevice {
-        let system = ProcessInfo.processInfo.operatingSystemVersion
-        return SigmaDevice(
+        SigmaDevice(
             id: machineID(),
             appVersion: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
             osName: systemName,
-            osVersion: "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+            osVersion: HostDevice.systemVersion
         )
     }
 

@@ -54,25 +54,17 @@ struct FileEventSink: EventSink {
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport(noAnswerTo: batch.count)
-        var lines: [UInt8] = []
-        var places: [Int] = []
-        for (place, envelope) in batch.enumerated() {
-            do throws(ExperimentationError) {
-                lines += try EventForm.line(of: envelope)
-                places.append(place)
-            } catch {
-                report[place] = .rejected(error.message)
+        let translated = TranslatedBatch(batch) { envelope throws(ExperimentationError) in
+            try EventForm.line(of: envelope)
+        }
+        return await translated.deliver { part in
+            switch await file.append(part.forms.flatMap(\.self), at: environment.time.now) {
+            case .written: return DeliveryReport(.delivered)
+            case .failed(let failure):
+                environment.log.log(.error, "file.write", failure.message)
+                return DeliveryReport(failure.verdict)
             }
         }
-        if places.isEmpty { return report }
-        switch await file.append(lines, at: environment.time.now) {
-        case .written: report.add(DeliveryReport(.delivered), at: places)
-        case .failed(let failure):
-            environment.log.log(.error, "file.write", failure.message)
-            report.add(DeliveryReport(failure.verdict), at: places)
-        }
-        return report
     }
 }
 

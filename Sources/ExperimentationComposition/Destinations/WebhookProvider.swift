@@ -66,28 +66,21 @@ struct WebhookEventSink: EventSink {
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport(noAnswerTo: batch.count)
-        var events: [FlagValue] = []
-        var places: [Int] = []
-        for (place, envelope) in batch.enumerated() {
-            do throws(ExperimentationError) {
-                events.append(try EventForm.value(of: envelope))
-                places.append(place)
-            } catch {
-                report[place] = .rejected(error.message)
-            }
+        let translated = TranslatedBatch(batch) { envelope throws(ExperimentationError) in
+            try EventForm.value(of: envelope)
         }
-        if places.isEmpty { return report }
-        let sent = places.map { batch[$0] }
+        return await translated.deliver(post)
+    }
+
+    private func post(_ part: TranslatedBatch<FlagValue>) async -> DeliveryReport {
         do throws(ExperimentationError) {
-            let message = try requests.batch(events, id: sent.batchName, at: time.now)
+            let message = try requests.batch(part.forms, id: part.events.batchName, at: time.now)
             let limits = HTTPLimits(deadline: requests.configuration.timeout, responseBytes: 1 << 20)
             let reply = try await client.send(message.request, body: message.body, limits: limits)
-            report.add(WebhookAnswer.report(on: sent, reply, now: time.now), at: places)
+            return WebhookAnswer.report(on: part.events, reply, now: time.now)
         } catch {
-            report.add(DeliveryReport(DeliveryVerdict.of(error)), at: places)
+            return DeliveryReport(DeliveryVerdict.of(error))
         }
-        return report
     }
 }
 

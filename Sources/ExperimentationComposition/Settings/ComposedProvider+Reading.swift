@@ -28,7 +28,7 @@ extension ComposedProvider {
         do throws(ExperimentationError) {
             try self.init(vendors, decisions: decisions, events: events, exposures: exposures, name: name)
         } catch {
-            throw ExperimentationError(.configuration, "\(settings.file): \(error.message)")
+            throw error.about(settings.file, as: .configuration)
         }
     }
 
