@@ -84,6 +84,9 @@ struct MigrateTests {
             ),
             (["move", "--plan", "P", "--store", "S", "--to", "live"], 1, "the rules of flagship can't be had now"),
             (["plan", "--from", "V", "--to", "V"], 66, "is the same account of flagship as"),
+            (["plan", "--from", "V", "--to", "W"], 69, "flagship.json: flagship: TRANSPORT"),
+            (["simulate", "--plan", "A"], 66, "same.json: expected two vendors, found flagship"),
+            (["import", "--plan", "P", "--store", "S", "--input", "E", "--as", "csv"], 66, "empty.csv: is empty"),
             (
                 ["import", "--plan", "P", "--store", "S", "--input", "L", "--as", "statsig"], 66,
                 "of the format statsig"
@@ -103,7 +106,8 @@ struct MigrateTests {
             "NaN": try Tool.file(#"{"share": NaN}"#, "share-nan.json", in: folder),
             "T": try Tool.file(Self.plan.replacing("\"two\"", with: "\"one\""), "twice.json", in: folder),
             "A": try Tool.file(#"{"from": "flagship.json", "to": "flagship.json"}"#, "same.json", in: folder),
-            "V": folder.appending(path: "flagship.json").path,
+            "V": folder.appending(path: "flagship.json").path, "W": folder.appending(path: "sigma.json").path,
+            "E": try Tool.file("", "empty.csv", in: folder),
             "L": try Tool.file("unit,experiment,variant\nu1,till,a\n", "good.csv", in: folder),
             "F": try Tool.file(#"{"faults":[{"fault":"stall","step":99}]}"#, "faults.json", in: folder),
             "I": try Tool.file("hello\n", "lines.csv", in: folder),

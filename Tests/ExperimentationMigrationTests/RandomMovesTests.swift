@@ -18,7 +18,7 @@ struct RandomMovesTests {
         let (waves, users, experiments) = isSoak ? (50, 20_000, 20) : (2, 100, 20)
         var chance = RatioTests.Seeded(state: 77)
         for wave in 0..<waves {
-            let moves = Moves(experiments: experiments)
+            let moves = Moves(experiments: experiments, batching: BatchPolicy(count: 500, interval: .zero))
             var client = try await moves.client()
             var seen = [[String]?](repeating: nil, count: users)
             for visit in 0..<4 {
@@ -35,6 +35,7 @@ struct RandomMovesTests {
                     }
                     seen[user] = now
                 }
+                for vendor in [moves.old, moves.new] { vendor.clearRecord() }
             }
             #expect(try Moves.migration(of: client).report.changed == 0)
             try await eventually("everything is delivered") {

@@ -21,6 +21,17 @@ struct ReportTests {
         while let last = await reports.next() { #expect(last.stage == .dualWrite) }
     }
 
+    @Test("a listener who comes after the shutdown gets the last report, and then the end", .timeLimit(.minutes(1)))
+    func afterTheEnd() async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stage = .dualWrite }
+        let migration = try Moves.migration(of: client)
+        await client.shutdown(within: .zero)
+        var stages: [MigrationStage] = []
+        for await report in migration.reports() { stages.append(report.stage) }
+        #expect(stages == [.dualWrite])
+    }
+
     @Test("the page shows stage, sides, ledgers, ratios by stage and mismatches, and escapes what vendors say")
     func page() async throws {
         let moves = Moves()
@@ -32,7 +43,7 @@ struct ReportTests {
         for number in 0..<20 { _ = try await Moves.color("user-\(number)", by: client) }
         _ = try await client.flush()
         var report = migration.report
-        report.held = ["<script>alert('1')</script>"]
+        report.held = ["<script>alert('1')</script>", "back\u{202E}wards"]
         report.recent = [
             Mismatch(
                 key: "a&b",
@@ -47,7 +58,8 @@ struct ReportTests {
         let page = report.page(from: "old", to: "\"new\"", ledgers: try await client.ledgers())
         for part in [
             "<!DOCTYPE html>", "<h1>Moving from old to &quot;new&quot;</h1>", "Stage dualWrite:",
-            "<li>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</li>", "<th scope=\"row\">a&amp;b</th><td>value</td>",
+            "<li>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</li>", "<li>back\u{FFFD}wards</li>",
+            "<th scope=\"row\">a&amp;b</th><td>value</td>",
             "&quot;&lt;b&gt;&quot; (grey), 3.0 ms, version 7", "TIMEOUT, 250.0 ms", "0123abcd",
             "<th scope=\"row\">dualWrite</th><td>e0</td><td>exposures</td>", "<td>20</td>",
         ] {

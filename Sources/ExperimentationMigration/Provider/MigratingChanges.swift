@@ -12,7 +12,10 @@ struct MigratingChanges: ChangeSource {
                 for side in MigrationSide.allCases {
                     guard let notices = migration.party(side).roles.changes?.notices() else { continue }
                     group.addTask {
-                        for await notice in notices where migration.stage.mayLead(side) { continuation.yield(notice) }
+                        for await notice in notices {
+                            if notice == .changed { await migration.party(side).rules?.expire() }
+                            if migration.stage.mayLead(side) { continuation.yield(notice) }
+                        }
                     }
                 }
             }

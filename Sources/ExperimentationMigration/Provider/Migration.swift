@@ -23,9 +23,9 @@ public final class Migration: Sendable {
         var read: ContinuousClock.Instant?
         var flagRead: ContinuousClock.Instant?
         var held: [String] = []
-        var seen: [MigrationSide: [VendorExperiment]] = [:]
         var watchers: [Int: AsyncStream<MigrationReport>.Continuation] = [:]
         var nextWatcher = 0
+        var isStopped = false
     }
 
     /// The plan.
@@ -125,8 +125,7 @@ public final class Migration: Sendable {
     ///   - stage: The target stage; the current one to change only the share.
     ///   - share: The share of users that the new vendor leads in the stage `live`, from 0 to 1; unchanged if `nil`.
     /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
-    ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed. mapped, an
-    ///   alarm of the sample-ratio test. `ErrorCode.store` if it can't be written down. Nothing has changed then.
+    ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed.
     public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
         let before = try await current()
         let share = share ?? before.share
@@ -181,20 +180,24 @@ public final class Migration: Sendable {
     // MARK: Reports
 
     /// The reports, beginning with the current one; a new one follows each change of stage and each ``announce()``.
+    ///
+    /// Ends with the client; afterwards it is the last report alone.
     public func reports() -> AsyncStream<MigrationReport> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: MigrationReport.self,
             bufferingPolicy: .bufferingNewest(1)
         )
-        let number = state.withLock { state in
+        let number: Int? = state.withLock { state in
+            if state.isStopped { return nil }
             state.nextWatcher += 1
             state.watchers[state.nextWatcher] = continuation
             return state.nextWatcher
         }
         continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { $0.watchers[number] = nil }
+            if let number { self?.state.withLock { $0.watchers[number] = nil } }
         }
         continuation.yield(report)
+        if number == nil { continuation.finish() }
         return stream
     }
 
@@ -210,6 +213,7 @@ public final class Migration: Sendable {
     func stop() {
         shadows.close()
         let watchers = state.withLock { state in
+            state.isStopped = true
             defer { state.watchers = [:] }
             return Array(state.watchers.values)
         }

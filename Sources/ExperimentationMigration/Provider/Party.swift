@@ -15,7 +15,7 @@ final class Party: Sendable {
     let name: String
     let destination: Destination
     let roles: ProviderRoles
-    private let rules: PartyRules?
+    let rules: PartyRules?
     private let time: any TimeSource
     private let state: any StateStore
     private let isOffNow = Atomic<Bool>(false)
@@ -86,7 +86,7 @@ final class Party: Sendable {
     func experiments() async throws(ExperimentationError) -> [VendorExperiment] {
         guard let rules else { return [] }
         if let ruleset = await rules.atHand() { return VendorExperiment.all(in: ruleset.catalogue) }
-        guard let known = try await rules.current(for: "", isForced: true) else { return [] }
+        guard let known = try await rules.current(for: "", inSession: false, isForced: true) else { return [] }
         return VendorExperiment.all(in: known.ruleset.catalogue)
     }
 
@@ -122,7 +122,12 @@ final class Party: Sendable {
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
             return (decisions, nil, nil)
         case .computed:
-            let rules = try await rules?.current(for: context.user.id, isForced: isForced, isShadow: isShadow)
+            let rules = try await rules?.current(
+                for: context.user.id,
+                inSession: context.isOfSession,
+                isForced: isForced,
+                isShadow: isShadow
+            )
             guard let known = rules else { return nil }
             return (known.ruleset.decisions(for: context), known.version, known.age)
         case nil: throw ExperimentationError(.unsupported, "\(name) has no flags or experiments.")

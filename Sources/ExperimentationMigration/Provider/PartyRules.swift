@@ -15,19 +15,28 @@ actor PartyRules {
         var validator: String?
         var version: String
         var fetched: ContinuousClock.Instant
+        /// Whether the vendor has announced a change since.
+        var isOutdated = false
     }
 
     private let source: any RulesetSource
     private let state: any StateStore
     private let time: any TimeSource
-    private let turn = AsyncSemaphore(limit: 1)
+    /// Admits one request to the vendor at a time.
+    nonisolated let turn = AsyncSemaphore(limit: 1)
     private var held: Held?
+    /// When the vendor last said that it is disabled; `nil` if it has said something else since.
+    private var disabled: ContinuousClock.Instant?
+    /// When the last fetch failed, and why; `nil` if it didn't.
+    private var failure: (instant: ContinuousClock.Instant, error: ExperimentationError)?
     private var restored: (any Ruleset)?
     private var isRestored = false
-    /// When the rules of a user's last decisions were fetched; asking again for the same ones means that newer ones are
-    /// wanted.
+    /// When the rules of a user's last decisions were fetched; asking again for the same ones in a session means that
+    /// newer ones are wanted.
     private var served = RecentlyUsed<ContinuousClock.Instant>(limit: 4_096)
     private static let key = "migration/rules"
+    /// How long users without a session don't have the vendor asked again after a failure.
+    private static let patience = Duration.seconds(2)
 
     init(_ source: any RulesetSource, in context: ProviderContext) {
         self.source = source
@@ -39,31 +48,52 @@ actor PartyRules {
     ///
     /// - Parameters:
     ///   - user: The user to decide for.
+    ///   - inSession: Whether it is a session that asks. Asking again without one, as on a server, doesn't mean that newer
+    ///     rules are wanted.
     ///   - isForced: Whether to fetch even if the rules are fresh.
     ///   - isShadow: Whether they are only for a comparison, in which a failed fetch must show.
     /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there is no good answer.
-    func current(for user: String, isForced: Bool, isShadow: Bool = false) async throws(ExperimentationError) -> Known?
-    {
+    func current(
+        for user: String,
+        inSession: Bool,
+        isForced: Bool,
+        isShadow: Bool = false
+    ) async throws(ExperimentationError) -> Known? {
         let asked = time.instant
         let key = ExactText(user)
-        if !isForced, let held, isGood(held), served.use(key).map({ $0 < held.fetched }) ?? true {
-            return serve(held, to: key)
+        if !isForced {
+            if let held, isGood(held), !inSession || served.use(key).map({ $0 < held.fetched }) ?? true {
+                return serve(held, to: key)
+            }
+            if !inSession, let disabled, isWithinSpan(disabled) { return nil }
+            if !inSession, !isShadow, let failure, failure.instant.duration(to: asked) < Self.patience {
+                return try stopgap(for: key, or: failure.error)
+            }
         }
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
         defer { turn.leave() }
         // Another request has finished while this one waited.
         if let held, held.fetched > asked { return serve(held, to: key) }
+        if let disabled, disabled > asked { return nil }
+        if !isShadow, let failure, failure.instant > asked { return try stopgap(for: key, or: failure.error) }
         await restore()
         let answer: RulesetAnswer
         do throws(ExperimentationError) {
             answer = try await source.ruleset(ifNot: held?.validator)
         } catch {
+            // A cancelled request tells nothing of the vendor: whoever waits asks anew.
+            if error.code == .cancelled { throw error }
+            failure = (time.instant, error)
             if isShadow { throw error }
             return try stopgap(for: key, or: error)
         }
+        (disabled, failure) = (nil, nil)
         switch answer {
-        case .disabled: return nil
+        case .disabled:
+            disabled = time.instant
+            held?.isOutdated = true
+            return nil
         case .unchanged:
             guard held != nil else {
                 throw ExperimentationError(
@@ -72,6 +102,7 @@ actor PartyRules {
                 )
             }
             held?.fetched = time.instant
+            held?.isOutdated = false
         case .replaced(let ruleset, let validator, let raw):
             let version = String(Digest.hex("rules", String(decoding: raw, as: UTF8.self)).prefix(16))
             held = Held(ruleset: ruleset, validator: validator, version: version, fetched: time.instant)
@@ -87,6 +118,12 @@ actor PartyRules {
         return serve(held, to: user)
     }
 
+    /// Has the rules fetched for the next user, because the vendor has announced a change.
+    func expire() {
+        held?.isOutdated = true
+        (disabled, failure) = (nil, nil)
+    }
+
     /// Returns rules of this or an earlier run, of any age, without asking the vendor.
     func atHand() async -> (any Ruleset)? {
         if let held { return held.ruleset }
@@ -99,10 +136,16 @@ actor PartyRules {
         return Known(ruleset: held.ruleset, version: held.version, age: held.fetched.duration(to: time.instant))
     }
 
-    private func isGood(_ held: Held) -> Bool {
+    private func isGood(_ held: Held) -> Bool { !held.isOutdated && isWithinSpan(held.fetched) }
+
+    /// Whether what the vendor said then still holds.
+    private func isWithinSpan(_ instant: ContinuousClock.Instant) -> Bool {
         guard let span = source.freshness.lifetime ?? source.freshness.polling else { return false }
-        return held.fetched.duration(to: time.instant) < span
+        return instant.duration(to: time.instant) < span
     }
+
+    /// The age of the rules in use; `nil` if there are none.
+    var age: Duration? { held.map { $0.fetched.duration(to: time.instant) } }
 
     private func restore() async {
         guard !isRestored else { return }

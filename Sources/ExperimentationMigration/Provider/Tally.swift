@@ -42,8 +42,7 @@ final class Tally: Sendable {
     private static let mostQuiet = 20
 
     private let state: Mutex<State>
-    /// The stages of the most recent exposures by user, to count each once.
-    private let seen = Mutex(RecentlyUsed<Set<MigrationStage>>(limit: 100_000))
+    private let counted: Mutex<CountedUsers>
     private let mapping: Mapping
     /// The level of each test over the whole move; together with those of the stages they raise a false alarm in at most one
     /// move of a thousand.
@@ -51,8 +50,9 @@ final class Tally: Sendable {
     /// The level of each test over one stage.
     let stageLevel: Double
 
-    init(_ plan: MigrationPlan) {
+    init(_ plan: MigrationPlan, countingUsers most: Int = 100_000) {
         mapping = plan.mapping
+        counted = Mutex(CountedUsers(limit: most))
         // One half is for the sides and, of each experiment with weights, its first places and its exposures; the other
         // for the same places and exposures in each stage.
         let tests = 2 * plan.mapping.experiments.count { !$0.weights.isEmpty }
@@ -130,18 +130,11 @@ final class Tally: Sendable {
         let key = Person.key(ofGroup: assignment.group, at: side, in: mapping)
         let id = assignment.variation.id
         let variation = side == .new ? mapping.translate(id, ofGroup: assignment.group, from: .new) ?? id : id
-        let mark = ExactText("\(StableKey(user).digest)/\(key)")
-        let before = seen.withLock { seen in
-            let before = seen.use(mark)
-            if before?.contains(stage) != true {
-                seen.keep(before?.union([stage]) ?? [stage], for: mark, weighing: 1)
-            }
-            return before
-        }
+        let isFirst = counted.withLock { $0.count(user, in: key, at: stage) }
         state.withLock { state in
             state.exposures[side, default: 0] += 1
-            if before == nil { Self.count(variation, key, &state.arms.exposed, mapping) }
-            if before?.contains(stage) != true {
+            if isFirst.ever { Self.count(variation, key, &state.arms.exposed, mapping) }
+            if isFirst.inStage {
                 Self.count(variation, key, &state.armsByStage[stage, default: Arms()].exposed, mapping)
             }
         }

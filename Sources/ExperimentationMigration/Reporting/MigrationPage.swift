@@ -1,3 +1,5 @@
+import Experimentation
+
 /// A page of tables and lists, written as HTML.
 struct MigrationPage {
     private let title: String
@@ -12,14 +14,14 @@ struct MigrationPage {
     /// Adds a table; one without rows is left out.
     mutating func table(_ title: String, _ columns: [String], _ rows: [[String]]) {
         guard !rows.isEmpty else { return }
-        let head = columns.map { "<th scope=\"col\">\(Self.escaped($0))</th>" }.joined()
+        let head = columns.map { "<th scope=\"col\">\($0.escaped)</th>" }.joined()
         let body = rows.map { row in
-            let cells = row.dropFirst().map { "<td>\(Self.escaped($0))</td>" }.joined()
-            return "<tr><th scope=\"row\">\(Self.escaped(row.first ?? ""))</th>\(cells)</tr>"
+            let cells = row.dropFirst().map { "<td>\($0.escaped)</td>" }.joined()
+            return "<tr><th scope=\"row\">\((row.first ?? "").escaped)</th>\(cells)</tr>"
         }
         sections.append(
             """
-            <section><h2>\(Self.escaped(title))</h2><div class="scroll"><table><thead><tr>\(head)</tr></thead>
+            <section><h2>\(title.escaped)</h2><div class="scroll"><table><thead><tr>\(head)</tr></thead>
             <tbody>\(body.joined(separator: "\n"))</tbody></table></div></section>
             """
         )
@@ -27,8 +29,8 @@ struct MigrationPage {
 
     /// Adds a list.
     mutating func list(_ title: String, _ items: [String]) {
-        let items = items.map { "<li>\(Self.escaped($0))</li>" }.joined()
-        sections.append("<section><h2>\(Self.escaped(title))</h2><ul>\(items)</ul></section>")
+        let items = items.map { "<li>\($0.escaped)</li>" }.joined()
+        sections.append("<section><h2>\(title.escaped)</h2><ul>\(items)</ul></section>")
     }
 
     /// The page.
@@ -36,27 +38,12 @@ struct MigrationPage {
         """
         <!DOCTYPE html>
         <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-        <title>\(Self.escaped(title))</title><style>\(Self.style)</style></head>
-        <body><header><h1>\(Self.escaped(title))</h1><p>\(Self.escaped(lead))</p></header><main>
+        <title>\(title.escaped)</title><style>\(Self.style)</style></head>
+        <body><header><h1>\(title.escaped)</h1><p>\(lead.escaped)</p></header><main>
         \(sections.joined(separator: "\n"))
         </main></body></html>
 
         """
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for character in text.unicodeScalars {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(character)
-            }
-        }
-        return escaped
     }
 
     private static let style = """

@@ -23,6 +23,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --subject http://127.0.0.1:8080/ --record later.txt
               xp conform --subject http://127.0.0.1:8080/ --skip-from later.txt
               xp conform --subject 'sigma>flagship-bucketing@live'
+              xp conform --subject moves --case 'migration/*'
               xp conform --vendor sigma+evergage --case 'composition/*'
               OFREP_TOKEN=... xp conform --ofrep https://flags.example.com/ --declaration server.json
             """
@@ -169,7 +170,7 @@ struct ConformCommand: AsyncParsableCommand {
         if live { return try chosenCases(among: ConformanceCase.live) }
         // Whether a remote subject is a whole SDK is known only after it has been asked.
         let isRemote = subject.map { $0.contains("://") } ?? false
-        let all = ConformanceCase.all + ConformanceCase.composing
+        let all = ConformanceCase.all + ConformanceCase.composing + ConformanceCase.moving
         return try chosenCases(among: all + (isRemote || list ? ConformanceCase.wholeSDK : []))
     }
 

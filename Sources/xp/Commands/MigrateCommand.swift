@@ -97,7 +97,10 @@ struct MigrateCommand: AsyncParsableCommand {
                     "\(subject.name) decides nothing that could be moved; expected a vendor with flags"
                 )
             }
-            guard old.name != new.name else { throw Failure(.usage, "expected two vendors, found \(old.name) twice") }
+            guard old.name != new.name else {
+                let problem = "expected two vendors, found \(old.name) twice"
+                throw plan.map { Failure(.input, "\($0): \(problem)") } ?? Failure(.usage, problem)
+            }
             var simulation = MoveSimulation(from: old, to: new, users: users)
             if let file { simulation.play(file.plan) }
             if let faults {

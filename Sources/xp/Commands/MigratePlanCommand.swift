@@ -50,18 +50,25 @@ extension MigrateCommand {
             try OutputFile.expectWritable(output)
             let people = (1...users).map { User(id: "survey-\($0)", consent: .granted) }
             var surveys: [VendorSurvey] = []
-            for provider in providers { surveys.append(try await survey(provider, people)) }
+            for (provider, path) in zip(providers, [from, to]) {
+                surveys.append(try await survey(provider, path, people))
+            }
             let outlook = MigrationOutlook(from: surveys[0], to: surveys[1], plan: given ?? MigrationPlan())
             if let output { try OutputFile.deliver(JSONLine.pretty(document(outlook.plan)), to: output) }
             try Terminal.write(format == .json ? JSONLine.text(json(outlook)) + "\n" : text(outlook))
             if !outlook.faults.isEmpty { throw Failure(.checkFailed, "the mapping has \(outlook.faults.count) faults") }
         }
 
-        private func survey(_ provider: any ExperimentationProvider, _ users: [User]) async throws -> VendorSurvey {
+        private func survey(
+            _ provider: any ExperimentationProvider,
+            _ path: String,
+            _ users: [User]
+        ) async throws -> VendorSurvey {
             do throws(ExperimentationError) {
                 return try await VendorSurvey(of: provider, asking: users)
             } catch {
-                throw Failure(error)
+                let failure = Failure(error)
+                throw Failure(failure.status, "\(path): \(provider.name): \(failure.message)")
             }
         }
 

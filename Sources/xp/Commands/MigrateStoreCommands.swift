@@ -80,7 +80,9 @@ extension MigrateCommand {
         }
 
         private func expectFormat(_ line: [UInt8]?) throws {
-            guard let line else { return }
+            guard let line else {
+                throw Failure(.input, "\(input): is empty; expected lines of the format \(shape.rawValue)")
+            }
             var reader = AssignmentReader(shape)
             do throws(ImportFault) {
                 _ = try reader.read(line)

@@ -10,9 +10,14 @@ struct Moves {
     let time: ManualTime
     var plan: MigrationPlan
 
-    init(experiments: Int = 1, canBeTold: Bool = true, needsConsent: Bool = false) {
-        old = Self.vendor("old", experiments, isTurned: false, canBeTold: canBeTold, needsConsent)
-        new = Self.vendor("new", experiments, isTurned: true, canBeTold: canBeTold, needsConsent)
+    init(
+        experiments: Int = 1,
+        canBeTold: Bool = true,
+        needsConsent: Bool = false,
+        batching: BatchPolicy = BatchPolicy(count: 1, interval: .zero)
+    ) {
+        old = Self.vendor("old", experiments, isTurned: false, canBeTold: canBeTold, needsConsent, batching)
+        new = Self.vendor("new", experiments, isTurned: true, canBeTold: canBeTold, needsConsent, batching)
         store = .inMemory()
         time = ManualTime()
         plan = MigrationPlan(mapping: Self.mapping(experiments))
@@ -39,7 +44,8 @@ struct Moves {
         _ count: Int,
         isTurned: Bool,
         canBeTold: Bool,
-        _ needsConsent: Bool
+        _ needsConsent: Bool,
+        _ batching: BatchPolicy = BatchPolicy(count: 1, interval: .zero)
     ) -> InMemoryProvider {
         let experiments = (0..<count).map { index in
             let arms: [InMemoryExperiment.Arm] = [
@@ -57,7 +63,7 @@ struct Moves {
             name: name,
             flags: [InMemoryFlag("plain", "same")],
             experiments: experiments,
-            batching: BatchPolicy(count: 1, interval: .zero),
+            batching: batching,
             needsConsent: needsConsent,
             capabilities: capabilities
         )

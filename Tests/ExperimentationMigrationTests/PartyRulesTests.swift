@@ -1,0 +1,47 @@
+import Experimentation
+import Synchronization
+import Testing
+import Waiting
+
+@testable import ExperimentationMigration
+
+@Suite("Rules of one side of a move")
+struct PartyRulesTests {
+    /// A vendor whose first answer never comes, unless the request is cancelled.
+    private final class StuckSource: RulesetSource {
+        let fetches = Mutex(0)
+        let stuck = AsyncGate()
+        var freshness: Freshness { Freshness() }
+
+        func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+            if fetches.withLock({ fetches in
+                fetches += 1
+                return fetches == 1
+            }), await !stuck.wait() {
+                throw ExperimentationError(.cancelled, "cancelled")
+            }
+            return .replaced(NoRules(), validator: nil, raw: [])
+        }
+
+        func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset { NoRules() }
+    }
+
+    private struct NoRules: Ruleset {
+        var catalogue: FlagCatalogue { Decisions.none.catalogue }
+        func decisions(for context: EvaluationContext) -> Decisions { .none }
+    }
+
+    @Test("a cancelled fetch fails nobody else who waits for the rules")
+    func cancelled() async throws {
+        let source = StuckSource()
+        let rules = PartyRules(source, in: ProviderContext())
+        let shadow = Task { try await rules.current(for: "ada", inSession: false, isForced: true, isShadow: true) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        let leader = Task { try await rules.current(for: "ben", inSession: true, isForced: false) }
+        try await eventually("both wait") { rules.turn.waiting == 1 }
+        shadow.cancel()
+        #expect(try await leader.value != nil)
+        #expect(source.fetches.withLock { $0 } == 2)
+        await #expect(throws: ExperimentationError.self) { try await shadow.value }
+    }
+}
