@@ -104,4 +104,17 @@ struct ArrivalsTests {
         #expect(EventFidelity(sent, arrived: []).sentence() == "nothing arrives")
         #expect(EventFidelity(type: "share", refusal: "no word").sentence() == "refused: no word")
     }
+
+    @Test(
+        "a date is kept if it is from the time in which the event was tracked, however long that took",
+        arguments: [
+            (0.0, EventFidelity.Fate.kept), (8, .kept), (9.5, .kept), (-0.5, .kept), (-2, .changed), (12, .changed),
+        ]
+    )
+    func date(offset: Double, fate: EventFidelity.Fate) {
+        let begin = Date(timeIntervalSince1970: 1_790_000_000)
+        let sent = Received(type: "custom", date: begin)
+        let arrived = Received(type: "custom", date: begin + offset)
+        #expect(EventFidelity(sent, arrived: [arrived], trackedBy: begin + 9).fields["date"] == fate)
+    }
 }

@@ -17,6 +17,14 @@ struct MovingConformanceTests {
         #expect(complaint == nil)
     }
 
+    // The cases choose their stages, so each pair of vendors is tested once.
+    @Test("a move keeps its own promises", arguments: MigratingSubject.pairs.map(\.name), ConformanceCase.moving)
+    func moves(subject: String, to conformanceCase: ConformanceCase) async throws {
+        let subject = try #require(Vendor.played(subject))
+        let complaint = await subject.complaint(about: conformanceCase)
+        #expect(complaint == nil)
+    }
+
     @Test("a move promises what its leader does, and for events what the vendors that get them do")
     func capabilities() throws {
         let all = Dictionary(uniqueKeysWithValues: MigratingSubject.all.map { ($0.name, $0.capabilities) })

@@ -49,7 +49,7 @@ struct ConstructTests {
             // The places where the machine's own clock comes in.
             except: [
                 "Sources/Experimentation/Host/ClientEnvironment.swift", "Sources/Experimentation/Host/TimeSource.swift",
-                "Conformance/MockVendors/", "Conformance/ConformanceKit/Running/SuiteTime.swift",
+                "Conformance/MockVendors/", "Conformance/ConformanceKit/Subjects/SuiteTime.swift",
             ]
         ),
         Ban(
@@ -74,6 +74,24 @@ struct ConstructTests {
             }
         }
         #expect(found == [])
+    }
+
+    @Test(
+        "no mutex holds a closure by itself, which would be wrapped once more with each access",
+        arguments: ["Sources", "Adapters", "Conformance", "Gateway/Sources"]
+    )
+    func mutexesHoldStructs(folder: String) throws {
+        let files = Tree.files(in: folder)
+        let alias = try SwiftText.pattern(#"\btypealias\s+(\w+)\s*=[^\n]*->"#)
+        let matches = files.flatMap { $0.code.matches(of: alias) }
+        let names = Set(matches.compactMap { $0.output[1].substring.map(String.init) })
+        let words = (names.sorted().map { $0 + #"\b"# } + ["[^>]*->"]).joined(separator: "|")
+        let pattern = try SwiftText.pattern(#"\bMutex<\(?\s*(?:@\w+\s+)*(?:"# + words + ")")
+        #expect("let a: Mutex<@Sendable () -> Bool>".contains(pattern))
+        #expect("let a = Mutex<(@Sendable (String) async -> Void)?>(nil)".contains(pattern))
+        #expect(!"let a = Mutex<State>(State { () -> Bool in true })".contains(pattern))
+        let found = files.filter { $0.code.contains("Mutex<") && $0.code.contains(pattern) }
+        #expect(found.map(\.path) == [])
     }
 
     @Test("no source contains a note of unfinished work", arguments: folders + ["Sources/xp", "Tests"])

@@ -68,7 +68,9 @@ struct RoomTests {
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
             "Sources/ExperimentationComposition", "Sources/xp",
-            "Conformance/ComparisonKit",
+            "Conformance/ConformanceKit", "Conformance/ComparisonKit", "Conformance/MockVendors",
+            "Conformance/OFREPServerSuite", "Conformance/Subjects",
+            "Gateway/Sources/GatewayServer", "Gateway/Sources/ExperimentationPostgres",
         ]
             + Tree.vendors.map { "Adapters/\($0)" }
     )

@@ -42,11 +42,14 @@ struct FidelityTrial: Sendable {
             event.attributes = event.attributes.merging(Self.added)
             let before = try await stage.received().count
             do throws(ExperimentationError) {
+                let begin = time.now
                 let id = try await session.trackWithID(event)
+                let end = time.now
                 _ = try await client.flush(within: .seconds(5), retrying: false)
-                var sent = Received(Envelope(id: id, identity: user.identity, event: event, date: time.now))
+                var sent = Received(Envelope(id: id, identity: user.identity, event: event, date: begin))
                 sent.exchange = 0
-                results.append(EventFidelity(sent, arrived: try await arrived(at: stage, after: before)))
+                let arrived = try await arrived(at: stage, after: before)
+                results.append(EventFidelity(sent, arrived: arrived, trackedBy: end))
             } catch {
                 results.append(EventFidelity(type: event.type, refusal: error.message.withoutFullStop))
             }

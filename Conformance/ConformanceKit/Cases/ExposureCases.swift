@@ -203,6 +203,29 @@ extension ConformanceCase {
             probe.expect(try await probe.seenAndTracked(), equals: ["exposure", "1", "exposure", "2"], "the order")
             probe.expect(ledger, equals: Ledger(accepted: 4, delivered: 4), "the ledger")
         },
+        ConformanceCase(
+            "exposures/decided-elsewhere",
+            promise: 10,
+            "An exposure to what another vendor decided is recorded once",
+            requires: [.exposures],
+            world: .shop
+        ) { probe in
+            guard !probe.subject.capabilities.contains(.flags) else {
+                throw CaseDoesNotApply("\(probe.subject.name) decides its flags itself")
+            }
+            probe.decideElsewhere()
+            let session = try await probe.readySession()
+            for _ in 0..<3 {
+                probe.expect(session.string("checkout-color", default: "?"), equals: "green", "the value")
+            }
+            let ledger = try await probe.deliverAll()
+            let seen = try await probe.exposures()
+            probe.expect(seen.count, equals: 1, "exposures")
+            probe.expect(ledger, equals: Ledger(accepted: 1, delivered: 1), "the ledger")
+            guard probe.subject.wireFields.contains(.experiment) else { return }
+            probe.expect(seen.map(\.experiment), equals: ["checkout"], "the experiment")
+            probe.expect(seen.map(\.variation), equals: ["green"], "the variation")
+        },
     ]
 
     private static let checkout = ["experiments/checkout", "flags/checkout-color"]

@@ -70,7 +70,7 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
                 [
                     "id": .string(envelope.id), "user": User(envelope.identity).document,
                     "event": try Self.document(of: envelope.event),
-                    "at": .string(RemoteDate.text(envelope.date)),
+                    "at": .string(envelope.date.iso8601Milliseconds),
                 ]
             }
             var reader = try await call("deliver", ["events": .array(events)])
@@ -121,7 +121,7 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
         var members = parameters
         members["provider"] = .string(id)
         if let environment, stage.subject.spokenProtocol >= 2 {
-            members["now"] = .string(RemoteDate.text(environment.time.now))
+            members["now"] = .string(environment.time.now.iso8601Milliseconds)
             members["id"] = .string(environment.makeID())
         }
         return try await stage.call(command, members)

@@ -20,7 +20,7 @@ public struct RemoteSDK: Sendable {
     ) async throws -> RemoteSDK {
         var reader = try await stage.call(
             "sdk.start",
-            ["device": .string(device), "user": user.document, "now": .string(RemoteDate.text(time.now))]
+            ["device": .string(device), "user": user.document, "now": .string(time.now.iso8601Milliseconds)]
         )
         return RemoteSDK(stage: stage, id: try reader.name("sdk"), time: time)
     }
@@ -117,7 +117,7 @@ public struct RemoteSDK: Sendable {
     private func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
         var members = parameters
         members["sdk"] = .string(id)
-        members["now"] = .string(RemoteDate.text(time.now))
+        members["now"] = .string(time.now.iso8601Milliseconds)
         return try await stage.call(command, members)
     }
 }

@@ -3,8 +3,6 @@ import Foundation
 
 /// Dates of the remote protocol: ISO 8601 in UTC with milliseconds.
 enum RemoteDate {
-    static func text(_ date: Date) -> String { date.iso8601Milliseconds }
-
     static func date(_ text: String) -> Date? {
         (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))

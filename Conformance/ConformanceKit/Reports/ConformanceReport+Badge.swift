@@ -1,3 +1,5 @@
+import Experimentation
+
 extension ConformanceReport.Subject {
     /// The declared and the verified capabilities as a badge: a self-contained SVG.
     ///

@@ -80,23 +80,3 @@ extension Outcome {
         }
     }
 }
-
-extension String {
-    /// The text escaped for XML and HTML.
-    package var escaped: String {
-        var text = ""
-        for scalar in unicodeScalars {
-            switch scalar {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            case "'": text += "&#39;"
-            case "\t", "\n", "\r": text.unicodeScalars.append(scalar)
-            case _ where scalar.isUnseen: text += "�"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-}

@@ -30,7 +30,7 @@ extension ConformanceReport {
 
     /// The suite's version, the date and the platform.
     var headline: String {
-        let when = date.map { ", \(RemoteDate.text($0))" } ?? ""
+        let when = date.map { ", \($0.iso8601Milliseconds)" } ?? ""
         return "Suite \(suite), \(platform.onOneLine)\(when)."
     }
 }

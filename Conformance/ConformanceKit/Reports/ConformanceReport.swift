@@ -55,14 +55,18 @@ public struct ConformanceReport: Sendable, Hashable {
 
         /// The cases that there are for it.
         var catalogue: [ConformanceCase] {
-            isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all + ConformanceCase.composing
+            if isWholeSDK { return ConformanceCase.wholeSDK }
+            return ConformanceCase.all + ConformanceCase.composing + ConformanceCase.moving
         }
+
+        /// The cases that can show a capability: those that are about every such subject.
+        private var proofs: [ConformanceCase] { isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all }
 
         /// The declared capabilities of which every case was tried, at least one passed and none failed.
         public var verified: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
             return capabilities.filter { capability in
-                let asking = catalogue.filter { $0.requires.contains(capability) && !$0.isAboutSeveralVendors }
+                let asking = proofs.filter { $0.requires.contains(capability) }
                 return asking.allSatisfy { outcomes[$0.name].map { !$0.isFailure } ?? false }
                     && asking.contains { outcomes[$0.name] == .passed }
             }
@@ -80,7 +84,7 @@ public struct ConformanceReport: Sendable, Hashable {
         /// Includes only those whose cases all ran: a partial run says nothing about the rest.
         public var unproven: [Capability] {
             let outcomes = Dictionary(results.map { ($0.name, $0.outcome) }, uniquingKeysWith: { first, _ in first })
-            let cases = catalogue
+            let cases = proofs
             return capabilities.filter { capability in
                 let asking = cases.filter { $0.requires.contains(capability) }
                 // What no case asks a whole SDK for can't be shown either.
@@ -134,7 +138,7 @@ extension ConformanceReport {
             ),
             "subjects": .array(subjects.map { $0.document(timings: timings) }),
         ]
-        if timings, let date { document["date"] = .string(RemoteDate.text(date)) }
+        if timings, let date { document["date"] = .string(date.iso8601Milliseconds) }
         return .object(document)
     }
 

@@ -22,8 +22,7 @@ public struct CaseList: Sendable, Hashable {
                     problem: "a subject and a case are expected"
                 )
             }
-            let known = ConformanceCase.all + ConformanceCase.composing + ConformanceCase.wholeSDK
-            guard known.contains(where: { $0.name == words[1] }) else {
+            guard ConformanceCase.every.contains(where: { $0.name == words[1] }) else {
                 throw DocumentError(
                     document: "list of cases",
                     path: "line \(index + 1)",

@@ -41,7 +41,7 @@ public struct ConformanceRunner: Sendable {
     ///   - stores: Opens the stores of a case.
     ///   - now: The clock for the report's date.
     public init(
-        limit: Duration = .seconds(20),
+        limit: Duration = .seconds(60),
         width: Int = 4,
         patience: Int = 8,
         skipping: CaseList = CaseList(),
@@ -80,12 +80,12 @@ public struct ConformanceRunner: Sendable {
         return ConformanceReport(subjects: reports, date: now())
     }
 
-    /// The cases that are about such a subject: those for several vendors aren't about a single one.
+    /// The cases that are about such a subject: those for several vendors, and those about moves, aren't about others.
     public static func cases(
         _ cases: [ConformanceCase],
         for subject: any ConformanceSubject
     ) -> [ConformanceCase] {
-        subject.isComposed ? cases : cases.filter { !$0.isAboutSeveralVendors }
+        cases.filter { (subject.isComposed || !$0.isAboutSeveralVendors) && (subject.isMoving || !$0.isAboutMoving) }
     }
 
     private func results(

@@ -11,8 +11,7 @@ extension ConformanceSubject {
     ///
     /// - Returns: An account of a failed case: expectations, steps, exchanges; `nil` if the case doesn't fail.
     public func complaint(about conformanceCase: ConformanceCase) async -> String? {
-        // A test runs beside many others: only what really hangs may take this long.
-        let result = await ConformanceRunner(limit: .seconds(60)).run(conformanceCase, against: self)
+        let result = await ConformanceRunner().run(conformanceCase, against: self)
         return result.outcome.isFailure ? result.account : nil
     }
 }

@@ -219,7 +219,7 @@ extension CatalogItem {
         let price = try reader.optionalDouble("price")
         self.init(
             id: id,
-            kind: Kind(rawValue: try reader.optionalString("kind") ?? Kind.product.rawValue),
+            kind: try reader.optionalString("kind").map { .init(rawValue: $0) } ?? .product,
             name: try reader.optionalString("name"),
             price: price.flatMap { Decimal(string: String($0)) },
             currency: try reader.optionalString("currency"),

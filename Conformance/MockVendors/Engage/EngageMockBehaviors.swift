@@ -168,16 +168,16 @@ struct EngageBehaviors: Sendable {
     private struct Shape: Decodable {
         struct Attribute: Decodable {
             var name: String?
-            var value: Scalar?
+            var value: TextOrScalar?
         }
-        var eventTypeCode: Scalar?
+        var eventTypeCode: TextOrScalar?
         var eventTimestamp: String?
         var attributes: [Attribute]?
-        var contactId: Scalar?
+        var contactId: TextOrScalar?
     }
 
     /// A text, or a number or Boolean converted to text.
-    private struct Scalar: Decodable {
+    private struct TextOrScalar: Decodable {
         var text: String
         init(from decoder: any Decoder) throws {
             let value = try decoder.singleValueContainer()

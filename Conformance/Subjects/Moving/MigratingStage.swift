@@ -6,30 +6,35 @@ import Synchronization
 /// The stages of two vendors with a move between them, observed from the leader's side: its exchanges and what it
 /// accepted.
 final class MigratingStage: SubjectStage {
-    private struct State {
+    struct State {
         var world: World
         var teller: Destination?
+        /// The accounts of the current client.
+        var accounts: [MigrationSide: Destination] = [:]
+        /// The plan that a case has set; `nil` for the suite's own.
+        var plan: MovePlan?
     }
 
-    private let subject: MigratingSubject
-    private let old: any SubjectStage
-    private let new: any SubjectStage
-    private let state: Mutex<State>
+    let subject: MigratingSubject
+    let state: Mutex<State>
+    private let oldStage: any SubjectStage
+    private let newStage: any SubjectStage
 
     init(_ subject: MigratingSubject, old: any SubjectStage, new: any SubjectStage, _ world: World) {
         self.subject = subject
-        self.old = old
-        self.new = new
+        oldStage = old
+        newStage = new
         state = Mutex(State(world: world))
     }
 
-    private var leader: any SubjectStage { subject.stage.leader == .old ? old : new }
+    private var leader: any SubjectStage { subject.stage.leader == .old ? oldStage : newStage }
     private var teller: any SubjectStage {
         if subject.isToldByLeader { return leader }
-        return subject.stage.leader == .old ? new : old
+        return subject.stage.leader == .old ? newStage : oldStage
     }
     private var seen: [any SubjectStage] { subject.isToldByLeader ? [leader] : [leader, teller] }
-    private var both: [any SubjectStage] { [old, new] }
+    private var both: [any SubjectStage] { [oldStage, newStage] }
+    func stage(_ side: MigrationSide) -> any SubjectStage { side == .old ? oldStage : newStage }
     /// Added to the exchange numbers of a vendor that only takes events.
     private static let further = 1_000_000
 
@@ -38,7 +43,7 @@ final class MigratingStage: SubjectStage {
         get async {
             let gaps = await leader.gaps
             guard subject.stage.leader == nil else { return gaps }
-            return gaps + (await old.gaps)
+            return gaps + (await oldStage.gaps)
         }
     }
 
@@ -53,19 +58,26 @@ final class MigratingStage: SubjectStage {
     }
 
     func makeProvider() async throws -> any ExperimentationProvider {
-        let (one, two) = (try await old.makeProvider(), try await new.makeProvider())
-        let world = state.withLock { state in
+        let (one, two) = (try await oldStage.makeProvider(), try await newStage.makeProvider())
+        let (world, chosen) = state.withLock { state in
             let isOld = (subject.stage.leader == .old) == subject.isToldByLeader
             state.teller = isOld ? one.destination : two.destination
-            return state.world
+            state.accounts = [.old: one.destination, .new: two.destination]
+            return (state.world, state.plan)
         }
+        let plan = chosen.map { MigrationPlan($0, for: world) } ?? ownPlan(for: world)
+        return MigratingProvider(from: one, to: two, plan: plan)
+    }
+
+    /// The plan for the cases about a single vendor.
+    private func ownPlan(for world: World) -> MigrationPlan {
         var plan = MigrationPlan(stage: subject.stage, share: 1, mapping: world.ownMapping)
         // The suite tests one vendor's promises, regardless of which variation the other one had assigned.
         plan.reassignment = .accepted
         // A second look would be an additional request to the leader.
         plan.shadow.moment = .seconds(86_400)
         plan.shadow.isInBackground = false
-        return MigratingProvider(from: one, to: two, plan: plan)
+        return plan
     }
 
     func change(to world: World) async throws {
@@ -92,7 +104,7 @@ final class MigratingStage: SubjectStage {
     }
 
     func setRoundTrip(_ duration: Duration) async -> Bool {
-        let (one, two) = (await old.setRoundTrip(duration), await new.setRoundTrip(duration))
+        let (one, two) = (await oldStage.setRoundTrip(duration), await newStage.setRoundTrip(duration))
         return one && two
     }
 

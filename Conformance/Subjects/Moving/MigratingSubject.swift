@@ -75,6 +75,9 @@ public struct MigratingSubject: ConformanceSubject {
     /// The caveat about the leader's variations.
     public var variationCaveat: String? { leader.variationCaveat }
 
+    /// Users move here.
+    public var isMoving: Bool { true }
+
     /// Opens both vendors with the same world.
     public func open(_ world: World) async throws -> any SubjectStage {
         let first = try await old.open(world)

@@ -23,6 +23,9 @@ extension MigratingSubject {
         return all.filter { names.contains($0.name) }
     }()
 
+    /// Each pair of vendors once: the cases about moves choose their stages themselves.
+    public static let pairs: [MigratingSubject] = all.filter { $0.stage == .live }
+
     /// The one that `xp conform` runs by default, alongside the vendors.
     public static let one = few.filter { $0.name == "sigma>flagship-bucketing@live" }
 }

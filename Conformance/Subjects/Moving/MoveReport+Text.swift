@@ -36,7 +36,7 @@ extension MoveReport {
         let stageRows = stages.map { stage in
             [
                 stage.title + (stage.isKilled ? " (killed before)" : "") + (stage.away.map { " (\($0) away)" } ?? ""),
-                stage.held.isEmpty ? "\(stage.reached) \(percent(stage.share))" : "held at \(stage.reached)",
+                stage.held.isEmpty ? place(stage) : "held at \(stage.reached)",
                 String(stage.users), names.map { String(stage.ledBy[$0] ?? 0) }.joined(separator: " / "),
                 String(stage.failed), String(stage.changedVariant),
             ]
@@ -94,7 +94,10 @@ extension MoveReport {
         [("Changes", changes), ("Left out", leftOut)].filter { !$0.1.isEmpty }
     }
 
-    private func percent(_ share: Double) -> String { share > 0 ? "\(Int((share * 100).rounded())) %" : "" }
+    /// The stage that was reached; only `live` has a share.
+    private func place(_ stage: Stage) -> String {
+        stage.reached == .live ? "live \(Int((stage.share * 100).rounded())) %" : "\(stage.reached)"
+    }
 
     /// The report in a format.
     public func text(as format: Format) -> String {

@@ -16,6 +16,9 @@ struct MoveRun {
     /// Runs at normal speed, and is pushed forward where a task would wait for minutes.
     private let time = SuiteTime()
 
+    /// The maximum number of events that wait while more users come.
+    private static let mostWaiting = 20_000
+
     /// A simulated process: a client, and the cut between it and the store.
     private struct Process {
         var client: ExperimentationClient
@@ -47,11 +50,11 @@ struct MoveRun {
             if let away = step.away { try await stage(away).setReachable(false) }
             try await inject(number)
             let before = watch.counts
-            let visitors = await visit(number, process, progress)
+            let people = await visit(number, process, isAway: step.away != nil, progress)
             if let away = step.away { try await stage(away).setReachable(true) }
             for stage in stages { try await stage.clearFaults() }
             let after = watch.counts
-            entry.users = visitors
+            entry.users = people
             entry.changedVariant = after.changed - before.changed
             entry.failed = after.failed - before.failed
             entry.ledBy = [
@@ -81,6 +84,7 @@ struct MoveRun {
         for _ in 0..<500 where process.migration.isComparing { try? await time.sleep(for: .milliseconds(20)) }
         for _ in 0..<20 {
             _ = try? await process.client.flush(within: .seconds(15))
+            await count()
             if let ledger = try? await process.client.ledger(), ledger.pending == 0 { return }
             // A killed process's lease, or a pause that a vendor asked for, has to end first.
             time.push(by: .seconds(600))
@@ -137,9 +141,10 @@ struct MoveRun {
     private func visit(
         _ step: Int,
         _ process: Process,
+        isAway: Bool,
         _ progress: @Sendable (MoveSimulation.Progress) -> Void
     ) async -> Int {
-        var visitors = 0
+        var people = 0
         var next = 0
         let (watch, client, world) = (watch, process.client, simulation.worlds[.old] ?? .movingShop)
         // A vendor that decides by itself and can't be told a user's place reassigns it at each log-in, with or without
@@ -151,20 +156,31 @@ struct MoveRun {
                 let user = next
                 next += 1
                 guard Self.comes(user, in: step) else { continue }
-                visitors += 1
+                people += 1
                 if inside == simulation.crowd {
                     await group.next()
                     inside -= 1
                 }
                 inside += 1
                 group.addTask { await watch.visit(user, step, client, world, signsIn: signsIn) }
-                if visitors.isMultiple(of: 500) {
+                if people.isMultiple(of: 500) {
                     await count()
-                    progress(.init(step: step + 1, steps: simulation.steps.count, users: visitors))
+                    if !isAway { await keepUp(process) }
+                    progress(.init(step: step + 1, steps: simulation.steps.count, users: people))
                 }
             }
         }
-        return visitors
+        return people
+    }
+
+    /// Lets the next users wait until most events of those before them are delivered, so that neither the store nor a mock
+    /// ever holds what a step's users did.
+    private func keepUp(_ process: Process) async {
+        for _ in 0..<100 {
+            guard let ledger = try? await process.client.ledger(), ledger.pending > Self.mostWaiting else { return }
+            _ = try? await process.client.flush(within: .seconds(1), retrying: false)
+            await count()
+        }
     }
 
     /// Counts the exposures that have arrived, and lets go of them where the vendor can.

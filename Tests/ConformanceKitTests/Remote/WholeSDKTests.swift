@@ -8,7 +8,10 @@ import Testing
 struct WholeSDKTests {
     private func report(of service: PythonService) async throws -> ConformanceReport {
         let subject = try await RemoteSubject.connect(to: service.url)
-        let report = await ConformanceRunner(width: 8).run(ConformanceCase.wholeSDK, against: [subject])
+        let report = await ConformanceRunner(limit: .seconds(120), width: 8).run(
+            ConformanceCase.wholeSDK,
+            against: [subject]
+        )
         withExtendedLifetime(service) {}
         return report
     }

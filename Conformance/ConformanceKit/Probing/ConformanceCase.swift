@@ -9,7 +9,7 @@ public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
 
     /// The name, such as `exposures/recorded-once`; it never changes once published.
     public let name: String
-    /// The line of the neutral contract that it verifies, from 1 to 20.
+    /// The line of the neutral contract that it verifies, from 1 to 23.
     public let promise: Int
     /// What it verifies, in a sentence.
     public let summary: String
@@ -114,7 +114,7 @@ public enum Promise {
     /// The chapters, each with its range of lines.
     public static let chapters: [(name: String, lines: ClosedRange<Int>)] = [
         ("Evaluation", 1...7), ("Experiments", 8...10), ("Delivery", 11...15), ("Identity and consent", 16...17),
-        ("Life cycle", 18...20),
+        ("Life cycle", 18...20), ("Moving", 21...23),
     ]
 
     /// A short text for each line.
@@ -139,5 +139,8 @@ public enum Promise {
         18: "Status changes are announced once, in order; late observers get the current one",
         19: "A kill switch reaches the next evaluation, survives a restart and lifts cleanly",
         20: "Secrets and personal data appear in no log, error or dump",
+        21: "During a move, each vendor gets each event it is owed once, and each book balances by itself",
+        22: "Nobody sees another variation because of a stage, a share, a log-in or a restart",
+        23: "A shadow delays nobody, exposes nobody and sends nothing",
     ]
 }

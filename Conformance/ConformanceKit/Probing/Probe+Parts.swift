@@ -1,62 +1,5 @@
 import Experimentation
 
-/// A vendor of a subject that is made of several, while a case runs.
-public struct SubjectPart: Sendable {
-    /// The name by which metadata and tables know it.
-    public let name: String
-    /// The vendor by itself.
-    public let subject: any ConformanceSubject
-    /// Its stand-in.
-    public let stage: any SubjectStage
-    /// What it holds of the world.
-    public let world: World
-    /// The account that its events are owed to; `nil` before there was a client.
-    public let destination: Destination?
-    private let take: @Sendable () async throws -> [Received]
-
-    /// Creates a part.
-    ///
-    /// - Parameters:
-    ///   - name: The name by which metadata and tables know it.
-    ///   - subject: The vendor by itself.
-    ///   - stage: Its stand-in.
-    ///   - world: What it holds of the world.
-    ///   - destination: The account that its events are owed to.
-    ///   - received: What it has received, with exposures recognized in whatever form they were sent.
-    public init(
-        _ name: String,
-        _ subject: any ConformanceSubject,
-        _ stage: any SubjectStage,
-        world: World,
-        destination: Destination?,
-        received: @escaping @Sendable () async throws -> [Received]
-    ) {
-        self.name = name
-        self.subject = subject
-        self.stage = stage
-        self.world = world
-        self.destination = destination
-        take = received
-    }
-
-    /// What it has received so far.
-    public func received() async throws -> [Received] { try await take() }
-
-    /// Whether it decides flags.
-    public var decides: Bool { subject.capabilities.contains(.flags) }
-    /// Whether it takes events.
-    public var takesEvents: Bool { subject.capabilities.contains(.tracking) }
-
-    /// The numbers of the marked events that it has received, in the order of arrival, repetitions included.
-    func marks() async throws -> [Int] { try await received().filter { $0.type != "exposure" }.compactMap(Probe.mark) }
-
-    /// Its ledger with a client.
-    func ledger(_ client: ExperimentationClient) async throws -> Ledger {
-        guard let destination else { return Ledger() }
-        return try await client.ledgers()[destination] ?? Ledger()
-    }
-}
-
 extension Probe {
     /// The vendors behind the subject that take events, once there is a client.
     ///
@@ -112,4 +55,9 @@ extension Probe {
             time.push(by: .seconds(60))
         }
     }
+}
+
+extension SubjectPart {
+    /// The numbers of the marked events that it has received, in the order of arrival, repetitions included.
+    func marks() async throws -> [Int] { try await received().filter { $0.type != "exposure" }.compactMap(Probe.mark) }
 }

@@ -31,6 +31,12 @@ extension Probe {
         state.withLock { $0.companion = companion }
     }
 
+    /// Has another vendor decide the flags of the next client, whose vendor only takes the events.
+    func decideElsewhere() {
+        note("another vendor decides the flags")
+        state.withLock { $0.isDecidedElsewhere = true }
+    }
+
     /// Creates another client on the same store, as in another process.
     ///
     /// - Parameter provider: Its provider; one of this vendor if `nil`.

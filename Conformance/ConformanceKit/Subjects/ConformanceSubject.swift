@@ -40,6 +40,9 @@ public protocol ConformanceSubject: Sendable {
     /// Whether several vendors stand behind this subject, so that ``ConformanceCase/composing`` applies to it.
     var isComposed: Bool { get }
 
+    /// Whether users move from one vendor to another behind this subject, so that ``ConformanceCase/moving`` applies to it.
+    var isMoving: Bool { get }
+
     /// The known deviations from the neutral contract.
     var knownDeviations: [KnownDeviation] { get }
 
@@ -77,6 +80,8 @@ extension ConformanceSubject {
     public var capabilitiesOfOthers: Set<Capability> { [] }
     /// `false`: there is a single vendor.
     public var isComposed: Bool { false }
+    /// `false`: nobody moves.
+    public var isMoving: Bool { false }
     /// `nil`: every fault can occur.
     public func reason(forImpossible fault: WorldFault) -> String? { nil }
     /// Empty: there are none.
@@ -100,6 +105,9 @@ public protocol SubjectStage: Sendable {
 
     /// The vendors behind this stage, if there are several; those of the current client.
     var parts: [SubjectPart] { get }
+
+    /// The move behind this stage; `nil` if nobody moves.
+    var move: (any SubjectMove)? { get }
 
     /// The stand-in's keys, tokens and passwords, which must never appear in logs, errors and reports.
     var secrets: [String] { get }
@@ -176,6 +184,8 @@ public protocol SubjectStage: Sendable {
 extension SubjectStage {
     /// Empty: there is a single vendor.
     public var parts: [SubjectPart] { [] }
+    /// `nil`: nobody moves.
+    public var move: (any SubjectMove)? { nil }
     /// `true`: it does.
     public var tellsOfChanges: Bool { get async throws { true } }
     /// It can't forget.
@@ -191,28 +201,6 @@ extension SubjectStage {
     public func needsConsent(_ roles: ProviderRoles) -> Bool { roles.needsConsent }
     /// All accounts together.
     public func ledger(of client: ExperimentationClient) async throws -> Ledger { try await client.ledger() }
-}
-
-/// A known and documented deviation from the neutral contract.
-public struct KnownDeviation: Sendable, Hashable, Codable {
-    /// The case's name; a trailing `*` matches any rest.
-    public var caseName: String
-    /// Why the adapter deviates.
-    public var reason: String
-    /// Where to read more, if anywhere.
-    public var link: String?
-
-    /// Creates a record.
-    public init(_ caseName: String, reason: String, link: String? = nil) {
-        self.caseName = caseName
-        self.reason = reason
-        self.link = link
-    }
-
-    /// Whether this record applies to a case.
-    public func covers(_ name: String) -> Bool {
-        caseName.hasSuffix("*") ? name.hasPrefix(caseName.dropLast()) : name == caseName
-    }
 }
 
 /// The error of an operation that a subject can't carry out.

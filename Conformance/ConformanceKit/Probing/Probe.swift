@@ -25,6 +25,7 @@ public final class Probe: Sendable {
         var expectations = 0
         var killed: [ExperimentationClient] = []
         var companion: StrangeProvider?
+        var isDecidedElsewhere = false
         /// Reopens the stores as a new process would; `nil` for stores in memory.
         var reopen: (@Sendable () async throws -> ClientStore?)?
         var isRestarted = false
@@ -80,9 +81,12 @@ public final class Probe: Sendable {
         let environment = environment
         let (isRestarted, reopen) = state.withLock { ($0.isRestarted, $0.reopen) }
         if isRestarted, let opened = try await reopen?() { state.withLock { $0.store = opened } }
-        let (store, companion, wrap) = state.withLock { ($0.store, $0.companion, $0.wrap) }
+        let (store, companion, wrap, isDecidedElsewhere) = state.withLock {
+            ($0.store, $0.companion, $0.wrap, $0.isDecidedElsewhere)
+        }
         let cut = CutStore(wrap(store))
         var provider = try await stage.makeProvider()
+        if isDecidedElsewhere { provider = DecidedElsewhere(inner: provider) }
         if let companion { provider = AccompaniedProvider(inner: provider, companion: companion) }
         let client = try await ExperimentationClient(
             provider: provider,
