@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Fuzzes every parser: ./fuzz.sh [SECONDS] [NAME...]. With RUNS in the environment it ends after so many executions instead.
 # CONFIGURATION=release fuzzes what applications run, at ten times the rate, without the checks of debug mode.
+# PACKAGE=../Gateway/Fuzz ./fuzz.sh 30 bodies fuzzes what another package has.
 # Ends with 1 when an input crashes, takes over a second or over 512 MB; the input is kept in .build/finds.
 set -eu
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/${PACKAGE:-.}"
 seconds=${1:-30}
 configuration=${CONFIGURATION:-debug}
 [ $# -gt 0 ] && shift

@@ -16,6 +16,8 @@ let package = Package(
         .executable(name: "xp-gateway", targets: ["xp-gateway"]),
         // For a program of one's own, which installs a tracer or a log handler first.
         .library(name: "GatewayServer", targets: ["GatewayServer"]),
+        // For the fuzzer.
+        .library(name: "GatewayBodies", targets: ["GatewayBodies"]),
         // Here, so that nobody who only uses the library needs libpq: docs/decisions/0220-postgresql.md.
         .library(name: "ExperimentationPostgres", targets: ["ExperimentationPostgres"]),
     ],
@@ -35,23 +37,35 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        // What Swift's module of the C library leaves out: `malloc_trim`.
+        .systemLibrary(name: "CMalloc"),
         .target(
             name: "ExperimentationPostgres",
             dependencies: ["CPostgres", .product(name: "Experimentation", package: "swift-experimentation")],
             swiftSettings: settings
         ),
+        // What bodies of requests say, apart from the server, so that it can be fuzzed alone.
+        .target(
+            name: "GatewayBodies",
+            dependencies: [
+                .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "AdapterKit", package: "swift-experimentation"),
+                // Reads users and events as documents have them.
+                .product(name: "ConformanceKit", package: "swift-experimentation"),
+                .product(name: "ComparisonKit", package: "swift-experimentation"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "GatewayServer",
             dependencies: [
-                "ExperimentationPostgres",
+                "CMalloc", "GatewayBodies", "ExperimentationPostgres",
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "AdapterKit", package: "swift-experimentation"),
                 .product(name: "ExperimentationSQLite", package: "swift-experimentation"),
                 .product(name: "ExperimentationMigration", package: "swift-experimentation"),
                 .product(name: "VendorCatalog", package: "swift-experimentation"),
-                // Reads users and events as documents have them.
-                .product(name: "ConformanceKit", package: "swift-experimentation"),
-                .product(name: "ComparisonKit", package: "swift-experimentation"),
                 .product(name: "FlagManifest", package: "swift-experimentation"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -105,7 +119,7 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "GatewayServer", "xp-gateway", "ExperimentationPostgres", "PostgresServers",
+                "GatewayServer", "GatewayBodies", "xp-gateway", "ExperimentationPostgres", "PostgresServers",
                 .product(name: "ConformanceSubjects", package: "swift-experimentation"),
                 .product(name: "MockVendors", package: "swift-experimentation"),
                 .product(name: "Experimentation", package: "swift-experimentation"),

@@ -18,6 +18,7 @@ public final class PostgresStore: Sendable {
     let pool: ConnectionPool
     private let events: PostgresOutboxStore
     private let watches = Mutex<[DatabaseWatch]>([])
+    private let rules = Mutex<SharedRules?>(nil)
 
     /// The events.
     public var outbox: any OutboxStore { events }
@@ -93,9 +94,16 @@ public final class PostgresStore: Sendable {
     /// It is looked at each second, and waited for at most two seconds.
     public var isAway: Bool { watches.withLock { $0.contains { $0.isAway } } }
 
+    /// The revision of the shared rules with which this machine last heard that the vendor's kill switch is on; 0 before.
+    ///
+    /// Rules that are fetched once for all machines have their revision as ``UserDecisions/rulesValidator``. It only
+    /// grows, with each change of the rules or of the switch.
+    public var disabledRevision: Int64 { rules.withLock { $0?.disabledRevision ?? 0 } }
+
     /// Begins to watch the database, for as long as the store is open.
-    func watch(by watch: DatabaseWatch) {
+    func watch(by watch: DatabaseWatch, over shared: SharedRules?) {
         watches.withLock { $0.append(watch) }
+        if let shared { rules.withLock { $0 = shared } }
         watch.start()
     }
 

@@ -46,6 +46,10 @@ extension Gateway {
         return [
             TenantClosing(responder: responder), server, Beating(responder: responder, time: environment.time),
             LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
+            HeapTrimming(
+                forms: { responder.tenants.tenants.map(\.evaluator.knownForms) },
+                time: environment.time
+            ),
             Draining(responder: responder, readiness: readiness, wait: configuration.drain, time: environment.time),
         ]
     }

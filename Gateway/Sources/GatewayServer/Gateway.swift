@@ -119,7 +119,7 @@ public final class Gateway: Sendable {
         do throws(ExperimentationError) {
             for configuration in configurations {
                 let connection: TenantConnection
-                if let known = old.first(where: { $0.name == configuration.connection }) {
+                if let known = old.first(where: { $0.identity == configuration.connection }) {
                     connection = known
                     try await known.follow(configuration.move)
                 } else {

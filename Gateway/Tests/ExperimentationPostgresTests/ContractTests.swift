@@ -39,17 +39,17 @@ struct ContractTests {
         }
     }
 
-    @Test("an outbox keeps every rule", arguments: OutboxStoreContract.cases)
+    @Test("the outbox fulfils every rule of the contract", arguments: OutboxStoreContract.cases)
     func outbox(rule: StoreCase<any OutboxStore>) async {
         #expect(await rule.failures(over: Self.outboxes) == [])
     }
 
-    @Test("one of sixteen shards keeps every rule", arguments: OutboxStoreContract.cases)
+    @Test("an outbox with sixteen shards fulfils every rule of the contract", arguments: OutboxStoreContract.cases)
     func shard(rule: StoreCase<any OutboxStore>) async {
         #expect(await rule.failures(over: Self.neighbours) == [])
     }
 
-    @Test("a state store keeps every rule", arguments: StateStoreContract.cases)
+    @Test("the state store fulfils every rule of the contract", arguments: StateStoreContract.cases)
     func state(rule: StoreCase<any StateStore>) async {
         #expect(await rule.failures(over: Self.states) == [])
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Opening a database")
 struct OpeningTests {
     @Test(
-        "a password goes over no network in the clear, and no message repeats the address",
+        "a password is never sent in clear text, and no message repeats the address",
         arguments: [
             "postgresql://app:s3cret@db.example/app", "postgresql://app:s3cret@db.example/app?sslmode=prefer",
             "postgresql://app:s3cret@127.0.0.1.example/app", "host=10.0.0.1 password=s3cret sslmode=disable",
@@ -22,7 +22,7 @@ struct OpeningTests {
         #expect(error.map { "\($0)".contains("s3cret") } == false)
     }
 
-    @Test("a database that isn't there is an error with a code, and no message has the password")
+    @Test("a missing database is an error with a code, and no message contains the password")
     func unreachable() async {
         let url = "postgresql://app:s3cret@127.0.0.1:1/app?sslmode=disable"
         let error = await #expect(throws: ExperimentationError.self) { _ = try await PostgresStore.open(url) }
@@ -30,7 +30,7 @@ struct OpeningTests {
         #expect(error.map { "\($0)".contains("s3cret") } == false)
     }
 
-    @Test("a store of a newer version, or with other shards, is left as it is")
+    @Test("a store of a newer version, or with another number of shards, is left unchanged")
     func versions() async throws {
         let schema = newSchema()
         try await opened(schema, shards: 4).close()
@@ -43,7 +43,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "options that make no sense are refused",
+        "invalid options are refused",
         arguments: [
             PostgresStoreOptions(schema: "a\"b"), PostgresStoreOptions(schema: ""),
             PostgresStoreOptions(connections: 0),

@@ -13,7 +13,7 @@ private func event(_ id: String) -> NewEvent {
 
 @Suite("A database that is away", .serialized)
 struct OutageTests {
-    @Test("a server that stands still is an error in time, not a thread that waits; once it goes on, so does the store")
+    @Test("a stopped server causes a timely error rather than a blocked thread, and the store recovers with it")
     func paused() async throws {
         let server = try PostgresServer()
         defer { server.stop() }
@@ -38,7 +38,7 @@ struct OutageTests {
         #expect(ids.filter { $0 != "meanwhile" } == ["before", "after"])
     }
 
-    @Test("while a server restarts again and again, every event is accepted once, as its caller was told")
+    @Test("while the server restarts repeatedly, every event is accepted once, as its caller was told")
     func restarts() async throws {
         let server = try PostgresServer()
         defer { server.stop() }
@@ -78,7 +78,7 @@ struct OutageTests {
         #expect(try await store.outbox.ledger(of: home) == Ledger(accepted: ids.count, pending: ids.count))
     }
 
-    @Test("a commit of which the answer is lost counts once: the server is asked what became of it")
+    @Test("a commit whose answer is lost counts once: the server is asked for its outcome")
     func lostCommits() async throws {
         let relay = try CuttingRelay(to: try PostgresServer.shared)
         defer { relay.stop() }

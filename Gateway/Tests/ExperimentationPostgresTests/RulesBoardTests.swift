@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExperimentationPostgres
 
-@Suite("Who fetches rules for all")
+@Suite("Leader election for fetching rules")
 struct RulesBoardTests {
     private static func row(_ body: [UInt8], revision: Int64) -> PublishedRow {
         var row = PublishedRow()
@@ -17,7 +17,7 @@ struct RulesBoardTests {
         try #require(await board.lead(for: .seconds(60), if: { _ in true }))
     }
 
-    @Test("one leads at a time, and what comes from a lease that has run out counts for nothing")
+    @Test("one instance leads at a time, and results after an expired lease are discarded")
     func fencing() async throws {
         let schema = newSchema()
         let store = try await opened(schema)
@@ -39,7 +39,7 @@ struct RulesBoardTests {
         await store.close()
     }
 
-    @Test("of many that ask at once one leads, and who finds the rules fresh behind the lock doesn't")
+    @Test("of many concurrent instances one leads, and none if the rules are fresh under the lock")
     func one() async throws {
         let store = try await opened(connections: 8)
         let boards = (0..<8).map { _ in RulesBoard(store.pool, name: "a") }
@@ -56,7 +56,7 @@ struct RulesBoardTests {
         await store.close()
     }
 
-    @Test("the kill switch changes once, and with it the revision; other accounts have their own")
+    @Test("the kill switch and the revision change once, separately for each account")
     func killSwitch() async throws {
         let store = try await opened()
         let (board, other) = (RulesBoard(store.pool, name: "a"), RulesBoard(store.pool, name: "b"))

@@ -42,7 +42,7 @@ struct SharingTests {
         }
     }
 
-    @Test("three machines deliver at once: each event once, each user's in their order, and the accounts balance")
+    @Test("three instances deliver at once: each event once, each user's events in order, and the ledgers balance")
     func three() async throws {
         let schema = newSchema()
         var stores: [PostgresStore] = []
@@ -75,7 +75,7 @@ struct SharingTests {
         #expect(try PostgresServer.shared.ask("SELECT count(*) FROM \(schema).event") == "0\n")
     }
 
-    @Test("a machine that is gone keeps its lane until its lease is over, and then others deliver what it had")
+    @Test("a lost instance keeps its lane until the lease ends; then others deliver its events")
     func gone() async throws {
         let schema = newSchema()
         let first = try await opened(schema, shards: 16)
@@ -107,7 +107,7 @@ struct SharingTests {
         #expect(try await second.outbox.ledger(of: home).pending == rest.batches.joined().count)
     }
 
-    @Test("an acceptance and a denial at one moment: whoever denies has nothing waiting afterwards")
+    @Test("after concurrent acceptance and denial, a user who denied has nothing waiting")
     func denial() async throws {
         let schema = newSchema()
         let stores = [try await opened(schema, shards: 4), try await opened(schema, shards: 4)]
@@ -122,7 +122,7 @@ struct SharingTests {
         #expect(try await stores[0].outbox.ledger(of: home).isBalanced)
     }
 
-    @Test("two destinations that are done with an event at one moment leave nothing of it behind")
+    @Test("two destinations that settle an event at the same moment leave no trace of it")
     func bodies() async throws {
         let schema = newSchema()
         let stores = [try await opened(schema, shards: 1), try await opened(schema, shards: 1)]
@@ -141,7 +141,7 @@ struct SharingTests {
         #expect(try PostgresServer.shared.ask("SELECT count(*) FROM \(schema).event") == "0\n")
     }
 
-    @Test("many that open a new database at once make one store")
+    @Test("opening a new database concurrently creates one store")
     func opening() async throws {
         let schema = newSchema()
         try await withThrowingTaskGroup { group in

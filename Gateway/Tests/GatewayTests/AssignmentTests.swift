@@ -11,7 +11,7 @@ struct AssignmentTests {
         try #require(try JSON.parse(answer.body).objectValue?["variant"]?.stringValue, "\(answer)")
     }
 
-    @Test("the first assignment holds at every instance, also when the allocation has been turned round")
+    @Test("the first assignment holds at every instance, even after the allocation is reversed")
     func first() async throws {
         let site = try await Site(.split, polling: 2)
         let instances = [try await site.instance(), try await site.instance(), try await site.instance()]
@@ -49,7 +49,7 @@ struct AssignmentTests {
         await site.end()
     }
 
-    @Test("who denies consent has no assignment left, and who hasn't consented has none written")
+    @Test("a denial of consent removes assignments, and without consent none are stored")
     func consent() async throws {
         let site = try await Site(.split)
         let instance = try await site.instance()

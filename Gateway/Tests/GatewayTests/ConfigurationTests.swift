@@ -24,7 +24,7 @@ struct ConfigurationTests {
         #"{"vendor":"vendor.json","tokens":["\#(digest)"]\#(more)}"#
     }
 
-    @Test("a file is read with its defaults, and the environment goes before it")
+    @Test("a file is read with defaults, and the environment overrides it")
     func values() async throws {
         let text =
             #"{"http":{"port":9000},"tenants":{"shop":\#(Self.tenant(#","types":["price=float"],"requestsPerSecond":5"#))}}"#
@@ -42,9 +42,15 @@ struct ConfigurationTests {
         #expect(tenant.types == ["price": .float])
         #expect(tenant.rateLimit == RateLimit(perSecond: 5, burst: 10))
         #expect(tenant.store == .memory)
+        #expect(tenant.reuse == AnswerReuse())
+        #expect(tenant.decisionBytes == 64_000_000)
+        let decisions = #","decisions":{"seconds":3,"graceSeconds":0,"failureSeconds":0.5,"megabytes":1}"#
+        let other = try #require(try await read(#"{"tenants":{"shop":\#(Self.tenant(decisions))}}"#).tenants.first)
+        #expect(other.reuse == AnswerReuse(lifetime: .seconds(3), grace: .zero, failures: .milliseconds(500)))
+        #expect(other.decisionBytes == 1_000_000)
     }
 
-    @Test("a database's address comes from the environment, and is shown nowhere")
+    @Test("a database's address can come from the environment and is never shown")
     func database() async throws {
         let store = #","store":{"postgres":{"url":{"env":"SHOP_DATABASE"},"connections":2}}"#
         let configuration = try await read(
@@ -74,7 +80,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "what is wrong names its key",
+        "an invalid setting is named in the error",
         arguments: [
             ("{", "gateway.json"), ("[]", "expected an object"), ("{}", "\"tenants\""),
             (#"{"tenants":{}}"#, "\"tenants\""),
@@ -99,6 +105,10 @@ struct ConfigurationTests {
                 "tenants.shop.exposures"
             ),
             (#"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"types":["x"]}}}"#, "tenants.shop.types"),
+            (
+                #"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"decisions":{"seconds":-1}}}}"#,
+                "tenants.shop.decisions.seconds"
+            ),
         ]
     )
     func wrong(text: String, expected: String) async throws {
@@ -108,7 +118,7 @@ struct ConfigurationTests {
         #expect(error?.message.contains(expected) == true, "\(error?.message ?? "")")
     }
 
-    @Test("the two tables of docs/gateway.md are those that the code writes")
+    @Test("the two tables in docs/gateway.md match the code")
     func reference() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../docs")
         let page = try String(contentsOf: root.appendingPathComponent("gateway.md"), encoding: .utf8)

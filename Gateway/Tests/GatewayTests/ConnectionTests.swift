@@ -9,7 +9,7 @@ struct ConnectionTests {
     private static let ada = #"{"context":{"targetingKey":"ada"}}"#
 
     @Test(
-        "a request that breaks the rules is refused, and the connection ends",
+        "a request that breaks the protocol is refused, and the connection is closed",
         arguments: [
             ("GET /health HTTP/1.1\r\n\r\n", 400), ("GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
             ("GET /health HTTP/1.0\r\n\r\n", 200),
@@ -27,7 +27,7 @@ struct ConnectionTests {
         #expect(answer.fields["connection"]?.lowercased() == "close")
     }
 
-    @Test("what comes behind the last request of a connection isn't answered")
+    @Test("nothing after a connection's last request is answered")
     func behindTheLast() async throws {
         let last = "GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
         let text = try await Served.run {
@@ -36,7 +36,7 @@ struct ConnectionTests {
         #expect(text.split(separator: "HTTP/1.1 200 OK").count == 2)
     }
 
-    @Test("a body that is too large is refused before it is read, and the connection ends")
+    @Test("a body that is too large is refused before it is read, and the connection is closed")
     func largeBody() async throws {
         try await Served.run {
             $0.limits.bodyBytes = 1_024
@@ -51,7 +51,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a body that never ends is given up")
+    @Test("a body that never ends is abandoned")
     func slowBody() async throws {
         let answer = try await Served.run {
             $0.limits.bodyTime = .milliseconds(50)
@@ -64,7 +64,7 @@ struct ConnectionTests {
         #expect(answer.body.contains("errorDetails"))
     }
 
-    @Test("a body that stalls behind its answer ends the connection without another word")
+    @Test("a body that stalls after its answer closes the connection without a second answer")
     func stalledBehindItsAnswer() async throws {
         let text = try await Served.run {
             $0.limits.bodyTime = .milliseconds(50)
@@ -76,7 +76,7 @@ struct ConnectionTests {
         #expect(text.split(separator: "HTTP/1.1 ").count == 1)
     }
 
-    @Test("a body in chunks that isn't read ends the connection, whatever is behind it")
+    @Test("an unread chunked body closes the connection, whatever follows it")
     func unreadChunks() async throws {
         let head = "POST \(Self.path) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         let text = try await Served.run {
@@ -86,7 +86,7 @@ struct ConnectionTests {
         #expect(text.split(separator: "HTTP/1.1 ").count == 1)
     }
 
-    @Test("a client that waits for a word before it sends its body gets it")
+    @Test("a client that expects 100 Continue gets it")
     func expectContinue() async throws {
         let text = try await Served.run { served in
             let head =
@@ -97,7 +97,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "only a tenant's token opens a tenant's route, in either of two fields",
+        "a tenant's routes need the tenant's token, in either of two fields",
         arguments: [
             ([:], 401), (["Authorization": "Bearer t0ken"], 200), (["Authorization": "bearer  t0ken"], 200),
             (["Authorization": "Bearer t0keN"], 401), (["Authorization": "Bearer"], 401),
@@ -113,7 +113,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "a route takes its method, says which, and isn't there under another path",
+        "a route accepts its method, names it for others, and exists at no other path",
         arguments: [
             ("GET", "/ofrep/v1/evaluate/flags", 405, "POST, OPTIONS"), ("POST", "/health", 405, "GET, HEAD, OPTIONS"),
             ("DELETE", "/v1/events", 405, "POST, OPTIONS"), ("GET", "/nothing", 404, nil),
@@ -127,7 +127,7 @@ struct ConnectionTests {
         if method == "HEAD" { #expect(answer.body == "") }
     }
 
-    @Test("a page of a named origin may read the tag; one of another may not call")
+    @Test("a page of an allowed origin can read the tag; other origins can't call")
     func crossOrigin() async throws {
         try await Served.run {
             $0.origins = ["https://shop.example"]
@@ -146,7 +146,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a tenant that asks too often is told when to come back, and others aren't touched")
+    @Test("a tenant over its rate limit is told when to retry, and others aren't affected")
     func rateLimit() async throws {
         try await Served.run { configuration in
             configuration.tenants[0].rateLimit = RateLimit(perSecond: 0.01, burst: 2)
@@ -161,7 +161,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a bucket fills at its rate and holds no more than its burst")
+    @Test("a token bucket fills at its rate up to its burst")
     func bucket() {
         let start = ContinuousClock.now
         let limiter = RateLimiter(RateLimit(perSecond: 2, burst: 3), now: start)
@@ -173,7 +173,7 @@ struct ConnectionTests {
         #expect(take(50) == 1)
     }
 
-    @Test("a connection's last token is told from every other")
+    @Test("a connection's cached token matches no other token")
     func lastToken() {
         var last = LastToken()
         for token in ["t0ken", "t0ken", "t0keN", "t0ken", "", "t0ke", "t0ken\u{0}", "t0ken"] {
@@ -181,7 +181,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a digest is read strictly, compared whole and never shown")
+    @Test("a digest is parsed strictly, compared in full and never shown")
     func digests() {
         let digest = TokenDigest(of: "t0ken")
         let written = "b6f4a8a1f1c1c2c9a5b4a19a53fdcb50b5f0f2a9f5b2bb1fd3f3a6e9d76f0e2c"

@@ -12,7 +12,7 @@ struct EntityTagTests {
     private static let tag = EntityTag(frame: EntityTag.Mark(of: [1]), items: [EntityTag.Mark(of: [2])])
     private static var bare: String { String(tag.text.dropFirst().dropLast()) }
 
-    @Test("a field names a tag in whatever form a client or a proxy gives it")
+    @Test("If-None-Match matches a tag in every form that clients and proxies send")
     func named() {
         let (text, bare) = (Self.tag.text, Self.bare)
         for field in [text, bare, "W/\(text)", "W/\(bare)", "\"x\", \(text)", "\"x\",W/\(text) , \"y\"", "\t\(text) "] {
@@ -23,7 +23,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("the same answer has the same tag in any process")
+    @Test("equal answers have equal tags in every process")
     func stable() {
         // Two digests' first halves, added word by word.
         #expect(Self.tag.text == "\"27b6c6f83545395293398c61530abbe4\"")
@@ -43,7 +43,7 @@ struct EntityTagTests {
     /// How many steps the model takes: all of them where the full figures are asked for.
     private static let steps = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 1_000_000 : 20_000
 
-    @Test("no 304 is wrong and no 200 is needless, whatever configuration, context, order and instance come next")
+    @Test("no 304 is wrong and no 200 is needless, across configurations, contexts, orders and instances")
     func model() {
         var numbers = Numbers(state: 7)
         let frame = BulkFrame(metadata: ["provider": "test"])

@@ -9,7 +9,7 @@ struct EvaluationTests {
     private static let path = "/ofrep/v1/evaluate/flags"
     private static let ada = #"{"context":{"targetingKey":"ada"}}"#
 
-    @Test("each flag is written as its type has it, and told by either spelling of its key")
+    @Test("each flag is written in its type, and found by either spelling of its key")
     func single() async throws {
         let found = try await Served.run { served in
             var found: [String: String] = [:]
@@ -39,7 +39,7 @@ struct EvaluationTests {
     }
 
     @Test(
-        "what can't be evaluated says why, in code and words",
+        "an evaluation that fails has a code and a message",
         arguments: [
             ("text", "", 400, "TARGETING_KEY_MISSING"), ("text", "{}", 400, "TARGETING_KEY_MISSING"),
             ("text", #"{"context":{}}"#, 400, "TARGETING_KEY_MISSING"),
@@ -68,7 +68,7 @@ struct EvaluationTests {
         #expect(!bulk.body.contains(#""key""#))
     }
 
-    @Test("all flags come with a tag that covers the whole context, and without a body once it is known")
+    @Test("a bulk answer has a tag that covers the whole context, and no body if the client has that tag")
     func bulk() async throws {
         try await Served.run { served in
             let first = try await served.wire.post(Self.path, Self.ada)
@@ -93,7 +93,7 @@ struct EvaluationTests {
         }
     }
 
-    @Test("a vendor that is gone is answered for by what is at hand, and one that has switched itself off says so")
+    @Test("when the vendor can't be reached, the last rules answer; when it is switched off, the answer says so")
     func vendorTrouble() async throws {
         let provider = InMemoryProvider(flags: Served.flags, freshness: Freshness(lifetime: .zero))
         try await Served.run(provider) { served in
@@ -115,7 +115,7 @@ struct EvaluationTests {
         }
     }
 
-    @Test("without rules nothing is made up: 503, and when to ask again")
+    @Test("without rules the answer is 503 with Retry-After")
     func noRules() async throws {
         let provider = InMemoryProvider(flags: Served.flags)
         provider.setFailure(ExperimentationError(.transport, "gone"))
@@ -134,7 +134,7 @@ struct EvaluationTests {
         }
     }
 
-    @Test("a single evaluation records the variation it reveals, once; a bulk one never does")
+    @Test("a single evaluation records an exposure once; a bulk evaluation records none")
     func exposures() async throws {
         let experiment = InMemoryExperiment(
             Experiment(id: "checkout"),

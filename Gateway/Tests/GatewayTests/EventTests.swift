@@ -2,6 +2,7 @@ import AdapterKit
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import GatewayBodies
 import Testing
 
 @testable import GatewayServer
@@ -57,7 +58,7 @@ struct EventTests {
     }
 
     @Test(
-        "what can't be an event says why, and its neighbours are accepted",
+        "an invalid event is refused with the reason, and its neighbours are accepted",
         arguments: [
             "7", "{}", #"{"id":"","user":{"id":"u"},"event":{"type":"installed"}}"#,
             #"{"id":"n","user":{"id":"u"},"event":{"type":"nothing"}}"#,
@@ -77,7 +78,7 @@ struct EventTests {
     }
 
     @Test(
-        "a body without events is refused whole",
+        "a body without events is refused as a whole",
         arguments: ["", "[]", "7", #"{"events":7}"#, #"{"events":[],"more":1}"#, "{\"events\":["]
     )
     func noEvents(body: String) async throws {
@@ -86,7 +87,7 @@ struct EventTests {
         #expect(answer.body.contains("PARSE_ERROR"))
     }
 
-    @Test("a user who denies consent is tracked no more, and what waited is gone")
+    @Test("after a denial of consent the user isn't tracked, and waiting events are removed")
     func consent() async throws {
         try await Served.run { served in
             _ = try await served.wire.post("/v1/events", Self.event("a"))
@@ -98,7 +99,7 @@ struct EventTests {
         }
     }
 
-    @Test("what a crash left between an event's acceptance and the note of its id is noted by the next run")
+    @Test("an id that a crash left unrecorded is recorded by the next run")
     func crash() async throws {
         let store = ClientStore.inMemory()
         let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
@@ -117,7 +118,7 @@ struct EventTests {
         #expect(try await store.state.keys(beginningWith: "gateway/begun/").isEmpty)
     }
 
-    @Test("an id is known for a day at least, and forgotten after two")
+    @Test("an id is remembered for at least a day and deleted after two")
     func days() async throws {
         let store = ClientStore.inMemory()
         let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)

@@ -35,7 +35,7 @@ struct FlagTypeTests {
         #expect(FlagType(of: values) == expected)
     }
 
-    @Test("a number is written as its type has it, as far as nothing is lost")
+    @Test("a number is written in its flag's type if nothing is lost")
     func written() {
         #expect(FlagType.float.written(10) == 10.0)
         #expect(FlagType.integer.written(10.0) == 10)
@@ -45,7 +45,7 @@ struct FlagTypeTests {
     }
 
     @Test(
-        "a fraction that was seen once makes a float of whole numbers that come later, also when tenants are read again"
+        "after one fraction, later whole numbers are floats, even after a reload"
     )
     func seen() async throws {
         let path = "/ofrep/v1/evaluate/flags/price"

@@ -13,7 +13,7 @@ struct HostileClientTests {
     private static let head = "POST \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t0ken\r\n"
 
     @Test(
-        "a client that is slow with its head is let go, and the others are answered meanwhile",
+        "a client that is slow with its head is disconnected, and others are answered meanwhile",
         arguments: ["", "POST ", "POST \(path) HTTP/1.1\r\nHost:", "\(head)X-Slow: "]
     )
     func slowHead(beginning: String) async throws {
@@ -29,7 +29,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a client that drips its head is let go, however steadily it drips")
+    @Test("a client that drips its head is disconnected, however steadily it drips")
     func drippedHead() async throws {
         try await Served.run {
             $0.limits.idleTime = .milliseconds(300)
@@ -41,7 +41,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "sizes that nobody needs are refused and the gateway goes on",
+        "excessive sizes are refused, and the gateway continues",
         arguments: [
             (String(repeating: "[", count: 900_000), 400),
             (#"{"context":"# + String(repeating: "{\"a\":", count: 100_000), 400),
@@ -62,7 +62,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("ten thousand fields, and fields of many bytes, end the connection by the protocol")
+    @Test("too many fields, and fields that are too long, get an error and close the connection")
     func manyFields() async throws {
         try await Served.run { served in
             for fields in [
@@ -78,7 +78,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a thousand clients that stop halfway hold no more than their bytes, and the next is answered")
+    @Test("a thousand clients that stop halfway take little memory, and the next client is answered")
     func halfRequests() async throws {
         try await Served.run { served in
             let half = Self.head + "Content-Length: 1000000\r\n\r\n" + String(repeating: " ", count: 10_000)
@@ -95,7 +95,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "hundreds of questions that are sent at once are answered in order, and none is kept for a client that is gone"
+        "hundreds of pipelined requests are answered in order, and none is kept for a client that has left"
     )
     func pipelined() async throws {
         try await Served.run { served in
@@ -114,7 +114,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("what follows a request is answered for its own tenant, and nothing of one stands in an answer to another")
+    @Test("requests of several tenants on one connection are each answered for their own tenant")
     func tenants() async throws {
         let others = ["other": InMemoryProvider(flags: [InMemoryFlag("secret-of-others", "their value")])]
         let provider = InMemoryProvider(flags: Served.flags)
@@ -139,7 +139,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "a forged host or forwarding changes nothing and comes back nowhere",
+        "forged Host and Forwarded fields change nothing and appear in no answer",
         arguments: [
             ["Host": "evil.example"], ["X-Forwarded-Host": "evil.example"], ["Forwarded": "host=evil.example"],
             ["X-Original-URL": "/evil.example"], ["X-HTTP-Method-Override": "DELETE"],
@@ -162,7 +162,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "no refusal of a token says anything of the token or of what is there",
+        "no 401 reveals anything about the token or the tenants",
         arguments: [
             "", " ", "t0ke", "t0kenn", "T0KEN", "t0ken\tx", "t0ken, t0ken", String(repeating: "t", count: 15_000), "é",
             "*", "null",

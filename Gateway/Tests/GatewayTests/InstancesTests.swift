@@ -33,9 +33,10 @@ struct InstancesTests {
         return "{\"events\":[\(events.joined(separator: ","))]}"
     }
 
-    @Test("two and three instances: one is killed, and every event is accepted and delivered", arguments: [2, 3])
+    @Test("with two or three instances, one of them killed, every event is accepted and delivered", arguments: [2, 3])
     func killed(count: Int) async throws {
-        let site = try await Site()
+        // Longer than a delivery takes on a busy machine, so that only what the dead one had in hand is sent again.
+        let site = try await Site(lease: 10)
         var instances: [Instance] = []
         for _ in 0..<count { instances.append(try await site.instance()) }
         let wires = instances.map(\.wire)
@@ -59,15 +60,17 @@ struct InstancesTests {
         }
         let expected = Set(requests.flatMap { number in (0..<2).map { "goal-\(number)-\($0)" } })
         try await site.mock.wait(within: .seconds(120)) { Set(Site.goals(in: $0).keys) == expected }
+        // What the dead one sent and hadn't settled is sent again by another, once the lease is over.
+        try await eventually("nothing is left to deliver", within: .seconds(120)) {
+            try PostgresServer.shared.ask("SELECT count(*) FROM \(site.schema).delivery") == "0\n"
+        }
         for instance in instances.dropFirst() { #expect(instance.child.end() == 0) }
-        let left = try PostgresServer.shared.ask("SELECT count(*) FROM \(site.schema).delivery")
-        #expect(left == "0\n")
         // Only what the one that was killed had in hand may have been sent twice, under the same ids.
         #expect(site.goals().values.filter { $0 > 1 }.count <= 2 * 20)
         await site.end()
     }
 
-    @Test("an event that is sent to all instances at once is accepted by one")
+    @Test("an event sent to all instances at once is accepted by one of them")
     func once() async throws {
         // Longer than any delivery takes: none is repeated by another because it seemed to be gone.
         let site = try await Site(lease: 60)
@@ -84,13 +87,15 @@ struct InstancesTests {
                 try await group.waitForAll()
             }
         }
+        // What the vendor didn't take in time on a busy machine is sent again later, not by the end of an instance.
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 40 }
         for instance in instances { #expect(instance.child.end() == 0) }
         #expect(site.goals().values.filter { $0 != 1 } == [])
         #expect(site.goals().count == 40)
         await site.end()
     }
 
-    @Test("who denies consent at one instance is refused by the others at once, and has nothing sent")
+    @Test("a denial of consent at one instance applies to the others at once, and nothing is sent")
     func consent() async throws {
         let site = try await Site()
         let (first, second) = (try await site.instance(), try await site.instance())

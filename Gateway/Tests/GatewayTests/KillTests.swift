@@ -56,7 +56,7 @@ struct KillTests {
         }
     }
 
-    @Test("every event is accepted once, however often the program is killed and the sender starts again")
+    @Test("every event is accepted once, however often the program is killed and the sender retries")
     func kills() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -77,7 +77,7 @@ struct KillTests {
         #expect(child.end() == 0)
     }
 
-    @Test("a configuration that is wrong is named, and ends the program at once")
+    @Test("an invalid configuration ends the program at once, with the key in the message")
     func wrong() async throws {
         let child = try await Child(["--config", "/nowhere/gateway.json"])
         #expect(child.head == "")

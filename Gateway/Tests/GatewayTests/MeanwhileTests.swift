@@ -32,7 +32,7 @@ struct MeanwhileTests {
         return (site, instances)
     }
 
-    @Test("evaluations go on as stale, events are accepted, and all of them are delivered once when it is back")
+    @Test("evaluations continue as stale, events are accepted, and each is delivered once when the database is back")
     func events() async throws {
         let (site, instances) = try await Self.started()
         try site.database.pause(true)
@@ -63,7 +63,7 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("what was accepted survives the death of the instance, and is handed over by the next one")
+    @Test("accepted events survive the instance's death and are handed over by the next one")
     func killed() async throws {
         let (site, instances) = try await Self.started(instances: 1)
         try site.database.pause(true)
@@ -79,7 +79,7 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("who denies consent meanwhile has nothing sent of what came before")
+    @Test("after a denial of consent during the outage, nothing from before it is sent")
     func denial() async throws {
         let (site, instances) = try await Self.started(instances: 1)
         let instance = instances[0]
@@ -101,7 +101,7 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("an assignment that was made meanwhile is written later, and whoever was first still wins")
+    @Test("an assignment made during the outage is stored later, and the first one still wins")
     func assignments() async throws {
         let (site, instances) = try await Self.started(.split, instances: 1)
         try site.database.pause(true)
@@ -123,7 +123,7 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("an instance that starts while the database is away serves at once, and goes over to it once it is there")
+    @Test("an instance that starts during the outage serves at once, and switches to the database when it is back")
     func started() async throws {
         let database = try PostgresServer()
         let site = try await Site(.split, database: database, polling: 2, postgres: #","meanwhile":"meanwhile.sqlite""#)
@@ -168,7 +168,7 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("without a place for events such an instance refuses them for now; with a store that it can't read it ends")
+    @Test("such an instance refuses events with 503 if it has no file, and ends if it can't read the store")
     func refuses() async throws {
         let database = try PostgresServer()
         let site = try await Site(database: database, polling: 2)

@@ -7,60 +7,8 @@ import MockVendors
 import Testing
 
 /// A tenant in a move, by the program itself in front of two mock vendors.
-@Suite("A tenant that moves", .serialized)
+@Suite("A tenant in a move", .serialized)
 struct MoveTests {
-    private static let path = "/ofrep/v1/evaluate/flags"
-
-    /// The mocks, and the files that name them.
-    private struct Files {
-        let folder: URL
-        let mocks: [MockServer]
-        private let plan: URL
-
-        init() async throws {
-            folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            plan = folder.appendingPathComponent("plan.json")
-            // The new vendor says something else of one flag.
-            var other = World.shop
-            for place in other.flags.indices where other.flags[place].key == "welcome" {
-                other.flags[place] = World.Flag("welcome", "Hi!")
-            }
-            var mocks: [MockServer] = []
-            for (name, world, more) in [
-                ("flagship", World.shop, ["mode": "bucketing"] as [String: FlagValue]), ("sigma", other, [:]),
-            ] {
-                let (vendor, _) = try await #require(Vendor.named(name)).mock(with: world)
-                let mock = MockServer(vendor)
-                try await mock.start()
-                mocks.append(mock)
-                var settings = more.merging(vendor.credentials.mapValues { .string($0) }) { $1 }
-                settings["vendor"] = .string(name)
-                settings["endpoints"] = .object(mock.endpoints.mapValues { .string($0) })
-                try JSONEncoder().encode(FlagValue.object(settings))
-                    .write(to: folder.appendingPathComponent("\(name).json"))
-            }
-            self.mocks = mocks
-            let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-            let gateway = #"""
-                {"http":{"port":0},"operators":{"tokens":["\#(digest)"]},
-                 "tenants":{"shop":{"vendor":"plan.json","store":"shop.sqlite","consent":"granted","tokens":["\#(digest)"]}}}
-                """#
-            try Data(gateway.utf8).write(to: folder.appendingPathComponent("gateway.json"))
-            try setStage("off")
-        }
-
-        func setStage(_ stage: String, share: Double = 0) throws {
-            try Data(#"{"from":"flagship.json","to":"sigma.json","stage":"\#(stage)","share":\#(share)}"#.utf8)
-                .write(to: plan)
-        }
-
-        func end() async {
-            for mock in mocks { await mock.stop() }
-            try? FileManager.default.removeItem(at: folder)
-        }
-    }
-
     /// What the console says of the tenant's move.
     private static func move(_ instance: Instance) async throws -> [String: FlagValue] {
         let state = try await instance.wire.request("GET", "/console/state", ["Authorization": "Bearer test"])
@@ -68,10 +16,12 @@ struct MoveTests {
         return try #require(tenants?.first?.objectValue?["move"]?.objectValue, "\(state.body)")
     }
 
-    @Test("the stage is gone to on SIGHUP, mismatches are on the console, and what would break a promise is held")
+    @Test(
+        "SIGHUP moves to the plan's stage, the console shows mismatches, and a stage that would break a promise is held"
+    )
     func stages() async throws {
-        let files = try await Files()
-        let child = try await Child(["--config", files.folder.appendingPathComponent("gateway.json").path])
+        let files = try await MoveSite()
+        let child = try await Child(["--config", files.gateway])
         let instance = try Instance(child)
         let first = try await instance.flag("welcome", of: "ada")
         #expect(first.status == 200)
@@ -95,6 +45,9 @@ struct MoveTests {
         #expect(seen["changed"] == 0)
         let metrics = try await instance.wire.request("GET", "/metrics", ["Authorization": "Bearer test"]).body
         #expect(metrics.contains(#"xp_gateway_move_stage{tenant="shop",stage="shadow"} 1"#))
+        #expect(metrics.contains(#"xp_gateway_rules_age_seconds{tenant="shop",side="old"} "#))
+        #expect(metrics.contains(#"xp_gateway_rules_age_seconds{tenant="shop",side="new"} "#))
+        #expect(seen["ratios"]?.arrayValue != nil)
         #expect(metrics.contains(#"xp_gateway_move_mismatches_total{tenant="shop",class="value"} "#))
 
         let goal = try await instance.goal(1)

@@ -1,12 +1,13 @@
 import Experimentation
 import Foundation
+import GatewayBodies
 import HTTPTypes
 import Testing
 
 @testable import GatewayServer
 
 /// Bodies that were good before bytes of them were changed: what reads them refuses them or makes sense of them, and ends.
-@Suite("Bodies with mistakes")
+@Suite("Mutated bodies")
 struct MutatedBodyTests {
     private static let steps = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 2_000_000 : 20_000
     private static let evaluations = [
@@ -48,7 +49,7 @@ struct MutatedBodyTests {
         return bytes
     }
 
-    @Test("a context is a user with an id, or an error by the protocol")
+    @Test("a context is either a user with an id or an error in the protocol's format")
     func contexts() throws {
         var numbers = Numbers(state: 1)
         var (read, refused) = (0, 0)
@@ -69,7 +70,7 @@ struct MutatedBodyTests {
         #expect(read > Self.steps / 50 && refused > Self.steps / 50, "\(read) read, \(refused) refused")
     }
 
-    @Test("a list of events is a list of events and refusals, or an error by the protocol")
+    @Test("a list of events is either a list of events and refusals or an error in the protocol's format")
     func eventLists() throws {
         var numbers = Numbers(state: 2)
         var (read, refused) = (0, 0)

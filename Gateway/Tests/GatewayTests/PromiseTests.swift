@@ -7,12 +7,12 @@ import Testing
 @testable import GatewayServer
 
 /// P63 to P66 of `docs/reliability.md`.
-@Suite("What the gateway promises of strangers", .serialized)
+@Suite("Promises to unknown clients", .serialized)
 struct PromiseTests {
     private static let flags = "/ofrep/v1/evaluate/flags"
     private static let ada = #"{"context":{"targetingKey":"ada"}}"#
 
-    @Test("P63: whatever is wrong with a token, the answer is the same 401, and every byte of a digest is compared")
+    @Test("P63: every invalid token gets the same 401, and every byte of a digest is compared")
     func authorization() async throws {
         try await Served.run { served in
             let fields: [[String: String]] = [
@@ -45,7 +45,7 @@ struct PromiseTests {
         }
     }
 
-    @Test("P64: slow heads and stalled bodies end in time, in bounded memory, and nobody else waits for them")
+    @Test("P64: slow heads and stalled bodies end in time and in bounded memory, and delay nobody else")
     func bounds() async throws {
         try await Served.run {
             $0.limits.idleTime = .seconds(4)
@@ -87,7 +87,7 @@ struct PromiseTests {
     }
 
     @Test(
-        "P65: framing that two readers could read differently is a 400 and the end; what is behind it isn't carried out",
+        "P65: ambiguous framing gets 400 and closes the connection, and what follows isn't executed",
         arguments: [
             "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
@@ -157,7 +157,7 @@ struct PromiseTests {
         return wrongs
     }
 
-    @Test("P66: three hundred wrong bodies each get their status and code, and tags tell contexts apart")
+    @Test("P66: three hundred invalid bodies each get the right status and code, and tags distinguish contexts")
     func conformance() async throws {
         try await Served.run { served in
             #expect(Self.wrongs.count >= 300)

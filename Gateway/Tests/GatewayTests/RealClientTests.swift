@@ -1,6 +1,10 @@
 import AdapterKit
+import ConformanceKit
+import ConformanceSubjects
 import Experimentation
+import FlagManifest
 import Foundation
+import MockVendors
 import Testing
 
 @testable import GatewayServer
@@ -39,7 +43,7 @@ struct RealClientTests {
     }
 
     @Test(
-        "OpenFeature's Python client reads each type, and learns why it can't",
+        "OpenFeature's Python client reads each type and gets the reason where it can't",
         .enabled(if: isInstalled, "make gateway-test installs the client")
     )
     func client() async throws {
@@ -58,5 +62,52 @@ struct RealClientTests {
             try await Self.ask("http://127.0.0.1:\(served.wire.port)", expected.keys.sorted())
         }
         #expect(answers == .object(expected))
+    }
+
+    /// The vendors that have flags, and the members of their settings that choose the way they decide.
+    private static let vendors: [(name: String, settings: [String: FlagValue])] = [
+        ("flagship", ["mode": "bucketing"]), ("flagship", [:]), ("sigma", [:]), ("ofrep", [:]),
+    ]
+
+    @Test(
+        "OpenFeature's Python client reads each type from each vendor that has flags",
+        .enabled(if: isInstalled, "make gateway-test installs the client"),
+        arguments: vendors
+    )
+    func vendor(name: String, settings: [String: FlagValue]) async throws {
+        let expected: [String: FlagValue] = [
+            "boolean on": "True", "boolean off": "False", "integer seven": "7", "integer minus": "-3",
+            "float half": "0.5", "float whole": "3.0", "string word": "'tea'", "string digits": "'42'",
+            "string umlaut": "'Größe 🫖'", "object object": "{'a': 1, 'b': {'c': True}}",
+            // Of another type, and of no flag: the caller's defaults.
+            "integer word": "-1", "boolean digits": "False", "string nothing": "'default'",
+        ]
+        let (vendor, _) = try await #require(Vendor.named(name)).mock(with: .everyType)
+        let mock = MockServer(vendor)
+        try await mock.start()
+        var document = settings.merging(vendor.credentials.mapValues { .string($0) }) { $1 }
+        document["vendor"] = .string(name)
+        if name == "ofrep" {
+            document.merge(mock.endpoints.mapValues { .string($0) }) { $1 }
+        } else {
+            document["endpoints"] = .object(mock.endpoints.mapValues { .string($0) })
+        }
+        var tenant = Served.tenant()
+        tenant.vendor = .object(document)
+        let answers = try await Served.run(over: try tenant.provider(variables: [:])) {
+            // Where a vendor is asked for each user, a whole number doesn't tell whether fractions are possible.
+            $0.tenants[0].types = ["whole": .float]
+        } body: { served in
+            try await Self.ask("http://127.0.0.1:\(served.wire.port)", expected.keys.sorted())
+        }
+        await mock.stop()
+        let members = try #require(answers.objectValue)
+        #expect(members.compactMapValues { $0.arrayValue?.first } == expected, "\(answers)")
+        let failures = members.compactMapValues { $0.arrayValue?.last?.stringValue }
+        #expect(
+            failures == [
+                "integer word": "TYPE_MISMATCH", "boolean digits": "TYPE_MISMATCH", "string nothing": "FLAG_NOT_FOUND",
+            ]
+        )
     }
 }

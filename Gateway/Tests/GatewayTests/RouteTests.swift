@@ -5,7 +5,7 @@ import Testing
 @Suite("Routes")
 struct RouteTests {
     @Test(
-        "a path leads to its route, and a key is what two clients mean by it",
+        "a path leads to its route, and both clients' spellings of a key mean the same flag",
         arguments: [
             ("/ofrep/v1/evaluate/flags", Route.flags), ("/ofrep/v1/evaluate/flags/", .flags),
             ("/ofrep/v1/evaluate/flags/a", .flag("a")), ("/ofrep/v1/evaluate/flags/a/b", .flag("a/b")),
@@ -19,7 +19,7 @@ struct RouteTests {
     }
 
     @Test(
-        "a path that means nothing leads nowhere",
+        "an unknown path has no route",
         arguments: [
             "", "/", "/ofrep/v1", "/ofrep/v1/evaluate/flagsx", "/ofrep/v1/evaluate/flags/%zz",
             "/ofrep/v1/evaluate/flags/%0", "/ofrep/v1/evaluate/flags/a%00b", "/ofrep/v1/evaluate/flags/%FF",
@@ -31,7 +31,7 @@ struct RouteTests {
     }
 
     @Test(
-        "a target is split at its question mark, and an absolute one loses its host",
+        "a target is split at its question mark, and the absolute form loses its host",
         arguments: [
             ("/a?b=c&d=%20e", "/a", "b=c&d=%20e"), ("http://host/a", "/a", ""), ("/a", "/a", ""), ("*", "*", ""),
         ]
@@ -42,7 +42,7 @@ struct RouteTests {
         #expect(target.query == query)
     }
 
-    @Test("a query parameter is read decoded, and one that can't be decoded isn't there")
+    @Test("a query parameter is decoded; one that can't be decoded counts as missing")
     func parameters() {
         let target = Target("/a?ticket=x%20y&empty=&bare&bad=%zz")
         #expect(["ticket", "empty", "bare", "bad", "other"].map { target.parameter($0) } == ["x y", "", "", nil, nil])

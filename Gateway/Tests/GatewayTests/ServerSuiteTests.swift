@@ -30,12 +30,16 @@ struct ServerSuiteTests {
                 try await served.client.refresh(force: true)
             }
         }
-        server.declaration.shutDown = ServerDeclaration.Trigger { await served.shutDown() }
+        server.declaration.shutDown = ServerDeclaration.Trigger {
+            await served.shutDown()
+            // The services hear of it one after another.
+            try await eventually("the shutdown has begun") { served.gateway.readiness.isDraining }
+        }
         return server
     }
 
     @Test(
-        "the gateway passes every case that there is something to see in, answered at once or after a wait",
+        "the gateway passes every applicable case, with answers at once and through the handlers",
         arguments: [Duration.seconds(3_600), .zero]
     )
     func passes(validity: Duration) async throws {

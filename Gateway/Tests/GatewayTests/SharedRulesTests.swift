@@ -4,11 +4,12 @@ import MockVendors
 import PostgresServers
 import Testing
 
-@Suite("Rules that one instance fetches for all", .serialized)
+@Suite("Rules fetched by one instance for all", .serialized)
 struct SharedRulesTests {
-    @Test("rules are fetched once in an interval, whatever the number of instances", arguments: [1, 3, 6])
+    @Test("rules are fetched once per interval, whatever the number of instances", arguments: [1, 3, 6])
     func once(count: Int) async throws {
-        let site = try await Site(polling: 2)
+        // A lease that no fetch outlasts, however busy the machine: otherwise another instance rightly fetches as well.
+        let site = try await Site(polling: 2, lease: 60)
         var instances: [Instance] = []
         for _ in 0..<count { instances.append(try await site.instance()) }
         for instance in instances {
@@ -24,9 +25,9 @@ struct SharedRulesTests {
         await site.end()
     }
 
-    @Test("a change that one instance hears of reaches all within a second")
+    @Test("a change announced to one instance reaches all within a second")
     func change() async throws {
-        let site = try await Site(polling: 20)
+        let site = try await Site(polling: 20, lease: 60)
         var instances: [Instance] = []
         for _ in 0..<3 { instances.append(try await site.instance()) }
         for instance in instances {
@@ -44,13 +45,48 @@ struct SharedRulesTests {
             }
         }
         let taken = heard.duration(to: .now)
-        #expect(taken < (isSoak ? .seconds(1) : .seconds(5)), "\(taken)")
-        #expect(site.fetches == before + 1)
+        if isSoak { #expect(taken < .seconds(1), "\(taken)") }
+        // The others have it without having asked the vendor, unless the next interval is over by now.
+        let times = site.mock.journal.filter { $0.operation == "bucketing" }.map(\.received).dropFirst(before)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 > 17 }, "\(times)")
         for instance in instances { #expect(instance.child.end() == 0) }
         await site.end()
     }
 
-    @Test("an instance that is killed while it fetches is followed by another, under a later epoch")
+    @Test("a client that asks all instances in turn never gets older flags than before")
+    func monotonic() async throws {
+        let site = try await Site(polling: 2, lease: 60)
+        let instances = [try await site.instance(), try await site.instance(), try await site.instance()]
+        var held: (tag: String, value: Int)?
+        var (turn, changes) = (0, 0)
+        try await site.change { $0.replacing("Hello!", with: "value-0") }
+        while changes < 4 {
+            turn += 1
+            let answer = try await instances[turn % 3].wire.post(
+                "/ofrep/v1/evaluate/flags",
+                #"{"context":{"targetingKey":"ada"}}"#,
+                token: Site.token,
+                held.map { ["If-None-Match": $0.tag] } ?? [:]
+            )
+            guard answer.status == 200 else {
+                #expect(answer.status == 304)
+                continue
+            }
+            let tag = try #require(answer.fields["etag"])
+            #expect(tag.contains("."))
+            let value = answer.body.firstMatch(of: /"value-([0-9])"/).flatMap { Int($0.output.1) } ?? -1
+            #expect(value >= held?.value ?? -1, "\(answer)")
+            held = (tag, value)
+            if value == changes {
+                changes += 1
+                try await site.change { $0.replacing("value-\(value)", with: "value-\(changes)") }
+            }
+        }
+        for instance in instances { #expect(instance.child.end() == 0) }
+        await site.end()
+    }
+
+    @Test("when an instance is killed while fetching, another fetches under a later epoch")
     func killedLeader() async throws {
         let site = try await Site(polling: 2)
         site.mock.addFault(ScriptedFault(.stall, on: "bucketing"))
@@ -69,7 +105,7 @@ struct SharedRulesTests {
         await site.end()
     }
 
-    @Test("the kill switch that one instance meets holds at all, and is lifted at all")
+    @Test("a kill switch seen by one instance applies to all, and so does turning it off")
     func killSwitch() async throws {
         let site = try await Site(polling: 3)
         let instances = [try await site.instance(), try await site.instance(), try await site.instance()]
@@ -88,7 +124,7 @@ struct SharedRulesTests {
             }
         }
         let taken = heard.duration(to: .now)
-        #expect(taken < (isSoak ? .seconds(1) : .seconds(5)), "\(taken)")
+        if isSoak { #expect(taken < .seconds(1), "\(taken)") }
         try await site.setPanic(false)
         for instance in instances {
             try await eventually("an instance is switched on again") {
@@ -97,17 +133,5 @@ struct SharedRulesTests {
         }
         for instance in instances { #expect(instance.child.end() == 0) }
         await site.end()
-    }
-}
-
-extension FlagValue {
-    /// The same with one text in place of another, wherever it stands.
-    fileprivate func replacing(_ text: String, with other: String) -> FlagValue {
-        switch self {
-        case .string(text): .string(other)
-        case .array(let values): .array(values.map { $0.replacing(text, with: other) })
-        case .object(let members): .object(members.mapValues { $0.replacing(text, with: other) })
-        default: self
-        }
     }
 }

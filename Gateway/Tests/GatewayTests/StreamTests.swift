@@ -13,7 +13,7 @@ struct StreamTests {
         return String(answer.body[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    @Test("a change of the rules reaches a client that listens by the ticket of a bulk answer")
+    @Test("a client that listens with the ticket from a bulk answer is told of a change of the rules")
     func change() async throws {
         try await Served.run { served in
             let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
@@ -31,7 +31,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a client that is slow is told of a change, whatever came behind it")
+    @Test("a slow client is told of a change, even if its connection has sent more")
     func slow() async throws {
         let streams = ChangeStreams()
         var counts = try #require(streams.counts()).makeAsyncIterator()
@@ -48,7 +48,7 @@ struct StreamTests {
         #expect(!ChangeStreams.text(2, after: nil).contains("data"))
     }
 
-    @Test("as many listen as may, and a place that is left can be taken")
+    @Test("the number of listeners is limited, and a place becomes free when a client leaves")
     func places() async throws {
         try await Served.run {
             $0.tenants[0].streams = 2
@@ -71,7 +71,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a stream opens to nobody else")
+    @Test("a stream opens only with a ticket or a token")
     func closed() async throws {
         let statuses = try await Served.run { served in
             [
@@ -83,7 +83,7 @@ struct StreamTests {
         #expect(statuses == [401, 401, 401])
     }
 
-    @Test("the end of the server ends streams and idle connections, and lets a request under way finish")
+    @Test("shutting down ends streams and idle connections and lets requests in progress finish")
     func shutdown() async throws {
         try await Served.run { served in
             let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
@@ -96,7 +96,7 @@ struct StreamTests {
         }
     }
 
-    @Test("figures and the console's state are an operator's; the page holds nothing")
+    @Test("metrics and the console's data need an operator's token; the page contains no data")
     func operation() async throws {
         try await Served.run { served in
             _ = try await served.wire.post("/ofrep/v1/evaluate/flags/text", Self.ada)
@@ -111,6 +111,8 @@ struct StreamTests {
             let state = try await served.wire.request("GET", "/console/state", ["Authorization": "Bearer 0perator"])
             #expect(state.status == 200)
             #expect(state.body.contains(#""name":"shop""#))
+            #expect(state.body.contains(#""rules":[{"seconds":"#), "\(state.body)")
+            #expect(lines.contains { $0.hasPrefix(#"xp_gateway_rules_age_seconds{tenant="shop",side=""} "#) })
             let page = try await served.wire.request("GET", "/console")
             #expect(page.status == 200)
             #expect(page.body.contains("<title>Gateway</title>"))
@@ -118,7 +120,7 @@ struct StreamTests {
         }
     }
 
-    @Test("tenants that are read again keep their connection, and a token that is gone opens nothing")
+    @Test("after a reload tenants keep their connections, and removed tokens are refused")
     func reload() async throws {
         try await Served.run { served in
             let client = served.client

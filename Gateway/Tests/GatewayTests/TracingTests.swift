@@ -19,7 +19,7 @@ struct TracingTests {
         var trace: String
     }
 
-    @Test("each request is a span of the caller's trace, however it is answered, with route, status and tenant")
+    @Test("each request is a span in the caller's trace with route, status and tenant, whichever way it is answered")
     func spans() async throws {
         let tracer = InMemoryTracer()
         try await Served.run(tracer: tracer) { served in
@@ -54,7 +54,7 @@ struct TracingTests {
         #expect(tracer.finishedSpans.map(\.parentSpanID) == Array(repeating: "span-of-the-caller", count: 6))
     }
 
-    @Test("the fields that a tracer asks for are read from the request, traceparent among them")
+    @Test("a tracer can read the request's fields, such as traceparent")
     func fields() async throws {
         let tracer = ParentTracer()
         try await Served.run(tracer: tracer) { served in

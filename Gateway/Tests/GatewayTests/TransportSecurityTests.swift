@@ -62,7 +62,7 @@ struct TransportSecurityTests {
         }
     }
 
-    @Test("connections are encrypted by the configured certificate, and one read again counts for the next")
+    @Test("connections use the configured certificate, and new ones the reloaded certificate")
     func served() async throws {
         let (first, second) = (try Self.files(), try Self.files())
         try await Served.run {
@@ -90,7 +90,7 @@ struct TransportSecurityTests {
         }
     }
 
-    @Test("a client that never begins with TLS is let go")
+    @Test("a client that never starts the TLS handshake is disconnected")
     func silent() async throws {
         let files = try Self.files()
         try await Served.run {
@@ -103,7 +103,7 @@ struct TransportSecurityTests {
         }
     }
 
-    @Test("a file that is missing, or isn't what it is to be, is named")
+    @Test("a missing or invalid certificate file is named in the error")
     func wrong() throws {
         let (files, others) = (try Self.files(), try Self.files())
         let nowhere = URL(fileURLWithPath: "/nowhere.pem")

@@ -66,6 +66,8 @@ public final class PostgresServer: Sendable {
         // Whoever waits for the end of this process's own messages would wait for the server's as well.
         watch.standardError = FileHandle.nullDevice
         try watch.run()
+        // A server that is started again by this process would keep the pipe open, and so outlive it.
+        _ = fcntl(pipe.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         life = pipe.fileHandleForWriting
         _ = try output.fileHandleForReading.read(upToCount: 1)
         guard FileManager.default.fileExists(atPath: "\(folder.path)/.s.PGSQL.5432") else {

@@ -111,12 +111,15 @@ struct Acceptance {
                 )
                 continue
             }
-            guard var shard = shards[arrival.shard] else { continue }
+            guard var shard = shards[arrival.shard] else {
+                refusals[arrival.place] = ExperimentationError(.store, "The store has no row for a shard.")
+                continue
+            }
             let deliveries = event.deliveries.compactMap { delivery in
                 store.destinationTable.number(of: delivery.destination)
                     .map { NewDelivery(number: $0, isHeld: delivery.isHeld) }
             }
-            let sequence = shard.next * Int64(LaneRow.mostShards) + arrival.shard
+            let sequence = shard.next * Int64(StoreSchema.mostShards) + arrival.shard
             shard.next += 1
             shard.count += 1
             shard.bytes += Int64(arrival.body.count)
@@ -172,8 +175,6 @@ struct Acceptance {
             )
         )
     }
-
-    // MARK: Room
 
     private func isFull(_ shard: Shard) -> Bool {
         shard.count - shard.freedCount > store.limits.count(for: store.shards)
@@ -246,9 +247,4 @@ struct Acceptance {
             .wholes(lanes.map { $0.givenOut(at: now) })
         )
     }
-}
-
-extension Envelope {
-    /// Whether this is a consent signal, which may be sent without consent.
-    fileprivate var isConsentSignal: Bool { if case .consentChanged = event.kind { true } else { false } }
 }

@@ -39,3 +39,8 @@ struct Arrivals: Sendable {
     var shards: [Int64] { Set(all.map(\.shard)).sorted() }
     var marks: [[UInt8]] { Array(Set(all.map(\.mark))) }
 }
+
+extension Envelope {
+    /// Whether this is a consent signal, which may be sent without consent.
+    var isConsentSignal: Bool { if case .consentChanged = event.kind { true } else { false } }
+}

@@ -2,8 +2,14 @@
 import Foundation
 import Synchronization
 
-/// The destinations by number; a cache that never goes stale, because destinations are never deleted.
+/// The destinations by number; a cache that never goes stale, because destinations are never deleted, and are cached only once
+/// they are committed.
 final class DestinationTable: Sendable {
+    private struct Numbered: Sendable {
+        var number: Int64
+        var destination: Destination
+    }
+
     private struct Known {
         var numbers: [Destination: Int64] = [:]
         var destinations: [Int64: Destination] = [:]
@@ -36,7 +42,16 @@ final class DestinationTable: Sendable {
 
     /// All destinations, in the order in which they were created.
     func all(_ transaction: Transaction) throws(ConnectionFailure) -> [Destination] {
-        note(try transaction.rows(Statement("SELECT id, provider, account FROM destination ORDER BY id")))
+        note(try Self.numbered(transaction))
+    }
+
+    private static func numbered(_ transaction: Transaction) throws(ConnectionFailure) -> [Numbered] {
+        try transaction.rows(Statement("SELECT id, provider, account FROM destination ORDER BY id")).map { row in
+            Numbered(
+                number: row.whole(0),
+                destination: Destination(provider: row.outside(1) ?? "", digest: row.outside(2) ?? "")
+            )
+        }
     }
 
     /// Creates missing destinations and their lanes, in this order.
@@ -44,14 +59,16 @@ final class DestinationTable: Sendable {
         let missing = known.withLock { known in destinations.filter { known.numbers[$0] == nil } }
         guard !missing.isEmpty else { return }
         let name = pool.schema
-        try await pool.transaction { transaction throws(ConnectionFailure) in
+        let numbered = try await pool.transaction { transaction throws(ConnectionFailure) in
             // One transaction at a time: two that create the same destinations in different orders would deadlock.
             transaction.later(Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5552))", .text(name)))
             for destination in missing {
                 try self.insert(destination, transaction)
             }
-            _ = try self.all(transaction)
+            return try Self.numbered(transaction)
         }
+        // Only now: a number that was rolled back belongs to no destination, and what is owed to it is never delivered.
+        _ = note(numbered)
     }
 
     private func insert(_ destination: Destination, _ transaction: Transaction) throws(ConnectionFailure) {
@@ -84,14 +101,13 @@ final class DestinationTable: Sendable {
         )
     }
 
-    private func note(_ rows: [Row]) -> [Destination] {
+    private func note(_ all: [Numbered]) -> [Destination] {
         known.withLock { known in
-            rows.map { row in
-                let destination = Destination(provider: row.outside(1) ?? "", digest: row.outside(2) ?? "")
-                known.numbers[destination] = row.whole(0)
-                known.destinations[row.whole(0)] = destination
-                return destination
+            for each in all {
+                known.numbers[each.destination] = each.number
+                known.destinations[each.number] = each.destination
             }
         }
+        return all.map(\.destination)
     }
 }

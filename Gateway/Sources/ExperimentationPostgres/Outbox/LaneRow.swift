@@ -137,23 +137,20 @@ struct LaneRow: Sendable {
 
     // MARK: Tokens
 
-    /// The maximum number of shards that a token can distinguish.
-    static let mostShards = 256
-
     /// The token for callers, whose epoch encodes the lane's shard.
     var token: LeaseToken { Self.outer(lane.token, shard: name.shard) }
 
     static func outer(_ token: LeaseToken, shard: Int64) -> LeaseToken {
         LeaseToken(
             destination: token.destination,
-            epoch: token.epoch * Int64(mostShards) + shard,
+            epoch: token.epoch * Int64(StoreSchema.mostShards) + shard,
             revision: token.revision
         )
     }
 
     /// Decodes a caller's token into the lane's token and the shard.
     static func inner(_ token: LeaseToken) -> (token: LeaseToken, shard: Int64) {
-        let (epoch, shard) = token.epoch.quotientAndRemainder(dividingBy: Int64(mostShards))
+        let (epoch, shard) = token.epoch.quotientAndRemainder(dividingBy: Int64(StoreSchema.mostShards))
         return (LeaseToken(destination: token.destination, epoch: epoch, revision: token.revision), shard)
     }
 }

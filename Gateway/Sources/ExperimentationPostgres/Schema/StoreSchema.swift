@@ -154,4 +154,6 @@ enum StoreSchema {
     }
 
     private static let defaultShards = 16
+    /// The maximum number of shards, which sequence numbers and tokens of lanes can distinguish.
+    static let mostShards = 256
 }

@@ -2,15 +2,17 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Watches a database on a connection and a thread of its own: whether it answers, and whether what is published changed.
+/// Watches a database over its own connection, on its own thread: whether it answers, and whether the published rules have
+/// changed.
 ///
-/// Notifications make it quick. What is true is the revision, which is read each second besides: behind a pooler none arrive.
+/// Notifications only make it faster. The revision is also read once a second, because notifications don't pass through a
+/// pooler.
 final class DatabaseWatch: Sendable {
-    /// What there is to tell.
+    /// What the watch reports.
     enum Sight: Sendable, Equatable {
         /// The database doesn't answer.
         case away
-        /// It answers, and this is the revision of what is published.
+        /// The database answers; this is the revision of the published rules.
         case revision(Int64)
     }
 
@@ -24,12 +26,12 @@ final class DatabaseWatch: Sendable {
     private static let interval = Duration.seconds(1)
     private static let patience = Duration.seconds(2)
 
-    /// Creates a watch that does nothing before ``start()``.
+    /// Creates a watch, which does nothing until ``start()``.
     ///
     /// - Parameters:
-    ///   - pool: Whose database it watches.
+    ///   - pool: The pool of connections to the database.
     ///   - name: The account whose rules are published.
-    ///   - told: Told of each change of what is seen, on the watch's thread.
+    ///   - told: Called on the watch's thread with each change.
     init(_ pool: ConnectionPool, name: String, told: @escaping @Sendable (Sight) -> Void) {
         address = pool.address
         schema = pool.schema
@@ -37,17 +39,17 @@ final class DatabaseWatch: Sendable {
         self.told = told
     }
 
-    /// Whether the database didn't answer when it was last asked.
+    /// Whether the database failed to answer last time.
     var isAway: Bool { lost.load(ordering: .relaxed) }
 
-    /// Begins to watch, until ``stop()``.
+    /// Starts watching.
     func start() {
         let thread = Thread { [self] in run() }
         thread.name = "postgres-watch"
         thread.start()
     }
 
-    /// Ends the thread within a second.
+    /// Stops watching; the thread ends within a second.
     func stop() { isOver.store(true, ordering: .relaxed) }
 
     private func run() {
@@ -78,7 +80,7 @@ final class DatabaseWatch: Sendable {
     private func listening() throws(ConnectionFailure) -> Connection {
         let deadline = Deadline(Self.patience)
         let connection = try Connection(to: address, by: deadline)
-        // The schema's name is checked when the store is configured.
+        // The schema's name was validated when the store was configured.
         _ = try connection.run([Statement("LISTEN \"\(schema)\"")], by: deadline)
         return connection
     }

@@ -1,16 +1,16 @@
 import Experimentation
 
-/// An account's rules as the database has them, and whether its kill switch is on.
+/// An account's published rules and the state of its kill switch.
 struct PublishedRow: Sendable {
     var revision: Int64 = 0
     var isDisabled = false
-    /// What the vendor wants to be told with the next question.
+    /// The validator to send to the vendor with the next request.
     var validator: String?
-    /// The vendor's own bytes; `nil` before the first.
+    /// The rules as the vendor sent them; `nil` until the first success.
     var body: [UInt8]?
-    /// Why the last attempt gave no answer.
+    /// Why the last fetch failed; `nil` if it succeeded.
     var failure: ExperimentationError?
-    /// How long ago the vendor was last asked, by the database's clock.
+    /// The time since the vendor was last asked, by the database's clock.
     var age: Duration
 
     static let columns = """
@@ -30,9 +30,9 @@ struct PublishedRow: Sendable {
     }
 }
 
-/// The right to ask the vendor, until the lease ends or the outcome is written down.
+/// The right to fetch the rules, which ends with the lease or with publication.
 struct LeaderTerm: Sendable {
     let epoch: Int64
-    /// What was published when the term began.
+    /// The row that was published when the term began.
     let before: PublishedRow?
 }

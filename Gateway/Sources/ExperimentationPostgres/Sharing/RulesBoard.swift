@@ -1,12 +1,12 @@
 import Experimentation
 import Foundation
 
-/// Where the machines of one store agree on who asks the vendor, and on what came of it.
+/// The tables in which instances agree on who fetches the rules, and through which they share the result.
 ///
-/// Times are the database's own: no machine's clock decides who leads, or whether rules are due.
+/// All times are the database's: no instance's clock decides who leads or whether rules are due.
 struct RulesBoard: Sendable {
     let pool: ConnectionPool
-    /// The account whose rules these are.
+    /// The account that the rules belong to.
     let name: String
     private let owner = UUID().uuidString
 
@@ -15,19 +15,19 @@ struct RulesBoard: Sendable {
         self.name = name
     }
 
-    /// What is published; `nil` before the first time.
+    /// Reads the published row; `nil` if nothing has been published yet.
     func look() async throws(ExperimentationError) -> PublishedRow? {
         try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
             try transaction.rows(self.select).first.map(PublishedRow.init)
         }
     }
 
-    /// Takes the lease if nobody has it and the rules are still due.
+    /// Takes the lease if it is free and the rules are still due.
     ///
     /// - Parameters:
-    ///   - lease: How long others wait for the outcome.
-    ///   - isDue: Asked of what is published behind the lock: another may just have been there.
-    /// - Returns: The term, or `nil`.
+    ///   - lease: How long other instances wait for the result.
+    ///   - isDue: Whether the published row is due; evaluated under the lock, because another instance may just have published.
+    /// - Returns: The term; `nil` if the lease is taken or the rules aren't due.
     /// - Throws: `ErrorCode.store`.
     func lead(
         for lease: Duration,
@@ -57,12 +57,12 @@ struct RulesBoard: Sendable {
         }
     }
 
-    /// Writes down what the vendor said, unless a later term began meanwhile.
+    /// Publishes the vendor's answer, unless a later term has begun.
     ///
     /// - Parameters:
-    ///   - row: What is to be published.
-    ///   - term: The right to do so.
-    /// - Returns: What is published now; `nil` if the term is over and nothing was written.
+    ///   - row: The row to publish.
+    ///   - term: The term in which the vendor was asked.
+    /// - Returns: The published row; `nil` if the term is over, in which case nothing is written.
     /// - Throws: `ErrorCode.store`.
     func publish(_ row: PublishedRow, under term: LeaderTerm) async throws(ExperimentationError) -> PublishedRow? {
         try await pool.transaction { transaction throws(ConnectionFailure) in
@@ -99,9 +99,9 @@ struct RulesBoard: Sendable {
         }
     }
 
-    /// Sets or lifts the kill switch for all machines.
+    /// Turns the kill switch on or off for all instances.
     ///
-    /// - Returns: Whether that changed anything.
+    /// - Returns: Whether the switch changed.
     /// - Throws: `ErrorCode.store`.
     func setDisabled(_ isDisabled: Bool) async throws(ExperimentationError) -> Bool {
         try await pool.transaction { transaction throws(ConnectionFailure) in
@@ -119,10 +119,10 @@ struct RulesBoard: Sendable {
         }
     }
 
-    /// Tells the other machines at once; they would see it within a second anyway.
+    /// Notifies the other instances, which would otherwise notice within a second.
     ///
-    /// In a transaction of its own, behind the one that changed something: PostgreSQL takes a lock of the whole server at the
-    /// commit of one that notifies.
+    /// Runs in a separate transaction after the change: committing a transaction that notifies takes a server-wide lock in
+    /// PostgreSQL.
     func notify() async {
         _ = try? await pool.transaction { transaction throws(ConnectionFailure) in
             transaction.later(Statement("SELECT pg_notify($1, '')", .text(self.pool.schema)))

@@ -16,6 +16,7 @@ final class SharedRules: RulesetSource {
     /// When the vendor last said that its rules have changed.
     private let noticed = Mutex<ContinuousClock.Instant?>(nil)
     private let answered = Atomic<Int64>(0)
+    private let disabled = Atomic<Int64>(0)
 
     /// The client spreads its questions over nine to eleven tenths of the interval.
     private static let due = 0.9
@@ -33,6 +34,9 @@ final class SharedRules: RulesetSource {
 
     /// The revision that this machine last heard.
     var revision: Int64 { answered.load(ordering: .relaxed) }
+
+    /// The revision with which this machine last heard that the kill switch is on; 0 before.
+    var disabledRevision: Int64 { disabled.load(ordering: .acquiring) }
 
     /// Has the next question go to the vendor, because it announced a change.
     func expire() { noticed.withLock { $0 = time.instant } }
@@ -76,7 +80,10 @@ final class SharedRules: RulesetSource {
     private func answer(_ seen: PublishedRow?, to known: Int64?) throws(ExperimentationError) -> RulesetAnswer {
         guard let seen else { throw ExperimentationError(.store, "There are no shared rules.") }
         answered.store(seen.revision, ordering: .relaxed)
-        if seen.isDisabled { return .disabled }
+        if seen.isDisabled {
+            disabled.store(seen.revision, ordering: .releasing)
+            return .disabled
+        }
         if let known, known == seen.revision {
             if let failure = seen.failure { throw failure }
             return .unchanged

@@ -3,8 +3,12 @@ import Experimentation
 /// Decisions, rulesets and sticky assignments in PostgreSQL, for any number of machines.
 final class PostgresStateStore: StateStore {
     private let pool: ConnectionPool
+    private let insertions: Insertions
 
-    init(_ pool: ConnectionPool) { self.pool = pool }
+    init(_ pool: ConnectionPool) {
+        self.pool = pool
+        insertions = Insertions(pool)
+    }
 
     func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
         try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
@@ -34,39 +38,24 @@ final class PostgresStateStore: StateStore {
         to value: [UInt8]?,
         if expected: [UInt8]?
     ) async throws(ExperimentationError) -> StateUpdate {
-        try await pool.transaction { transaction throws(ConnectionFailure) in
+        if expected == nil, let value { return try await insertions.put(value, for: key) }
+        return try await pool.transaction { transaction throws(ConnectionFailure) in
             // Locks an existing row, so that the next statement acts on what this one saw.
-            while true {
-                let current = try transaction.rows(
-                    Statement("SELECT value FROM state WHERE key = $1 FOR UPDATE", .outside(key))
-                ).first?.bytes(0)
-                guard current == expected else { return .conflict(current) }
-                switch (current, value) {
-                case (nil, nil): return .updated
-                case (nil, let value?):
-                    let inserted = try transaction.rows(
-                        Statement(
-                            "INSERT INTO state (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING RETURNING 1",
-                            .outside(key),
-                            .bytes(value)
-                        )
+            let current = try transaction.rows(
+                Statement("SELECT value FROM state WHERE key = $1 FOR UPDATE", .outside(key))
+            ).first?.bytes(0)
+            guard current == expected else { return .conflict(current) }
+            guard current != nil else { return .updated }
+            transaction.later(
+                value.map { value in
+                    Statement(
+                        "UPDATE state SET value = $2, written = nextval('written') WHERE key = $1",
+                        .outside(key),
+                        .bytes(value)
                     )
-                    // Another insert came first; the next statement sees its value.
-                    if !inserted.isEmpty { return .updated }
-                case (_, let value?):
-                    transaction.later(
-                        Statement(
-                            "UPDATE state SET value = $2, written = nextval('written') WHERE key = $1",
-                            .outside(key),
-                            .bytes(value)
-                        )
-                    )
-                    return .updated
-                case (_, nil):
-                    transaction.later(Statement("DELETE FROM state WHERE key = $1", .outside(key)))
-                    return .updated
-                }
-            }
+                } ?? Statement("DELETE FROM state WHERE key = $1", .outside(key))
+            )
+            return .updated
         }
     }
 

@@ -2,25 +2,25 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// The assignments that users of a tenant have been answered with, for vendors that promise to keep them.
+/// The assignments given to a tenant's users, for vendors that promise to keep them.
 ///
-/// The first one written wins, whichever instance wrote it. An answer waits until it is written down; a store that says nothing
-/// within a second isn't waited for: then the assignment is computed, and written later where nobody was first.
+/// The first assignment stored wins, whichever instance stored it. An answer waits for the store for at most a second; after
+/// that the computed assignment is answered, and stored later unless another instance was first.
 final class AssignmentBook: Sendable {
-    /// Takes what couldn't be written.
+    /// Accepts assignments that couldn't be stored.
     typealias Later = @Sendable (AssignmentRecord) async -> Void
 
     /// What is known of a user.
     struct Entry: Sendable, Equatable {
         var assignments = EarlierAssignments()
-        /// Whether this is what the store has, rather than what was computed without it.
+        /// Whether this came from the store rather than from a computation without it.
         var isWritten = true
     }
 
     private let state: any StateStore
     private let prefix: String
     private let time: any TimeSource
-    /// Whether others write into the store too.
+    /// Whether other instances write to the store.
     private let isShared: Bool
     private let isAway: @Sendable () -> Bool
     private let later: Later
@@ -33,11 +33,11 @@ final class AssignmentBook: Sendable {
     ///
     /// - Parameters:
     ///   - state: The tenant's store.
-    ///   - account: Whose experiments these are.
-    ///   - time: The time.
-    ///   - isShared: Whether other instances write into the store too.
+    ///   - account: The vendor's account that the experiments belong to.
+    ///   - time: The clock.
+    ///   - isShared: Whether other instances write to the store.
     ///   - isAway: Whether the store is known to be away.
-    ///   - later: Takes what couldn't be written.
+    ///   - later: Accepts assignments that couldn't be stored.
     init(
         state: any StateStore,
         of account: Destination,
@@ -53,7 +53,7 @@ final class AssignmentBook: Sendable {
 
     private func key(_ userID: String) -> String { prefix + SeenEvents.digest(userID) }
 
-    /// What a user was assigned before.
+    /// Returns a user's earlier assignments.
     func earlier(of userID: String) async -> Entry {
         if let known = entries.entry(of: userID, at: time.instant) { return known }
         guard !isAway() else { return Entry(isWritten: false) }
@@ -67,7 +67,7 @@ final class AssignmentBook: Sendable {
         }
         let entry = found ?? Entry(isWritten: false)
         guard entry.isWritten else { return entry }
-        // That nothing is written may be over in a moment where others write.
+        // Where others write, an empty result may be outdated in a moment, so it isn't remembered.
         if !entry.assignments.variations.isEmpty {
             note(entry, userID)
         } else if !isShared {
@@ -76,19 +76,19 @@ final class AssignmentBook: Sendable {
         return entry
     }
 
-    /// What a user was assigned before, as the store has it; `nil` if it has to be asked.
+    /// Returns a user's stored assignments if they are in memory; `nil` if the store has to be read.
     func known(of userID: String) -> EarlierAssignments? {
         guard let entry = entries.entry(of: userID, at: time.instant), entry.isWritten else { return nil }
         return entry.assignments
     }
 
-    /// Writes down what was decided, beside what was there before.
+    /// Stores new assignments alongside earlier ones.
     ///
     /// - Parameters:
     ///   - assignments: The new ones.
-    ///   - entry: What was known when they were made.
+    ///   - entry: What was known when they were computed.
     ///   - userID: The user.
-    /// - Returns: What the user has now; another's, where that was first.
+    /// - Returns: The user's assignments now; another instance's where that was first.
     func keep(_ assignments: EarlierAssignments, beside entry: Entry, of userID: String) async -> EarlierAssignments {
         let all = Self.merged(entry.assignments, assignments)
         if entry.isWritten, all == entry.assignments { return all }
@@ -101,16 +101,16 @@ final class AssignmentBook: Sendable {
             note(Entry(assignments: written), userID)
             return written
         }
-        // Known from now on, so that it is handed over once and not with every look at a flag.
+        // Remembered, so that it is handed over once rather than with every evaluation.
         let isNew = entries.entry(of: userID, at: time.instant)?.assignments != all
         note(Entry(assignments: all, isWritten: false), userID)
         if isNew { await later(record) }
         return all
     }
 
-    /// Writes assignments where nobody was first.
+    /// Stores assignments, except where others have been stored first.
     ///
-    /// - Returns: What is written now.
+    /// - Returns: The stored assignments.
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     func write(_ record: AssignmentRecord) async throws(ExperimentationError) -> EarlierAssignments {
@@ -133,7 +133,7 @@ final class AssignmentBook: Sendable {
         return all
     }
 
-    /// Removes what is kept of a user.
+    /// Removes a user's assignments.
     ///
     /// - Throws: `ErrorCode.store`.
     func forget(_ userID: String) async throws(ExperimentationError) {
@@ -143,7 +143,7 @@ final class AssignmentBook: Sendable {
 
     private func note(_ entry: Entry, _ userID: String) { entries.set(entry, of: userID, at: time.instant) }
 
-    // MARK: The written form
+    // MARK: Stored form
 
     private static func merged(_ first: EarlierAssignments, _ second: EarlierAssignments) -> EarlierAssignments {
         EarlierAssignments(first.variations.merging(second.variations) { first, _ in first })

@@ -163,6 +163,12 @@ public struct ConfigurationFile: Sendable {
         tenant.assignments = try choice(prefix + "assignments", values)
         tenant.consent = try consent(prefix + "consent", values)
         tenant.types = try types(prefix + "types", values)
+        tenant.reuse = AnswerReuse(
+            lifetime: .seconds(try values.number(prefix + "decisions.seconds")),
+            grace: .seconds(try values.number(prefix + "decisions.graceSeconds")),
+            failures: .seconds(try values.number(prefix + "decisions.failureSeconds"))
+        )
+        tenant.decisionBytes = try values.whole(prefix + "decisions.megabytes") * 1_000_000
         let rate = try values.number(prefix + "requestsPerSecond")
         let burst = try values.number(prefix + "burst")
         tenant.streams = try values.whole(prefix + "streams")

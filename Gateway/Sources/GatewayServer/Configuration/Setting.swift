@@ -63,6 +63,22 @@ struct Setting: Sendable {
             "Whether the first assignment of a user is written down and holds, where the vendor promises it: `kept` or `computed`."
         ),
         Setting("consent", .text("unknown"), "What users say who don't: `unknown`, `granted` or `denied`."),
+        Setting(
+            "decisions.seconds",
+            .number(10, 0...86_400),
+            "How long decisions of a vendor that is asked for each user are current."
+        ),
+        Setting(
+            "decisions.graceSeconds",
+            .number(60, 0...86_400),
+            "How long after that they are answered at once, as `STALE`, while the vendor is asked for newer ones."
+        ),
+        Setting(
+            "decisions.failureSeconds",
+            .number(2, 0...3_600),
+            "How long a vendor isn't asked again after a failure."
+        ),
+        Setting("decisions.megabytes", .whole(64, 0...100_000), "How much memory these decisions may take, roughly."),
         Setting("types", .texts([]), "Types of flags that values don't tell, as `price=float`."),
         Setting("requestsPerSecond", .number(0, 0...1_000_000), "How many requests in the long run; any number if 0."),
         Setting("burst", .number(0, 0...10_000_000), "How many at once; two seconds' worth if 0."),

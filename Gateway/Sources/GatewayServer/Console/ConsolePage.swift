@@ -16,6 +16,7 @@ enum ConsolePage {
         <input id="token" type="password" autocomplete="off" required><button>Show</button></form>
         <main id="view" hidden>
         <section aria-labelledby="h-tenants"><h2 id="h-tenants">Tenants</h2><div id="tenants" class="cards"></div></section>
+        <section id="moving" aria-labelledby="h-moves" hidden><h2 id="h-moves">Moves</h2><div id="moves"></div></section>
         <section aria-labelledby="h-requests"><h2 id="h-requests">Requests</h2>
         <table><thead><tr><th>Tenant</th><th>Route</th><th>Status</th><th class="n">a second</th><th class="n">in all</th></tr>
         </thead><tbody id="requests"></tbody></table></section>
@@ -42,14 +43,16 @@ enum ConsolePage {
         form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin-top: 1.25rem; }
         input, button { font: inherit; padding: .4rem .7rem; border: 1px solid var(--line); border-radius: 6px;
           background: var(--card); color: inherit; }
-        .cards { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); }
+        .cards { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); align-items: start; }
         .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .9rem 1rem; }
         .card h3 { margin: 0 0 .4rem; font-size: 1rem; display: flex; justify-content: space-between; gap: 1rem; }
         h4 { font-size: .9rem; margin: .8rem 0 .3rem; }
         dl { display: grid; grid-template-columns: 1fr auto; gap: .15rem 1rem; margin: 0; }
         dt { color: var(--dim); } dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
         .good { color: var(--good); } .bad { color: var(--bad); } .odd { color: var(--odd); }
-        section { overflow-x: auto; }
+        section, .scroll { overflow-x: auto; } tr.bad td { color: var(--bad); }
+        .move { display: grid; gap: .8rem 2rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); margin-bottom: .75rem; }
+        .move h4:first-child { margin-top: 0; } .move p { margin: .5rem 0 0; } .move table { font-size: .87rem; }
         table { width: 100%; border-collapse: collapse; background: var(--card); border: 1px solid var(--line); }
         th, td { padding: .35rem .7rem; text-align: left; border-bottom: 1px solid var(--line); }
         th { color: var(--dim); font-weight: 500; } .n { text-align: right; font-variant-numeric: tabular-nums; }
@@ -63,6 +66,7 @@ enum ConsolePage {
         const make = (tag, text, kind) => { const e = document.createElement(tag);
           if (text !== undefined) e.textContent = text; if (kind) e.className = kind; return e; };
         const count = n => n.toLocaleString("en");
+        const age = s => s < 120 ? s.toFixed(0) + " s" : s < 7200 ? (s / 60).toFixed(0) + " min" : (s / 3600).toFixed(1) + " h";
         const kindOf = status => ({ READY: "good", STALE: "odd", NOT_READY: "odd", DISABLED: "odd" })[status] || "bad";
         function card(t) {
           const box = make("div", undefined, "card"), head = make("h3", t.name), facts = make("dl");
@@ -70,7 +74,16 @@ enum ConsolePage {
           const fact = (name, value, kind) => facts.append(make("dt", name), make("dd", value, kind));
           fact("Vendor", t.vendor);
           fact("Answers evaluations", t.ready ? "yes" : "no", t.ready ? "good" : "bad");
+          for (const r of t.rules) fact(r.side ? "Age of the rules, " + r.side : "Age of the rules", age(r.seconds),
+            r.seconds > 3600 ? "odd" : "");
           fact("Flags", count(t.flags)); fact("Changes since the start", count(t.changes));
+          if (t.answers) {
+            const a = t.answers, all = a.fresh + a.stale + a.refused + a.asked;
+            fact("Users with decisions held", count(a.users));
+            fact("Vendor asked", count(a.asked) + " of " + count(all));
+            fact("Answered as stale", count(a.stale), a.stale ? "odd" : "");
+            fact("Refused after a failure", count(a.refused), a.refused ? "bad" : "");
+          }
           fact("Listening clients", count(t.streams));
           fact("Events waiting", count(t.waiting), t.waiting > 1000 ? "odd" : "");
           fact("Events held for consent", count(t.held));
@@ -80,27 +93,49 @@ enum ConsolePage {
             fact(d.provider + ": dropped", count(d.dropped), d.dropped ? "bad" : "");
           }
           box.append(head, facts);
-          if (t.move) box.append(...move(t.move));
           return box;
         }
-        function move(m) {
-          const facts = make("dl"), list = make("ul");
+        function table(names, rows) {
+          const table = make("table"), head = make("tr"), body = make("tbody");
+          for (const [name, kind] of names) head.append(make("th", name, kind));
+          for (const [cells, kind] of rows) {
+            const row = make("tr", undefined, kind);
+            cells.forEach((text, place) => row.append(make("td", text, names[place][1])));
+            body.append(row);
+          }
+          table.append(make("thead"), body); table.tHead.append(head);
+          const box = make("div", undefined, "scroll"); box.append(table);
+          return box;
+        }
+        const counted = { sides: "sides", places: "first variations", exposures: "first exposures" };
+        function move(t) {
+          const m = t.move, box = make("div", undefined, "card move"), facts = make("dl"), side = make("div"), rest = make("div");
           const fact = (name, value, kind) => facts.append(make("dt", name), make("dd", value, kind));
-          fact("Move", m.stage + (m.stage === "live" ? " · " + (m.share * 100).toFixed(1) + " %" : ""));
-          fact("Users of the old and the new", count(m.pinnedOld) + " / " + count(m.pinnedNew));
+          fact("Stage", m.stage + (m.stage === "live" ? ", " + (m.share * 100).toFixed(1) + " % to the new vendor" : ""));
+          fact("Users of the old and the new vendor", count(m.pinnedOld) + " / " + count(m.pinnedNew));
           fact("Users with another variation", count(m.changed), m.changed ? "bad" : "good");
           fact("Flags compared", count(m.compared));
+          fact("Comparisons left out", count(m.dropped), m.dropped ? "odd" : "");
           fact("Mismatch rate is at most", (m.upperBound * 100).toPrecision(2) + " %");
-          for (const [kind, n] of Object.entries(m.mismatches)) fact("Mismatches: " + kind, count(n), "odd");
-          for (const name of m.alarms) fact("Ratio alarm", name, "bad");
-          for (const reason of m.held) list.append(make("li", "Held: " + reason, "bad"));
-          for (const x of m.recent) list.append(make("li", x.flag + ": " + x.class + ", " + x.old + " → " + x.new));
-          return [make("h4", "Move"), facts, list];
+          for (const [kind, n] of Object.entries(m.mismatches).sort()) fact("Mismatches: " + kind, count(n), n ? "odd" : "");
+          side.append(make("h3", t.name), facts);
+          for (const reason of m.held) side.append(make("p", "Held: " + reason, "bad"));
+          const users = counts => Object.entries(counts).sort().map(([arm, n]) => arm + " " + count(n)).join(" · ");
+          if (m.ratios.length) rest.append(make("h4", "Sample ratios"), table(
+            [["Stage"], ["Counted"], ["Users"], ["p", "n"]],
+            m.ratios.map(r => [[r.stage || "all", counted[r.kind] + (r.name ? " in " + r.name : ""), users(r.counts),
+              (r.p < 0.001 ? "< 0.001" : r.p.toFixed(3)) + (r.alarm ? ", alarm" : "")], r.alarm ? "bad" : ""])));
+          if (m.recent.length) rest.append(make("h4", "Latest mismatches"), table(
+            [["Flag"], ["Mismatch"], ["Old"], ["New"]], m.recent.map(x => [[x.flag, x.class, x.old, x.new], ""])));
+          box.append(side, rest);
+          return box;
         }
         function show(s) {
           const before = new Map(((last || {}).requests || []).map(r => [r.tenant + "\\n" + r.route + "\\n" + r.status, r.count]));
           const span = last ? Math.max(0.001, s.seconds - last.seconds) : 0;
+          const moving = s.tenants.filter(t => t.move);
           $("tenants").replaceChildren(...s.tenants.map(card));
+          $("moves").replaceChildren(...moving.map(move)); $("moving").hidden = !moving.length;
           let rate = 0;
           const rows = s.requests.sort((a, b) => b.count - a.count).map(r => {
             const key = r.tenant + "\\n" + r.route + "\\n" + r.status;

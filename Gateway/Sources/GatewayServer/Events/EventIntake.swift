@@ -1,24 +1,10 @@
 import Experimentation
 import Foundation
+import GatewayBodies
 import Synchronization
 
 /// Accepts the events of a tenant: each id once, durably before it is confirmed, and in order per user.
 final class EventIntake: Sendable {
-    /// The outcome of an event.
-    enum Outcome: Sendable, Equatable {
-        /// It was stored.
-        case accepted
-        /// An event with this id was accepted before.
-        case repeated
-        /// It was refused, for this reason.
-        case refused(EventRefusal)
-
-        /// Whether the store couldn't be reached, or didn't answer.
-        var isForWantOfAStore: Bool {
-            if case .refused(let refusal) = self { refusal.code == .store } else { false }
-        }
-    }
-
     private let client: ExperimentationClient
     private let seen: SeenEvents
     /// Takes what the shared database can't; `nil` where there is none, or no place for it.
@@ -26,7 +12,7 @@ final class EventIntake: Sendable {
     private let isWaiting: IsWaiting?
     /// Whether events are taken only by ``meanwhile``.
     private let isClosed: Bool
-    private let flights = Mutex<[String: Task<Outcome, Never>]>([:])
+    private let flights = Mutex<[String: Task<EventOutcome, Never>]>([:])
 
     /// Whether an event waits in the store, by its id and its user's.
     typealias IsWaiting = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
@@ -58,9 +44,9 @@ final class EventIntake: Sendable {
     /// Accepts the events of a request.
     ///
     /// - Returns: The outcome of each, in order.
-    func take(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
+    func take(_ events: [Result<EventRequest, EventRefusal>]) async -> [EventOutcome] {
         guard let meanwhile else { return isClosed ? events.map(Self.away) : await carryOut(events) }
-        var outcomes = [Outcome](repeating: .accepted, count: events.count)
+        var outcomes = [EventOutcome](repeating: .accepted, count: events.count)
         var left = Array(events.indices)
         if !isClosed, !meanwhile.isNeeded {
             outcomes = await carryOut(events)
@@ -75,7 +61,7 @@ final class EventIntake: Sendable {
         return outcomes
     }
 
-    private static func away(_ event: Result<EventRequest, EventRefusal>) -> Outcome {
+    private static func away(_ event: Result<EventRequest, EventRefusal>) -> EventOutcome {
         if case .failure(let refusal) = event { return .refused(refusal) }
         return .refused(EventRefusal(.store, "The database is away; send it again."))
     }
@@ -83,7 +69,7 @@ final class EventIntake: Sendable {
     /// Takes events into the tenant's store, or not at all.
     ///
     /// - Returns: What became of each, in their order.
-    func carryOut(_ events: [Result<EventRequest, EventRefusal>]) async -> [Outcome] {
+    func carryOut(_ events: [Result<EventRequest, EventRefusal>]) async -> [EventOutcome] {
         let request = UUID().uuidString
         let digests = events.compactMap { try? SeenEvents.digest($0.get().id) }
         do throws(ExperimentationError) {
@@ -92,21 +78,21 @@ final class EventIntake: Sendable {
             return events.map { _ in .refused(Self.refusal(error)) }
         }
         var lanes: [String: [(place: Int, event: EventRequest)]] = [:]
-        var outcomes = [Outcome](repeating: .accepted, count: events.count)
+        var outcomes = [EventOutcome](repeating: .accepted, count: events.count)
         for (place, event) in events.enumerated() {
             switch event {
             case .success(let event): lanes[event.user.id, default: []].append((place, event))
             case .failure(let refusal): outcomes[place] = .refused(refusal)
             }
         }
-        await withTaskGroup(of: [(Int, Outcome)].self) { group in
+        await withTaskGroup(of: [(Int, EventOutcome)].self) { group in
             for lane in lanes.values {
                 group.addTask {
-                    var outcomes: [(Int, Outcome)] = []
+                    var outcomes: [(Int, EventOutcome)] = []
                     var stop: EventRefusal?
                     for (place, event) in lane {
                         // What follows one that may pass later waits for it: each user's events keep their order.
-                        let outcome: Outcome = if let stop { .refused(stop) } else { await self.take(event) }
+                        let outcome: EventOutcome = if let stop { .refused(stop) } else { await self.take(event) }
                         if case .refused(let refusal) = outcome, refusal.mayPass { stop = refusal }
                         outcomes.append((place, outcome))
                     }
@@ -121,9 +107,9 @@ final class EventIntake: Sendable {
     }
 
     /// Accepts an event; a concurrent repetition waits for the first one's outcome.
-    private func take(_ event: EventRequest) async -> Outcome {
+    private func take(_ event: EventRequest) async -> EventOutcome {
         let digest = SeenEvents.digest(event.id)
-        let (flight, isFirst) = flights.withLock { flights -> (Task<Outcome, Never>, Bool) in
+        let (flight, isFirst) = flights.withLock { flights -> (Task<EventOutcome, Never>, Bool) in
             if let flight = flights[digest] { return (flight, false) }
             let flight = Task { await self.accept(event, digest) }
             flights[digest] = flight
@@ -134,7 +120,7 @@ final class EventIntake: Sendable {
         return outcome == .accepted && !isFirst ? .repeated : outcome
     }
 
-    private func accept(_ event: EventRequest, _ digest: String) async -> Outcome {
+    private func accept(_ event: EventRequest, _ digest: String) async -> EventOutcome {
         do throws(ExperimentationError) {
             switch try await seen.claim(digest) {
             case .claimed: break
@@ -155,7 +141,7 @@ final class EventIntake: Sendable {
         }
     }
 
-    private func take(_ event: EventRequest, _ digest: String) async -> Outcome {
+    private func take(_ event: EventRequest, _ digest: String) async -> EventOutcome {
         do throws(ExperimentationError) {
             if case .consentChanged(let isGranted) = event.event.kind {
                 try await client.setConsent(isGranted ? .granted : .denied, for: event.user)

@@ -1,4 +1,5 @@
 import Experimentation
+import GatewayBodies
 import HTTPTypes
 
 /// The answer to `POST /v1/events`.
@@ -7,7 +8,7 @@ enum EventsAnswer {
     ///
     /// 200 if every event was accepted or never will be. 503 if at least one may be accepted later: the whole request
     /// can be repeated, because events already accepted are recognized by their ids.
-    static func of(_ outcomes: [EventIntake.Outcome], to events: [Result<EventRequest, EventRefusal>]) -> Answer {
+    static func of(_ outcomes: [EventOutcome], to events: [Result<EventRequest, EventRefusal>]) -> Answer {
         var (accepted, repeated, refused, mayPass) = (0, 0, 0, false)
         var results: [FlagValue] = []
         for (outcome, event) in zip(outcomes, events) {

@@ -1,4 +1,5 @@
 import Experimentation
+import GatewayBodies
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -39,20 +40,9 @@ extension Responder {
         guard !readiness.isDraining, let route = Route(path: Target(head.uri).path),
             let token = Self.token(of: head.headers),
             let tenant = tenants.tokens.holder(of: last.digest(of: token)),
-            let request = try? EvaluationRequest(
-                body: Array(body.readableBytesView),
-                consent: tenant.configuration.consent
-            ),
-            tenant.limiter?.take(at: begin) == nil
+            let question = Question(route, body, head.headers, tenant), tenant.limiter?.take(at: begin) == nil
         else { return nil }
-        let answer: EvaluationAnswer? =
-            switch route {
-            case .flag(let key): tenant.evaluator.evaluateAtOnce(key, request.user)
-            case .flags:
-                tenant.evaluator.evaluateAllAtOnce(request.user, ifNoneMatch: Self.tags(of: head.headers))
-            default: nil
-            }
-        guard let answer else {
+        guard let answer = question.answer(by: tenant.evaluator) else {
             // It is taken again on the other way.
             tenant.limiter?.giveBack()
             return nil
@@ -109,12 +99,46 @@ extension Responder {
         return (HTTPResponseHead(version: .http1_1, status: .ok, headers: fields), tenant.connection.changes, place)
     }
 
+    /// An evaluation that may be answered at once.
+    private enum Question {
+        case flag(String, User)
+        case flags(User, ByteBuffer, ifNoneMatch: String?)
+        /// One that is answered already, by what is remembered.
+        case known(EvaluationAnswer)
+
+        /// Reads a request; `nil` for another route, and for a body that is refused.
+        init?(_ route: Route, _ body: ByteBuffer, _ fields: HTTPHeaders, _ tenant: Tenant) {
+            let tags = route == .flags ? Responder.tags(of: fields) : nil
+            if let tags, let answer = tenant.evaluator.unchangedAtOnce(body, ifNoneMatch: tags) {
+                self = .known(answer)
+                return
+            }
+            let consent = tenant.configuration.consent
+            guard let request = try? EvaluationRequest(body: Array(body.readableBytesView), consent: consent) else {
+                return nil
+            }
+            switch route {
+            case .flag(let key): self = .flag(key, request.user)
+            case .flags: self = .flags(request.user, body, ifNoneMatch: tags)
+            default: return nil
+            }
+        }
+
+        func answer(by evaluator: Evaluator) -> EvaluationAnswer? {
+            switch self {
+            case .known(let answer): answer
+            case .flag(let key, let user): evaluator.evaluateAtOnce(key, user)
+            case .flags(let user, let body, let tags): evaluator.evaluateAllAtOnce(user, body, ifNoneMatch: tags)
+            }
+        }
+    }
+
     private static func token(of fields: HTTPHeaders) -> String? {
         BearerToken.read(authorization: fields.first(name: "authorization"), key: fields.first(name: "x-api-key"))
     }
 
     /// The tags of all `If-None-Match` fields.
-    private static func tags(of fields: HTTPHeaders) -> String? {
+    fileprivate static func tags(of fields: HTTPHeaders) -> String? {
         let all = fields["if-none-match"]
         return all.isEmpty ? nil : all.joined(separator: ",")
     }

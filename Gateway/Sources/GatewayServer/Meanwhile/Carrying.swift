@@ -1,17 +1,22 @@
 import Experimentation
 import Synchronization
 
-/// Who hands parcels over; the outbox is opened before whoever does.
+/// Holds the function that hands parcels over, which is set after the outbox is opened.
 final class Carrying: Sendable {
     typealias Carrier = @Sendable ([Parcel?]) async -> [Verdict]
 
-    private let carrier = Mutex<Carrier?>(nil)
+    /// See ``DatabaseSight`` for why the closure isn't held by itself.
+    private struct Hands: Sendable {
+        let carrier: Carrier
+    }
 
-    func begin(_ carrier: @escaping Carrier) { self.carrier.withLock { $0 = carrier } }
+    private let hands = Mutex<Hands?>(nil)
 
-    /// Hands over, unless nobody does yet or the database is away.
+    func begin(_ carrier: @escaping Carrier) { hands.withLock { $0 = Hands(carrier: carrier) } }
+
+    /// Hands parcels over; an outage if no function is set yet or the database is away.
     func carry(_ parcels: [Parcel?], ifNot isAway: () -> Bool, counting waiting: Waiting) async -> [Verdict] {
-        guard !isAway(), let carrier = carrier.withLock({ $0 }) else {
+        guard !isAway(), let carrier = hands.withLock({ $0 })?.carrier else {
             return Array(repeating: .outage(), count: parcels.count)
         }
         let verdicts = await carrier(parcels)
@@ -29,7 +34,7 @@ extension Verdict {
     }
 }
 
-/// How many parcels wait, as far as is known without asking the file.
+/// The number of waiting parcels, counted without reading the file.
 final class Waiting: Sendable {
     private struct State {
         var count = 0
@@ -40,7 +45,7 @@ final class Waiting: Sendable {
 
     var count: Int { state.withLock { $0.count } }
     var isAny: Bool { count > 0 }
-    /// How often something was added, to tell whether anything was between two moments.
+    /// The number of additions so far; equal at two moments if nothing was added in between.
     var additions: Int { state.withLock { $0.additions } }
 
     func add(_ change: Int) {
@@ -50,7 +55,7 @@ final class Waiting: Sendable {
         }
     }
 
-    /// Sets what the file says, unless something was added since it was asked.
+    /// Sets the count that the file reported, unless something has been added since.
     func set(_ count: Int, unlessAddedSince additions: Int? = nil) {
         state.withLock { state in
             if additions.map({ $0 == state.additions }) ?? true { state.count = count }
@@ -58,13 +63,15 @@ final class Waiting: Sendable {
     }
 }
 
-/// A set of the newest members; when it is full, the older half goes.
+/// A bounded set of the newest members; when it is full, the older half is dropped.
 final class BoundedSet<Member: Hashable & Sendable>: Sendable {
     private let limit: Int
     private let state = Mutex((young: Set<Member>(), old: Set<Member>()))
 
     init(limit: Int) { self.limit = limit }
 
+    /// Inserts a member.
+    ///
     /// - Returns: Whether it is new.
     func insert(_ member: Member) -> Bool {
         state.withLock { state in

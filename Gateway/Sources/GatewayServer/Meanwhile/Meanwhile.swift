@@ -1,13 +1,13 @@
 import Experimentation
 import ExperimentationSQLite
 import Foundation
+import GatewayBodies
 import Synchronization
 
-/// Takes what a tenant's shared database can't while it is away: an outbox in a local file, which has the database as its
-/// destination.
+/// Accepts events and assignments while a tenant's shared database is away: an outbox in a local file whose destination is
+/// the database.
 ///
-/// As long as something waits here, what comes follows it, so that the order of each user's events stays what it was on this
-/// machine.
+/// While anything waits here, later events join it, so that each user's events stay in order on this instance.
 final class Meanwhile: Sendable {
     private let client: ExperimentationClient
     private let state: any StateStore
@@ -19,13 +19,13 @@ final class Meanwhile: Sendable {
 
     private static let denied = "gateway/denied/"
 
-    /// Opens the file; what an earlier run left in it waits on.
+    /// Opens the file; what an earlier run left in it keeps waiting.
     ///
     /// - Parameters:
     ///   - file: The SQLite file.
-    ///   - scope: The database's name, so that no other database gets what was meant for it.
-    ///   - environment: Time, chance and a place for messages.
-    ///   - database: Says whether the database is known to be away.
+    ///   - scope: The database's name, so that nothing is handed over to another database.
+    ///   - environment: Clock, randomness and log.
+    ///   - database: Whether the database is known to be away.
     /// - Throws: `ErrorCode.store`.
     init(
         file: URL,
@@ -49,19 +49,19 @@ final class Meanwhile: Sendable {
         waiting.set(left.deliverable)
     }
 
-    /// Whether what comes belongs here: the database is away, or something waits for it.
+    /// Whether new events belong here: the database is away, or others are waiting for it.
     var isNeeded: Bool { database.isAway || waiting.isAny }
 
     /// Whether the database is known to be away.
     var isDatabaseAway: Bool { database.isAway }
 
-    /// Has another say from now on whether the database is away.
+    /// Replaces the source that says whether the database is away.
     func see(by isAway: @escaping @Sendable () -> Bool) { database.see(by: isAway) }
 
-    /// How many wait.
+    /// The number of waiting parcels.
     var count: Int { waiting.count }
 
-    /// Says who hands over; nothing is before that.
+    /// Sets who hands parcels over; until then they wait.
     func hand(over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict]) {
         let state = state
         carrying.begin { parcels in
@@ -85,10 +85,10 @@ final class Meanwhile: Sendable {
         }
     }
 
-    // MARK: Taking
+    // MARK: Accepting
 
-    /// Takes an event durably, each id once.
-    func take(_ event: EventRequest) async -> EventIntake.Outcome {
+    /// Accepts an event durably, each id once.
+    func take(_ event: EventRequest) async -> EventOutcome {
         let digest = SeenEvents.digest(event.id)
         do throws(ExperimentationError) {
             let key = Self.denied + SeenEvents.digest(event.user.id)
@@ -117,7 +117,7 @@ final class Meanwhile: Sendable {
         }
     }
 
-    /// Takes an exposure, once for each user and variation.
+    /// Accepts an exposure, once per user and variation.
     func take(_ exposure: Exposure, of user: User, id: String, at date: Date) async {
         let assignment = exposure.assignment
         let key = SeenEvents.digest("\(user.id)\n\(assignment.experiment.id)\n\(assignment.variation.id)")
@@ -125,7 +125,7 @@ final class Meanwhile: Sendable {
         _ = await take(EventRequest(id: id, user: user, event: TrackingEvent(.exposure(exposure)), date: date))
     }
 
-    /// Takes assignments, to be written down where nobody was first.
+    /// Accepts assignments, to be stored unless another instance has stored some first.
     func take(_ record: AssignmentRecord) async {
         try? await accept(.assignments(record), id: UUID().uuidString)
     }
@@ -147,18 +147,18 @@ final class Meanwhile: Sendable {
         (try? await state.value(for: denied + SeenEvents.digest(userID))) != nil
     }
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    /// Hands over what waits, once the database is there again; called now and then.
+    /// Hands over what waits if the database is back; called periodically.
     func look() async {
         guard waiting.isAny, !database.isAway else { return }
-        // The outbox waits longer with each failure; this one is known to be over.
+        // The outbox waits longer after each failure, but this outage is known to be over.
         _ = try? await client.flush(within: .seconds(30), retrying: false)
         let before = waiting.additions
         if let status = try? await client.outboxStatus() { waiting.set(status.deliverable, unlessAddedSince: before) }
     }
 
-    /// Hands over what it can, and closes the file.
+    /// Hands over what it can and closes the file.
     func close() async { await client.shutdown() }
 }
 

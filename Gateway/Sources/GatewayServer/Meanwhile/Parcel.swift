@@ -1,14 +1,15 @@
 import Experimentation
 import Foundation
+import GatewayBodies
 
-/// What was accepted for the shared database while that was away.
+/// An item accepted for the shared database while the database was away.
 enum Parcel: Sendable, Codable {
-    /// An event, as it was sent.
+    /// An event as it was sent.
     case event(EventRequest)
-    /// The assignments that a user was answered with.
+    /// Assignments that a user has been given.
     case assignments(AssignmentRecord)
 
-    /// The user whose it is.
+    /// The user's id.
     var userID: String {
         switch self {
         case .event(let event): event.user.id
@@ -32,10 +33,4 @@ enum Parcel: Sendable, Codable {
         else { return nil }
         self = parcel
     }
-}
-
-/// Assignments of a user that are still to be written down, where nobody wrote others before.
-struct AssignmentRecord: Sendable, Codable {
-    var userID: String
-    var assignments: EarlierAssignments
 }

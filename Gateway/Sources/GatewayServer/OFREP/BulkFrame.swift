@@ -48,10 +48,15 @@ struct BulkFrame: Sendable {
     /// - Parameters:
     ///   - items: The items.
     ///   - ifNoneMatch: The request's `If-None-Match` field.
+    ///   - revision: The revision of the rules that instances share.
     /// - Returns: The answer.
-    func answer(_ items: some Sequence<FlagForms.Form>, ifNoneMatch: String?) -> EvaluationAnswer {
+    func answer(
+        _ items: some Sequence<FlagForms.Form>,
+        ifNoneMatch: String?,
+        at revision: Int64? = nil
+    ) -> EvaluationAnswer {
         let tag = tag(of: items)
-        let text = tag.text
+        let text = tag.text(at: revision)
         if let ifNoneMatch, tag.isNamed(in: ifNoneMatch) { return EvaluationAnswer(.notModified, tag: text) }
         return EvaluationAnswer(.ok, body(of: items), tag: text)
     }

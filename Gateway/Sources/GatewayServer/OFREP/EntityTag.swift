@@ -36,6 +36,15 @@ struct EntityTag: Sendable, Hashable {
     }
 
     /// The tag with its quotes, as in a header field.
+    ///
+    /// - Parameter revision: The revision of the rules that instances share, which follows the digest; `nil` for none.
+    /// - Returns: The text.
+    func text(at revision: Int64?) -> String {
+        guard let revision else { return text }
+        return "\(text.dropLast()).\(revision)\""
+    }
+
+    /// The tag with its quotes, without a revision.
     var text: String {
         String(unsafeUninitializedCapacity: 34) { buffer in
             buffer[0] = UInt8(ascii: "\"")
@@ -52,17 +61,36 @@ struct EntityTag: Sendable, Hashable {
     ///
     /// Accepts lists, weak tags, which proxies produce, and tags without quotes, which some clients send; `*` never
     /// matches, because evaluations aren't conditional on the existence of a resource.
-    func isNamed(in field: String) -> Bool {
-        let own = text.utf8.dropFirst().dropLast()
+    func isNamed(in field: String) -> Bool { Self.isNamed(text, in: field) }
+
+    /// Whether an `If-None-Match` field matches a tag in its written form.
+    ///
+    /// Revisions aren't compared: a tag of other rules names the same answer if its digest is the same.
+    static func isNamed(_ tag: String, in field: String) -> Bool {
+        let own = parts(of: Substring(tag).utf8).digest
+        return field.utf8.split(separator: UInt8(ascii: ",")).contains { parts(of: $0).digest.elementsEqual(own) }
+    }
+
+    /// The greatest revision in an `If-None-Match` field; `nil` if no tag has one.
+    static func revision(in field: String) -> Int64? {
+        guard field.utf8.contains(UInt8(ascii: ".")) else { return nil }
+        return field.utf8.split(separator: UInt8(ascii: ",")).compactMap { parts(of: $0).revision }.max()
+    }
+
+    /// The digest and the revision of one tag, in any form.
+    private static func parts(of candidate: Substring.UTF8View) -> (digest: Substring.UTF8View, revision: Int64?) {
         let (space, tab, quote) = (UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\""))
-        return field.utf8.split(separator: UInt8(ascii: ",")).contains { candidate in
-            var candidate = candidate.drop { $0 == space || $0 == tab }
-            while candidate.last == space || candidate.last == tab { candidate.removeLast() }
-            if candidate.starts(with: "W/".utf8) { candidate = candidate.dropFirst(2) }
-            if candidate.count >= 2, candidate.first == quote, candidate.last == quote {
-                candidate = candidate.dropFirst().dropLast()
-            }
-            return candidate.elementsEqual(own)
+        var candidate = candidate.drop { $0 == space || $0 == tab }
+        while candidate.last == space || candidate.last == tab { candidate.removeLast() }
+        if candidate.starts(with: "W/".utf8) { candidate = candidate.dropFirst(2) }
+        if candidate.count >= 2, candidate.first == quote, candidate.last == quote {
+            candidate = candidate.dropFirst().dropLast()
         }
+        guard let point = candidate.lastIndex(of: UInt8(ascii: ".")) else { return (candidate, nil) }
+        let digits = candidate[candidate.index(after: point)...]
+        guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+            let revision = Int64(Substring(digits))
+        else { return (candidate, nil) }
+        return (candidate[..<point], revision)
     }
 }

@@ -36,10 +36,14 @@ extension Evaluator {
             let forms = knownForms(of: decided.decisions.catalogue)
         else { return nil }
         if keeps(user), !decided.assignments.allSatisfy({ Self.isKept($0, in: earlier) }) { return nil }
-        return frame.answer(forms.chosen(by: decided.decisions), ifNoneMatch: ifNoneMatch)
+        let revision = revision(of: decided)
+        // What the client has seen elsewhere has to be fetched first.
+        if isBehind(revision, ifNoneMatch) { return nil }
+        return frame.answer(forms.chosen(by: decided.decisions), ifNoneMatch: ifNoneMatch, at: revision)
     }
 
-    private func keeps(_ user: User) -> Bool { assignments != nil && mayBeKept(user) }
+    /// Whether assignments of a user are kept.
+    func keeps(_ user: User) -> Bool { assignments != nil && mayBeKept(user) }
 
     /// What a user was assigned before; `nil` if the store has to be asked.
     private func earlierAtOnce(of user: User) -> EarlierAssignments? {

@@ -1,6 +1,7 @@
 import Experimentation
 import FlagManifest
 import Foundation
+import GatewayBodies
 import HTTPTypes
 import Synchronization
 
@@ -19,7 +20,16 @@ final class Evaluator: Sendable {
     private let types: DeclaredTypes
     let exposures: TenantConfiguration.Exposures
     let frame: BulkFrame
+    let remembered = RememberedTags()
+    /// Where instances share rules, so that a client of one is never answered by older ones of another.
+    private let revisions: Revisions?
     private let kept = Mutex(Kept())
+
+    /// The revisions of rules that instances share, beside that of each ruleset, which is its validator.
+    struct Revisions: Sendable {
+        /// The revision with which the kill switch was turned on last.
+        let disabled: @Sendable () -> Int64
+    }
 
     private struct Kept {
         var good: FlagForms?
@@ -27,18 +37,31 @@ final class Evaluator: Sendable {
     }
 
     /// Creates an evaluator.
+    ///
+    /// - Parameters:
+    ///   - client: Decides for users.
+    ///   - facts: What the vendor's roles say.
+    ///   - isProvisional: Whether the shared database was away when the tenant was opened.
+    ///   - meanwhile: Takes exposures while the shared database is away.
+    ///   - assignments: Where assignments are kept if the vendor promises that; `nil` to compute each anew.
+    ///   - types: The known types of flags.
+    ///   - exposures: The exposures that single evaluations record.
+    ///   - frame: What all bulk answers have in common.
+    ///   - revisions: The revisions of rules that instances share; `nil` where they don't.
     init(
-        _ connection: TenantConnection,
-        keepsAssignments: Bool,
+        _ client: ExperimentationClient,
+        facts: ObservedProvider.Facts,
+        isProvisional: Bool = false,
+        meanwhile: Meanwhile? = nil,
+        assignments: AssignmentBook?,
         types: DeclaredTypes,
         exposures: TenantConfiguration.Exposures,
-        frame: BulkFrame
+        frame: BulkFrame,
+        revisions: Revisions? = nil
     ) {
-        client = connection.client
-        facts = connection.facts
-        isProvisional = connection.isProvisional
-        meanwhile = connection.meanwhile
-        assignments = keepsAssignments && facts.isSticky ? connection.assignments : nil
+        self.revisions = revisions
+        (self.client, self.facts, self.isProvisional, self.meanwhile) = (client, facts, isProvisional, meanwhile)
+        self.assignments = facts.isSticky ? assignments : nil
         self.types = types
         self.exposures = exposures
         self.frame = frame
@@ -62,13 +85,25 @@ final class Evaluator: Sendable {
     /// Evaluates all flags; never records an exposure, because the user hasn't seen anything yet.
     func evaluateAll(_ user: User, ifNoneMatch: String?) async -> Answer {
         do throws(ProtocolError) {
-            guard let decided = try await decide(for: user) else {
-                return Answer(frame.answer(disabledItems, ifNoneMatch: ifNoneMatch))
-            }
-            return Answer(frame.answer(items(of: decided), ifNoneMatch: ifNoneMatch))
+            return Answer(try await evaluation(for: user, ifNoneMatch: ifNoneMatch))
         } catch {
             return error.answer()
         }
+    }
+
+    /// Evaluates all flags.
+    ///
+    /// - Throws: What the protocol says instead of an answer.
+    func evaluation(for user: User, ifNoneMatch: String?) async throws(ProtocolError) -> EvaluationAnswer {
+        var decided = try await decide(for: user)
+        // More than once, because a fetch that is joined may have begun before the rules that the client has seen.
+        for _ in 0..<3 where isBehind(revision(of: decided), ifNoneMatch) {
+            try? await client.refresh(force: true)
+            decided = try await decide(for: user)
+        }
+        let revision = revision(of: decided)
+        guard let decided else { return frame.answer(disabledItems, ifNoneMatch: ifNoneMatch, at: revision) }
+        return frame.answer(items(of: decided), ifNoneMatch: ifNoneMatch, at: revision)
     }
 
     // MARK: Deciding
@@ -109,6 +144,21 @@ final class Evaluator: Sendable {
             }
             throw failure
         }
+    }
+
+    // MARK: Revisions
+
+    /// The revision of the rules that decided, or of the kill switch; `nil` where instances share none.
+    func revision(of decided: UserDecisions?) -> Int64? {
+        guard let revisions else { return nil }
+        guard let decided else { return revisions.disabled() }
+        return decided.rulesValidator.flatMap { Int64($0) }
+    }
+
+    /// Whether a client has been answered by newer rules than these.
+    func isBehind(_ revision: Int64?, _ ifNoneMatch: String?) -> Bool {
+        guard let revision, let ifNoneMatch, let seen = EntityTag.revision(in: ifNoneMatch) else { return false }
+        return revision < seen
     }
 
     // MARK: Writing

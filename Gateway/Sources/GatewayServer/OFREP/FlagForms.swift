@@ -1,6 +1,7 @@
 import AdapterKit
 import Experimentation
 import FlagManifest
+import GatewayBodies
 import NIOCore
 
 /// Every outcome of every flag in a catalogue as OFREP JSON, with a digest of the text.

@@ -79,6 +79,15 @@ struct MetricsText {
 
     private mutating func tenants(_ tenants: [TenantFigures]) {
         moves(tenants.compactMap { tenant in tenant.move.map { (tenant.name, $0) } })
+        answers(tenants.compactMap { tenant in tenant.answers.map { (tenant.name, $0) } })
+        family(
+            "xp_gateway_rules_age_seconds",
+            "gauge",
+            "The age of the rules in use; side is a vendor of a move.",
+            tenants.flatMap { tenant in
+                tenant.rulesAges.map { Sample($0.age / .seconds(1), ("tenant", tenant.name), ("side", $0.side)) }
+            }
+        )
         family(
             "xp_gateway_streams",
             "gauge",
@@ -104,7 +113,50 @@ struct MetricsText {
         )
     }
 
+    private mutating func answers(_ tenants: [(tenant: String, figures: AnswerFigures)]) {
+        family(
+            "xp_gateway_decisions_total",
+            "counter",
+            "Decisions of a vendor that is asked for each user, by where they came from.",
+            tenants.flatMap { name, figures in
+                let sources = [
+                    ("fresh", figures.fresh), ("stale", figures.stale), ("refused", figures.refused),
+                    ("asked", figures.asked),
+                ]
+                return sources.map { Sample(Double($1), ("tenant", name), ("source", $0)) }
+            }
+        )
+        family(
+            "xp_gateway_decisions_users",
+            "gauge",
+            "Users whose decisions are held.",
+            tenants.map { Sample(Double($0.figures.users), ("tenant", $0.tenant)) }
+        )
+        family(
+            "xp_gateway_decisions_bytes",
+            "gauge",
+            "What they take, roughly.",
+            tenants.map { Sample(Double($0.figures.bytes), ("tenant", $0.tenant)) }
+        )
+    }
+
     private mutating func moves(_ moves: [(tenant: String, report: MigrationReport)]) {
+        family(
+            "xp_gateway_move_ratio_alarm",
+            "gauge",
+            "Whether a sample-ratio test of a move raises an alarm.",
+            moves.flatMap { move in
+                move.report.ratioTests.map { test in
+                    Sample(
+                        test.ratio.isAlarming ? 1 : 0,
+                        ("tenant", move.tenant),
+                        ("stage", test.stage),
+                        ("test", test.kind),
+                        ("experiment", test.name)
+                    )
+                }
+            }
+        )
         family(
             "xp_gateway_move_stage",
             "gauge",

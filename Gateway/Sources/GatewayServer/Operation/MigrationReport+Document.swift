@@ -7,20 +7,57 @@ extension MigrationReport {
 
     /// The report for the console.
     var document: FlagValue {
-        let alarms =
-            (sides?.isAlarming == true ? ["sides"] : [])
-            + allocations.filter(\.value.isAlarming).keys.sorted() + exposed.filter(\.value.isAlarming).keys.sorted()
-        return [
+        [
             "stage": .string(stage.rawValue), "share": .double(share), "held": .array(held.map { .string($0) }),
             "pinnedOld": .int(pinned[.old] ?? 0), "pinnedNew": .int(pinned[.new] ?? 0), "changed": .int(changed),
             "compared": .int(compared), "dropped": .int(dropped),
             "mismatches": .object(
                 Dictionary(uniqueKeysWithValues: confirmed.map { ($0.key.rawValue, FlagValue.int($0.value)) })
             ),
-            "upperBound": .double(rate.upperBound()), "alarms": .array(alarms.map { .string($0) }),
+            "upperBound": .double(rate.upperBound()), "ratios": .array(ratioTests.map(\.document)),
             // A vendor's own words for variants and reasons are counted, and would hide the others here.
             "recent": .array(recent.filter(\.kind.isVisible).suffix(Self.shown).reversed().map(\.document)),
         ]
+    }
+}
+
+extension MigrationReport {
+    /// A sample-ratio test with what it is about.
+    struct RatioTest {
+        /// The stage; empty for the whole move.
+        var stage = ""
+        /// What is counted: `sides`, `places` or `exposures`.
+        var kind: String
+        /// The old vendor's experiment; empty for the sides.
+        var name = ""
+        var ratio: Ratio
+
+        fileprivate var document: FlagValue {
+            [
+                "stage": .string(stage), "kind": .string(kind), "name": .string(name),
+                "counts": .object(ratio.counts.mapValues { .int($0) }), "p": .double(ratio.pValue),
+                "alarm": .bool(ratio.isAlarming),
+            ]
+        }
+    }
+
+    /// All tests: of the whole move, then of each stage in order.
+    var ratioTests: [RatioTest] {
+        let whole = (sides.map { [RatioTest(kind: "sides", ratio: $0)] } ?? []) + Self.tests("", allocations, exposed)
+        return MigrationStage.allCases.reduce(into: whole) { tests, stage in
+            guard let own = stages[stage] else { return }
+            tests += Self.tests(stage.rawValue, own.allocations, own.exposed)
+        }
+    }
+
+    private static func tests(
+        _ stage: String,
+        _ places: [String: Ratio],
+        _ exposures: [String: Ratio]
+    ) -> [RatioTest] {
+        [("places", places), ("exposures", exposures)].flatMap { kind, ratios in
+            ratios.sorted { $0.key < $1.key }.map { RatioTest(stage: stage, kind: kind, name: $0.key, ratio: $0.value) }
+        }
     }
 }
 

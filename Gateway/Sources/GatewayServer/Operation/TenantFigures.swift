@@ -16,6 +16,10 @@ struct TenantFigures: Sendable {
     var outbox: OutboxStatus
     /// Where the tenant's move stands; `nil` for none.
     var move: MigrationReport?
+    /// The age of the vendor's rules, or of both vendors' in a move, by side; empty for a vendor that is asked.
+    var rulesAges: [(side: String, age: Duration)]
+    /// How decisions of a vendor that is asked for each user were answered; `nil` for another vendor.
+    var answers: AnswerFigures?
 
     /// Takes a snapshot; values that the store can't provide are empty.
     init(_ tenant: Tenant) async {
@@ -26,6 +30,14 @@ struct TenantFigures: Sendable {
         status = client.status
         isReady = tenant.isReady
         move = connection.migration?.report
+        if let migration = connection.migration {
+            let ages = await migration.rulesAges()
+            rulesAges = MigrationSide.allCases.compactMap { side in ages[side].map { (side.rawValue, $0) } }
+        } else {
+            rulesAges = client.rulesAge.map { [("", $0)] } ?? []
+        }
+        let isAsked = move == nil && client.supports(.flags) && !client.supports(.localEvaluation)
+        answers = isAsked ? client.answerFigures : nil
         flags = tenant.evaluator.knownForms?.catalogue.count ?? 0
         changes = connection.changes.changes
         streams = connection.changes.count
@@ -38,6 +50,12 @@ struct TenantFigures: Sendable {
     var document: FlagValue {
         var members = own
         if let move { members["move"] = move.document }
+        if let answers {
+            members["answers"] = [
+                "fresh": .int(answers.fresh), "stale": .int(answers.stale), "refused": .int(answers.refused),
+                "asked": .int(answers.asked), "users": .int(answers.users),
+            ]
+        }
         return .object(members)
     }
 
@@ -45,6 +63,9 @@ struct TenantFigures: Sendable {
         [
             "name": .string(name), "vendor": .string(vendor), "status": .string(status.rawValue),
             "ready": .bool(isReady), "flags": .int(flags), "changes": .int(changes), "streams": .int(streams),
+            "rules": .array(
+                rulesAges.map { ["side": .string($0.side), "seconds": .double($0.age / .seconds(1))] }
+            ),
             "waiting": .int(outbox.deliverable), "held": .int(outbox.held),
             "destinations": .array(
                 ledgers.sorted { $0.key.provider < $1.key.provider }.map { destination, ledger in

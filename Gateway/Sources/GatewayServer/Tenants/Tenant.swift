@@ -17,11 +17,15 @@ final class Tenant: Sendable {
         self.configuration = configuration
         self.connection = connection
         evaluator = Evaluator(
-            connection,
-            keepsAssignments: configuration.assignments == .kept,
+            connection.client,
+            facts: connection.facts,
+            isProvisional: connection.isProvisional,
+            meanwhile: connection.meanwhile,
+            assignments: configuration.assignments == .kept ? connection.assignments : nil,
             types: DeclaredTypes(configuration.types, seen: connection.types),
             exposures: configuration.exposures,
-            frame: Self.frame(configuration, provider: connection.client.providerName)
+            frame: Self.frame(configuration, provider: connection.client.providerName),
+            revisions: connection.revisions
         )
         limiter = configuration.rateLimit.map { RateLimiter($0, now: now) }
     }

@@ -4,21 +4,24 @@ import ExperimentationPostgres
 import ExperimentationSQLite
 import FlagManifest
 import Foundation
+import GatewayBodies
 import Synchronization
 import VendorCatalog
 
 /// A tenant's open vendor and store, which outlive changes of tokens or limits.
 final class TenantConnection: Sendable {
     /// Identifies a connection.
-    struct Name: Sendable, Hashable {
+    struct Identity: Sendable, Hashable {
         var tenant: String
         /// `nil` in a move, whose plan may have another stage.
         var vendor: FlagValue?
         var move: TenantMove?
         var store: TenantConfiguration.Store
+        var reuse: AnswerReuse
+        var decisionBytes: Int
     }
 
-    let name: Name
+    let identity: Identity
     let client: ExperimentationClient
     let intake: EventIntake
     /// What users were assigned, if the vendor promises to keep it.
@@ -87,7 +90,7 @@ final class TenantConnection: Sendable {
         _ environment: ClientEnvironment,
         after before: TenantConnection?
     ) async throws(ExperimentationError) {
-        name = configuration.connection
+        identity = configuration.connection
         planned = Mutex(configuration.move?.plan)
         changes = before?.changes ?? ChangeStreams()
         types = before?.types ?? SeenTypes()
@@ -99,7 +102,13 @@ final class TenantConnection: Sendable {
             provider: observed,
             store: place.store,
             // The tenant's configuration decides what counts as an exposure, not every read of a flag.
-            options: ClientOptions(name: configuration.name, exposurePolicy: .manual),
+            options: ClientOptions(
+                name: configuration.name,
+                exposurePolicy: .manual,
+                decisionCacheBytes: configuration.decisionBytes,
+                // Who decides for a user in a move may change with each request.
+                answerReuse: configuration.move == nil ? configuration.reuse : nil
+            ),
             environment: environment
         )
         facts = observed.facts
@@ -121,6 +130,7 @@ final class TenantConnection: Sendable {
             later: { await meanwhile?.take($0) }
         )
         observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
+        observed.onChange { [changes] in changes.announceChange() }
         (self.intake, assignments) = (intake, book)
         guard let meanwhile, !isProvisional else { return }
         meanwhile.hand { await Self.hand($0, to: intake, and: book) }
@@ -146,6 +156,14 @@ final class TenantConnection: Sendable {
             }
         }
         return verdicts
+    }
+
+    /// The revisions of the rules, if instances share them.
+    ///
+    /// In a move, two vendors have revisions of their own, and no tag has any.
+    var revisions: Evaluator.Revisions? {
+        guard let shared, identity.move == nil else { return nil }
+        return Evaluator.Revisions { shared.disabledRevision }
     }
 
     /// The move that is under way; `nil` for none.
@@ -201,7 +219,7 @@ final class TenantConnection: Sendable {
     ///
     /// Recent events are left to the instance that accepted them, which may be filling a batch.
     func lookAfterOthers(now: Date) async {
-        guard !isProvisional, case .postgres(let database) = name.store else { return }
+        guard !isProvisional, case .postgres(let database) = identity.store else { return }
         await meanwhile?.look()
         guard shared?.isAway == false else { return }
         let patience = database.lease / .seconds(1)
@@ -214,7 +232,14 @@ final class TenantConnection: Sendable {
 
 extension TenantConfiguration {
     /// Identifies the connection that this tenant needs.
-    var connection: TenantConnection.Name {
-        TenantConnection.Name(tenant: name, vendor: move == nil ? vendor : nil, move: move?.withoutStage, store: store)
+    var connection: TenantConnection.Identity {
+        TenantConnection.Identity(
+            tenant: name,
+            vendor: move == nil ? vendor : nil,
+            move: move?.withoutStage,
+            store: store,
+            reuse: reuse,
+            decisionBytes: decisionBytes
+        )
     }
 }

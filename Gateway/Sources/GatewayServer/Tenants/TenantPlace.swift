@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationMigration
 import ExperimentationPostgres
 import ExperimentationSQLite
 import Foundation
@@ -43,8 +44,25 @@ struct TenantPlace: Sendable {
                 await opened.close()
                 throw error
             }
-            self.provider = opened.sharing(provider, lease: database.lease)
+            self.provider = Self.shared(provider, by: opened, lease: database.lease)
         }
+    }
+
+    /// The vendor as all instances on a database have it; of a move, each of its two vendors by itself, so that the rules of
+    /// both are fetched once for all instances.
+    private static func shared(
+        _ provider: any ExperimentationProvider,
+        by store: PostgresStore,
+        lease: Duration
+    ) -> any ExperimentationProvider {
+        guard let move = provider as? MigratingProvider else { return store.sharing(provider, lease: lease) }
+        var shared = MigratingProvider(
+            from: store.sharing(move.old, lease: lease),
+            to: store.sharing(move.new, lease: lease),
+            plan: move.plan
+        )
+        shared.imported = move.imported
+        return shared
     }
 
     /// Opens what there is without a shared database: the vendor itself, and the file for what is accepted meanwhile.

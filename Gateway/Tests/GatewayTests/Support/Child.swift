@@ -39,9 +39,10 @@ final class Child: Sendable {
         self.head = head
     }
 
-    /// Beside the tests.
+    /// The one that `XP_GATEWAY_PROGRAM` names, such as one built for release, or else the one beside the tests.
     private static let program =
-        Bundle.main.executableURL?.deletingLastPathComponent()
+        ProcessInfo.processInfo.environment["XP_GATEWAY_PROGRAM"].map { URL(fileURLWithPath: $0) }
+        ?? Bundle.main.executableURL?.deletingLastPathComponent()
         .appendingPathComponent("xp-gateway") ?? URL(fileURLWithPath: "xp-gateway")
 
     /// A test that failed halfway leaves nothing behind that goes on.

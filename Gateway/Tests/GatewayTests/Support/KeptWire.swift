@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// A client that keeps its connection as long as the server does, as a balancer's would.
 actor KeptWire {
@@ -84,4 +85,21 @@ actor KeptWire {
             context.close(promise: nil)
         }
     }
+}
+
+/// A caller's kept connections to several servers, by their ports.
+final class KeptWires: Sendable {
+    private let wires = Mutex<[Int: KeptWire]>([:])
+
+    subscript(port: Int) -> KeptWire {
+        wires.withLock { wires in
+            if let wire = wires[port] { return wire }
+            let wire = KeptWire(port: port)
+            wires[port] = wire
+            return wire
+        }
+    }
+
+    /// Ends all connections.
+    func close() async { for wire in wires.withLock({ Array($0.values) }) { await wire.close() } }
 }

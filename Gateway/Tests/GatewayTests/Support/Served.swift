@@ -43,6 +43,7 @@ struct Served: Sendable {
         over vendor: any ExperimentationProvider,
         _ provider: InMemoryProvider = InMemoryProvider(),
         others: [String: InMemoryProvider] = [:],
+        time: any TimeSource = SystemTime(),
         tracer: (any Tracer)? = nil,
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
         body: @escaping @Sendable (Served) async throws -> Value
@@ -50,7 +51,8 @@ struct Served: Sendable {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
         change(&configuration)
-        let gateway = try await Gateway(configuration, environment: ClientEnvironment(), tracer: tracer) { tenant in
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment(time: time), tracer: tracer) {
+            tenant in
             others[tenant.name] ?? vendor
         }
         let (addresses, announced) = AsyncStream.makeStream(of: String.self)

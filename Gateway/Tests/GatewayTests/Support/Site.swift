@@ -103,17 +103,52 @@ struct Site {
     }
 
     /// Changes the vendor's rules.
-    func change(_ change: (FlagValue) throws -> FlagValue) async throws {
-        let question = MockRequest(method: "GET", path: "/world", query: nil, headers: [], body: [])
-        let answer = try #require(await vendor.control(question))
-        let changed = try change(try JSON.parse(answer.body))
-        try await vendor.load(try JSONEncoder().encode(changed))
-    }
+    func change(_ change: (FlagValue) throws -> FlagValue) async throws { try await vendor.change(change) }
 
     func end() async {
         await mock.stop()
         try? FileManager.default.removeItem(at: folder)
     }
+}
+
+extension MockVendor {
+    /// Changes what the vendor has.
+    func change(_ change: (FlagValue) throws -> FlagValue) async throws {
+        let question = MockRequest(method: "GET", path: "/world", query: nil, headers: [], body: [])
+        let answer = try #require(await control(question))
+        let changed = try change(try JSON.parse(answer.body))
+        try await load(try JSONEncoder().encode(changed))
+    }
+}
+
+extension FlagValue {
+    /// The same with one text in place of another, wherever it stands.
+    func replacing(_ text: String, with other: String) -> FlagValue {
+        switch self {
+        case .string(text): .string(other)
+        case .array(let values): .array(values.map { $0.replacing(text, with: other) })
+        case .object(let members): .object(members.mapValues { $0.replacing(text, with: other) })
+        default: self
+        }
+    }
+}
+
+/// The goals in a journal that grows, each entry of which is read once.
+struct DeliveredGoals {
+    private(set) var goals: Set<String> = []
+    private var place = 0
+
+    mutating func read(_ journal: [JournalEntry]) {
+        for entry in journal[place...] {
+            for text in entry.request.body.split(separator: UInt8(ascii: "\"")) where text.starts(with: Self.beginning)
+            {
+                goals.insert(String(decoding: text, as: UTF8.self))
+            }
+        }
+        place = journal.count
+    }
+
+    private static let beginning = Array("goal-".utf8)
 }
 
 /// A gateway that runs.
@@ -130,21 +165,36 @@ struct Instance: Sendable {
 
     /// Evaluates one flag of a user who consents.
     func flag(_ key: String, of user: String, consent: Bool = true) async throws -> WireAnswer {
-        try await wire.post(
-            "/ofrep/v1/evaluate/flags/\(key)",
-            #"{"context":{"targetingKey":"\#(user)","consent":\#(consent)}}"#,
-            token: Site.token
-        )
+        try await wire.post(Self.path(key), Self.question(user, consent), token: Site.token)
+    }
+
+    /// Evaluates one flag of a user who consents, over a kept connection; `nil` if that was cut.
+    func flag(_ key: String, of user: String, over wires: KeptWires) async -> WireAnswer? {
+        await wires[wire.port].post(Self.path(key), Self.question(user, true), token: Site.token)
+    }
+
+    private static func path(_ key: String) -> String { "/ofrep/v1/evaluate/flags/\(key)" }
+
+    private static func question(_ user: String, _ consent: Bool) -> String {
+        #"{"context":{"targetingKey":"\#(user)","consent":\#(consent)}}"#
     }
 
     /// Sends a goal of a user.
     func goal(_ number: Int, of user: String = "ada", says consent: Bool? = true) async throws -> WireAnswer {
+        try await wire.post("/v1/events", Self.goal(number, user, consent), token: Site.token)
+    }
+
+    /// Sends a goal of a user who consents, over a kept connection; `nil` if that was cut.
+    func goal(_ number: Int, of user: String, over wires: KeptWires) async -> WireAnswer? {
+        await wires[wire.port].post("/v1/events", Self.goal(number, user, true), token: Site.token)
+    }
+
+    private static func goal(_ number: Int, _ user: String, _ consent: Bool?) -> String {
         let said = consent.map { ",\"consent\":\($0)" } ?? ""
-        let body = """
+        return """
             {"id":"\(number)","user":{"id":"\(user)"\(said)},
              "event":{"type":"goalCompleted","name":"goal-\(number)-0"}}
             """
-        return try await wire.post("/v1/events", body, token: Site.token)
     }
 
     /// Gives or withdraws a user's consent.

@@ -1,8 +1,6 @@
 import Experimentation
 import Foundation
-import NIOCore
 import NIOSSL
-import Synchronization
 
 /// Where the gateway's certificate and its private key are.
 public struct CertificateFiles: Sendable, Hashable {
@@ -43,25 +41,4 @@ public struct CertificateFiles: Sendable, Hashable {
     private static func error(_ file: URL, _ problem: String, _ cause: any Error) -> ExperimentationError {
         ExperimentationError(.configuration, "\(file.path): \(problem)", cause: cause)
     }
-}
-
-/// The certificate in use, which can be replaced while connections are open.
-final class CertificateInUse: Sendable {
-    private let state: Mutex<NIOSSLContext>
-
-    /// Reads a certificate.
-    ///
-    /// - Throws: `ErrorCode.configuration`, naming the file.
-    init(_ files: CertificateFiles) throws(ExperimentationError) { state = Mutex(try files.context()) }
-
-    /// Reads the certificate of connections from now on.
-    ///
-    /// - Throws: `ErrorCode.configuration`, naming the file; nothing changes then.
-    func replace(_ files: CertificateFiles) throws(ExperimentationError) {
-        let context = try files.context()
-        state.withLock { $0 = context }
-    }
-
-    /// Makes a connection's handler.
-    func handler() -> NIOSSLServerHandler { NIOSSLServerHandler(context: state.withLock { $0 }) }
 }

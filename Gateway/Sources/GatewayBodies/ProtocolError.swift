@@ -2,9 +2,9 @@ import Experimentation
 import HTTPTypes
 
 /// An error in OFREP's format.
-struct ProtocolError: Error, Sendable, Equatable {
+package struct ProtocolError: Error, Sendable, Equatable {
     /// The protocol's codes; no others are sent.
-    enum Code: String, Sendable {
+    package enum Code: String, Sendable {
         case parseError = "PARSE_ERROR"
         case targetingKeyMissing = "TARGETING_KEY_MISSING"
         case invalidContext = "INVALID_CONTEXT"
@@ -12,9 +12,9 @@ struct ProtocolError: Error, Sendable, Equatable {
         case general = "GENERAL"
     }
 
-    var code: Code
-    var details: String
-    var status: HTTPResponse.Status
+    package var code: Code
+    package var details: String
+    package var status: HTTPResponse.Status
 
     /// Creates an error.
     ///
@@ -22,7 +22,7 @@ struct ProtocolError: Error, Sendable, Equatable {
     ///   - code: The protocol's code.
     ///   - details: The message; clients require it.
     ///   - status: The status; by default 404 for a missing flag, else 400.
-    init(_ code: Code, _ details: String, status: HTTPResponse.Status? = nil) {
+    package init(_ code: Code, _ details: String, status: HTTPResponse.Status? = nil) {
         self.code = code
         self.details = details
         self.status = status ?? (code == .flagNotFound ? .notFound : .badRequest)
@@ -32,7 +32,7 @@ struct ProtocolError: Error, Sendable, Equatable {
     ///
     /// An error in the request is 400; a temporary one is 503; a vendor without flags is 400, because repeating the
     /// request can't help.
-    init(_ error: ExperimentationError) {
+    package init(_ error: ExperimentationError) {
         switch error.code {
         case .targetingKeyMissing: self.init(.targetingKeyMissing, error.message)
         case .invalidContext, .invalidArgument, .tooLarge: self.init(.invalidContext, error.message)
@@ -49,19 +49,9 @@ struct ProtocolError: Error, Sendable, Equatable {
     ///
     /// - Parameter key: The flag's key, for a single evaluation.
     /// - Returns: The document.
-    func document(for key: String? = nil) -> FlagValue {
+    package func document(for key: String? = nil) -> FlagValue {
         var members: [String: FlagValue] = ["errorCode": .string(code.rawValue), "errorDetails": .string(details)]
         if let key { members["key"] = .string(key) }
         return .object(members)
-    }
-
-    /// The answer.
-    ///
-    /// - Parameter key: The flag's key, for a single evaluation.
-    /// - Returns: The answer.
-    func answer(for key: String? = nil) -> Answer {
-        var answer = Answer.json(status, document(for: key))
-        if status == .serviceUnavailable { answer.fields[.retryAfter] = "1" }
-        return answer
     }
 }

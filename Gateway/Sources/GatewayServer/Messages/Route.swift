@@ -42,6 +42,11 @@ enum Route: Sendable, Equatable {
     /// - Returns: The route; `nil` if there is none, or if the key is invalid.
     init?(path: Substring) {
         let bytes = path.utf8
+        // By bytes, without a copy of the path: the routes that are asked for most.
+        if bytes.elementsEqual(Self.evaluation.utf8) {
+            self = .flags
+            return
+        }
         if bytes.count > Self.flagPrefix.utf8.count, bytes.starts(with: Self.flagPrefix.utf8) {
             guard let key = PercentCoding.decoded(Substring(bytes.dropFirst(Self.flagPrefix.utf8.count))) else {
                 return nil

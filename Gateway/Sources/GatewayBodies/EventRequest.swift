@@ -6,16 +6,16 @@ import Foundation
 import HTTPTypes
 
 /// One event of a request: what happened, to whom, and the id by which a repetition is told.
-struct EventRequest: Sendable, Codable {
-    let id: String
-    let user: User
-    let event: TrackingEvent
-    var date: Date?
+package struct EventRequest: Sendable, Codable {
+    package let id: String
+    package let user: User
+    package let event: TrackingEvent
+    package var date: Date?
 
     private static let longestID = 200
 
     /// Creates a request that comes of this process itself.
-    init(id: String, user: User, event: TrackingEvent, date: Date?) {
+    package init(id: String, user: User, event: TrackingEvent, date: Date?) {
         (self.id, self.user, self.event, self.date) = (id, user, event, date)
     }
 
@@ -26,7 +26,7 @@ struct EventRequest: Sendable, Codable {
     ///   - path: Its path in the body.
     ///   - consent: The consent of a user for whom none is given.
     /// - Throws: An error that names the member and what was expected.
-    init(_ value: FlagValue, at path: String, consent: Consent) throws(DocumentError) {
+    package init(_ value: FlagValue, at path: String, consent: Consent) throws(DocumentError) {
         var reader = try DocumentReader(value, named: "the body", at: path)
         id = try reader.name("id")
         guard id.utf8.count <= Self.longestID else {
@@ -59,19 +59,19 @@ struct EventRequest: Sendable, Codable {
 }
 
 /// The body of `POST /v1/events`: one event, or several under `events`.
-struct EventsRequest: Sendable {
+package struct EventsRequest: Sendable {
     /// The events in the body's order, each parsed or refused.
-    let events: [Result<EventRequest, EventRefusal>]
+    package let events: [Result<EventRequest, EventRefusal>]
 
     /// The maximum number of events in a request.
-    static let most = 1_000
+    package static let most = 1_000
 
     /// Parses a body.
     ///
     /// An invalid event doesn't affect the others.
     ///
     /// - Throws: ``ProtocolError/Code/parseError`` when the body can't be parsed at all.
-    init(body: [UInt8], consent: Consent) throws(ProtocolError) {
+    package init(body: [UInt8], consent: Consent) throws(ProtocolError) {
         let document: FlagValue
         do throws(ExperimentationError) { document = try JSON.parse(body) } catch {
             throw ProtocolError(.parseError, "The body: \(error.message)")
@@ -104,15 +104,15 @@ struct EventsRequest: Sendable {
 }
 
 /// Why an event is refused.
-struct EventRefusal: Error, Sendable, Equatable {
-    let code: ErrorCode
-    let message: String
+package struct EventRefusal: Error, Sendable, Equatable {
+    package let code: ErrorCode
+    package let message: String
 
-    init(_ code: ErrorCode, _ message: String) {
+    package init(_ code: ErrorCode, _ message: String) {
         self.code = code
         self.message = message
     }
 
     /// Whether the unchanged event may be accepted later.
-    var mayPass: Bool { [.store, .outboxFull, .shutDown, .cancelled, .timeout].contains(code) }
+    package var mayPass: Bool { [.store, .outboxFull, .shutDown, .cancelled, .timeout].contains(code) }
 }

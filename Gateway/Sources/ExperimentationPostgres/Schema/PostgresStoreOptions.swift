@@ -58,8 +58,8 @@ public struct PostgresStoreOptions: Sendable, Hashable {
         guard (1...60).contains(schema.utf8.count), schema.utf8.allSatisfy({ known.contains($0) }) else {
             throw ExperimentationError(.configuration, "A schema's name has 1 to 60 of a to z, 0 to 9 and _.")
         }
-        guard shards.map({ (1...LaneRow.mostShards).contains($0) }) ?? true else {
-            throw ExperimentationError(.configuration, "There can be 1 to \(LaneRow.mostShards) shards.")
+        guard shards.map({ (1...StoreSchema.mostShards).contains($0) }) ?? true else {
+            throw ExperimentationError(.configuration, "There can be 1 to \(StoreSchema.mostShards) shards.")
         }
         guard (1...100).contains(connections), patience > .zero else {
             throw ExperimentationError(

@@ -50,6 +50,10 @@ public struct TenantConfiguration: Sendable {
     public var consent: Consent = .unknown
     /// The types of flags whose values don't determine them.
     public var types: [String: FlagType] = [:]
+    /// How long decisions of a vendor that is asked for each user are used again; a move asks each time.
+    public var reuse = AnswerReuse()
+    /// How many bytes of memory they may take, roughly.
+    public var decisionBytes = 64_000_000
     /// The rate limit; `nil` for none.
     public var rateLimit: RateLimit?
     /// The maximum number of open event streams.

@@ -1,5 +1,6 @@
 import AdapterKit
 import Experimentation
+import GatewayBodies
 import HTTPTypes
 import HummingbirdCore
 import NIOCore

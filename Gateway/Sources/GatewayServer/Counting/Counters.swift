@@ -27,6 +27,11 @@ final class Counters: Sendable {
     struct Histogram: Sendable {
         var counts = [Int](repeating: 0, count: Counters.bounds.count + 1)
         var sum = 0.0
+
+        fileprivate mutating func add(_ seconds: Double, at place: Int) {
+            counts[place] += 1
+            sum += seconds
+        }
     }
 
     /// A snapshot of all metrics.
@@ -47,8 +52,7 @@ final class Counters: Sendable {
         let place = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
         state.withLock { figures in
             figures.requests[Key(tenant: exchange.tenant, route: route, status: status), default: 0] += 1
-            figures.durations[route, default: Histogram()].counts[place] += 1
-            figures.durations[route, default: Histogram()].sum += seconds
+            figures.durations[route, default: Histogram()].add(seconds, at: place)
         }
     }
 }

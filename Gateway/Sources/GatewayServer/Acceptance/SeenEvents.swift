@@ -5,11 +5,11 @@ import Foundation
 /// The ids of accepted events, kept in the tenant's store for at least a day.
 ///
 /// An id is stored as a digest under the day of its acceptance; today and yesterday are checked. A crash between
-/// accepting an event and storing its id must not lead to a second acceptance, so a request first records what it is
-/// about to accept: after a crash, exactly those ids are looked up among the waiting events.
+/// accepting an event and storing its id must not cause a second acceptance, so each request first records what it is
+/// about to accept; after a crash, exactly those ids are looked up among the waiting events.
 ///
-/// An id is claimed before its event is accepted, by the store's compare-and-set: of several instances that receive the
-/// same event at once, only one accepts it.
+/// An id is claimed by the store's compare-and-set before its event is accepted, so that of several instances receiving the
+/// same event at once only one accepts it.
 struct SeenEvents: Sendable {
     let state: any StateStore
     let time: any TimeSource
@@ -27,15 +27,15 @@ struct SeenEvents: Sendable {
     enum Claim: Sendable, Equatable {
         /// The caller must accept the event.
         case claimed
-        /// The same, but somebody began with it before, and what came of that isn't known.
+        /// The caller must accept the event, which an earlier attempt may have accepted already.
         case taken
-        /// It was accepted before.
+        /// The event was accepted before.
         case seen
         /// Another instance is accepting it.
         case elsewhere
     }
 
-    /// How long a claim is valid, in seconds; then another instance may accept the event.
+    /// How long a claim is valid, in seconds; after that another instance may accept the event.
     private static let claimSeconds = 20.0
     private static let accepted: [UInt8] = [1]
 

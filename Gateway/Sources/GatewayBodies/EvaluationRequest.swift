@@ -2,9 +2,9 @@ import AdapterKit
 import Experimentation
 
 /// The body of an evaluation request.
-struct EvaluationRequest: Sendable, Equatable {
+package struct EvaluationRequest: Sendable, Equatable {
     /// The user described by the context.
-    let user: User
+    package let user: User
 
     /// Parses a body.
     ///
@@ -17,7 +17,7 @@ struct EvaluationRequest: Sendable, Equatable {
     ///   - consent: The consent of a user whose context gives none.
     /// - Throws: ``ProtocolError/Code/parseError``, ``ProtocolError/Code/invalidContext``,
     ///   ``ProtocolError/Code/targetingKeyMissing``.
-    init(body: [UInt8], consent: Consent) throws(ProtocolError) {
+    package init(body: [UInt8], consent: Consent) throws(ProtocolError) {
         let document = try Self.document(body)
         guard case .object(let members) = document else {
             throw ProtocolError(.parseError, "The body: expected an object with a \"context\".")

@@ -1,0 +1,24 @@
+import Experimentation
+import NIOSSL
+import Synchronization
+
+/// The certificate in use, which can be replaced while connections are open.
+final class CertificateInUse: Sendable {
+    private let state: Mutex<NIOSSLContext>
+
+    /// Reads a certificate.
+    ///
+    /// - Throws: `ErrorCode.configuration`, naming the file.
+    init(_ files: CertificateFiles) throws(ExperimentationError) { state = Mutex(try files.context()) }
+
+    /// Reads the certificate of connections from now on.
+    ///
+    /// - Throws: `ErrorCode.configuration`, naming the file; nothing changes then.
+    func replace(_ files: CertificateFiles) throws(ExperimentationError) {
+        let context = try files.context()
+        state.withLock { $0 = context }
+    }
+
+    /// Makes a connection's handler.
+    func handler() -> NIOSSLServerHandler { NIOSSLServerHandler(context: state.withLock { $0 }) }
+}
