@@ -173,7 +173,10 @@ let package = Package(
         // MARK: Tests
         .target(name: "ChildProcesses", path: "Tests/ChildProcesses"),
         .target(name: "Waiting", path: "Tests/Waiting"),
-        .testTarget(name: "ExperimentationTests", dependencies: ["Experimentation", "ExperimentationTesting"]),
+        .testTarget(
+            name: "ExperimentationTests",
+            dependencies: ["Experimentation", "ExperimentationTesting"]
+        ),
         .testTarget(
             name: "AdapterKitTests",
             dependencies: ["AdapterKit", "ExperimentationTesting", "MockVendors", "ChildProcesses"]
