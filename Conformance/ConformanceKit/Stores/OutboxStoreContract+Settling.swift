@@ -109,5 +109,27 @@ extension OutboxStoreContract {
             trial.expect(isCurrent, false)
             try await trial.expectLedger(Ledger(accepted: 4, delivered: 1, pending: 1, dropped: [.expired: 2]))
         },
+        rule("settling/cancelled", "what a cancelled task says is carried out like anything else") { trial in
+            let store = trial.store
+            _ = try await cancelled { try await store.add("a1", "b1", "c1") }
+            _ = try await cancelled { try await store.setConsent([.denied("c")]) }
+            let lease = try await cancelled { try await store.taken() }
+            trial.expect(lease.ids, ["a1", "b1"])
+            _ = try await cancelled { try await store.settle(lease, ["a1": .delivered]) }
+            try await cancelled { try await store.release(lease) }
+            try await trial.expectLedger(Ledger(accepted: 3, delivered: 1, pending: 1, purged: 1))
+            trial.expect(try await store.status(of: .home, now: start).leased, 0)
+        },
     ]
+
+    /// Runs work in a task that is cancelled already.
+    private static func cancelled<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await work()
+        }
+        return try await task.value
+    }
 }

@@ -48,12 +48,16 @@ extension ClientCore {
         _ context: EvaluationContext,
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> HeldDecisions {
-        let removals = cache.removalCount
+        let removals = cache.removalCount(of: context.user)
         let answer: DecisionAnswer
         do throws(ExperimentationError) {
             answer = try await ask(source, for: context, digest)
+        } catch where error.code.isOwn {
+            // The vendor said nothing.
+            if let digest { cache.giveUp(digest, of: context.user) }
+            throw error
         } catch {
-            let isRemembered = reused.policy != nil && !error.code.isOwn
+            let isRemembered = reused.policy != nil
             let now = environment.time.instant
             cache.fail(error, for: context.user, in: digest, isRemembered: isRemembered, at: now)
             fetchFailed(error, hasDecisions: cache.decisions(for: context.user) != nil)

@@ -273,7 +273,8 @@ public final class ExperimentationClient: Sendable {
         let deadline = core.environment.time.instant.advanced(by: duration ?? core.options.shutdownDeadline)
         _ = try? await core.outbox.flush(by: deadline, isPatient: false)
         await core.outbox.close(by: deadline)
-        await core.killSwitch.settle()
+        let patience = core.environment.time.instant.advanced(by: Outbox.leastForStatus)
+        await core.environment.time.ends(by: max(deadline, patience)) { [core] in await core.killSwitch.settle() }
         await core.roles.stop(deadline)
         core.status.finish()
     }

@@ -105,7 +105,9 @@ extension UserSession {
             state.forgetTracking()
             core.cache.forget(userID)
         }
-        core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] failure in
+        core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] in
+            self?.isDenied(userID) ?? true
+        } failed: { [weak self] failure in
             self?.state.withLock { state in
                 if state.user.id == userID, state.user.consent == consent { state.statementFailure = failure }
             }
@@ -122,7 +124,6 @@ extension UserSession {
             state.withLock { stateConsent(of: &$0) }
             await core.outbox.drain()
         }
-        await core.outbox.withdraw(user.id)
         if let failure = state.withLock({ $0.statementFailure }) { throw failure }
     }
 }

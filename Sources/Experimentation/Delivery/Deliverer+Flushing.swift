@@ -26,7 +26,7 @@ extension Deliverer {
                 hasOwnRun = true
                 continue
             }
-            guard isPatient, var next = wasBusy ? began : schedule.nextAttempt else { return }
+            guard isPatient, var next = schedule.nextAttempt(at: began) else { return }
             next = max(next, began.advanced(by: Self.leastBetweenRuns))
             guard next < deadline else { return }
             do { try await time.sleep(until: next) } catch { return }

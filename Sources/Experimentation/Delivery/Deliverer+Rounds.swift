@@ -32,34 +32,29 @@ extension Deliverer {
     func nextRound() async -> DeliverySchedule.Ending {
         let began = Moment(environment.time)
         do throws(ExperimentationError) {
-            try await writer.write()
+            try await conclude()
             await owed.carryOut()
             if let age = policy.maximumAge {
                 let oldest = clock.now - age.seconds
                 _ = try await store.expire(before: oldest, owedTo: destination, now: began.date)
             }
-            let isProbing = schedule.refusals.isProbing
-            let answer = try await store.lease(request(batches: 1, now: began.date))
-            wasBusy = false
-            switch answer {
+            switch try await store.lease(request(batches: 1, now: began.date)) {
             case .leased(let lease):
                 var round = DeliveryRound(lease, unanswered: unanswered, largest: policy.largest)
-                if isProbing { round.stopLeasing() }
+                if schedule.refusals.isProbing { round.stopLeasing() }
                 self.round = round
-                return try await play(under: lease.token, began)
+                return await play(under: lease.token, began)
             case .nothing(let date):
                 return date.map { .waits(until: began.instant(of: $0)) } ?? .empty
             case .busy(let date):
-                wasBusy = true
-                return .waits(until: min(began.instant(of: date), began.instant.advanced(by: Self.busyWait)))
+                return .busy(until: min(began.instant(of: date), began.instant.advanced(by: Self.busyWait)))
             case .paused(let date):
                 return .outage(asked: began.instant.duration(to: began.instant(of: date)))
             case .lost:
                 return .again
             }
         } catch {
-            environment.log.log(.error, "outbox.store", "Delivery to \(destination) ended: \(error)")
-            return .outage()
+            return ending(nil, despite: error)
         }
     }
 
@@ -77,37 +72,69 @@ extension Deliverer {
         )
     }
 
-    /// Sends what was leased, and what is leased meanwhile, until the round is over.
-    func play(under token: LeaseToken, _ began: Moment) async throws(ExperimentationError) -> DeliverySchedule.Ending {
-        var last: DeliveryEvent?
+    /// How a round ended.
+    private struct End {
+        var ending: DeliverySchedule.Ending
+        /// What the lane is told.
+        var pause: DeliveryPause?
+    }
+
+    /// Leases the next batches while others are sent.
+    private struct LookAhead {
+        /// When they were asked for; the lease counts from then.
+        var asked: Instant
+        var answer: Task<Result<LeaseAnswer, ExperimentationError>, Never>
+    }
+
+    /// Sends what was leased, and what is leased meanwhile, until the round is over; then frees the lane.
+    private func play(under token: LeaseToken, _ began: Moment) async -> DeliverySchedule.Ending {
+        var ahead: LookAhead?
+        var end: End
         do throws(ExperimentationError) {
-            let (ending, pause) = try await sendAll(under: token, began, &last)
-            try await conclude(&last)
-            if ending != .again { try await store.release(token, pause: pause, now: now(since: began)) }
-            return ending
+            end = try await sendAll(under: token, began, &ahead)
         } catch {
-            try? await conclude(&last)
-            throw error
+            end = End(ending: ending(nil, despite: error))
+        }
+        // What is leased now would otherwise be handed out after the lane's next holder has taken it.
+        _ = await ahead?.answer.value
+        do throws(ExperimentationError) {
+            try await conclude()
+            // The next round continues the lease, if there is one.
+            if end.ending == .again, schedule.holds.isEmpty { return .again }
+            try await store.release(token, pause: end.pause, now: now(since: began))
+        } catch {
+            end.ending = ending(end.ending, despite: error)
+        }
+        return end.ending
+    }
+
+    /// Logs a failure of the store, and returns how the round ends: as an outage, unless the vendor's word weighs more.
+    private func ending(
+        _ ending: DeliverySchedule.Ending?,
+        despite error: ExperimentationError
+    ) -> DeliverySchedule.Ending {
+        environment.log.log(.error, "outbox.store", "Delivery to \(destination) ended: \(error)")
+        switch ending {
+        case .refused?: return .refused
+        case .outage(let asked?)?: return .outage(asked: asked)
+        default: return .outage()
         }
     }
 
     private func sendAll(
         under token: LeaseToken,
         _ began: Moment,
-        _ last: inout DeliveryEvent?
-    ) async throws(ExperimentationError) -> (DeliverySchedule.Ending, DeliveryPause?) {
+        _ ahead: inout LookAhead?
+    ) async throws(ExperimentationError) -> End {
         var width = 1
-        var ahead: Task<Result<LeaseAnswer, ExperimentationError>, Never>?
-        var leased = environment.time.instant
-        var ending: DeliverySchedule.Ending?
-        var pause: DeliveryPause?
-        while ending == nil {
-            if round?.isExhausted == true, let task = ahead {
-                ahead = nil
+        var leased = began.instant
+        while true {
+            if round?.isExhausted == true, let next = ahead {
                 // The store may let the lease wait.
-                try await conclude(&last)
-                leased = environment.time.instant
-                switch try await task.value.get() {
+                try await conclude()
+                let answer = await next.answer.value
+                (ahead, leased) = (nil, next.asked)
+                switch try answer.get() {
                 case .leased(let lease): round?.add(lease.batches, largest: policy.largest)
                 default: round?.end()
                 }
@@ -115,26 +142,26 @@ extension Deliverer {
             guard let batch = round?.next(leavingOut: owed.users) else { break }
             if ahead == nil, round?.wantsMore == true {
                 width = min(width * 2, Self.mostAtOnce)
-                let request = request(batches: width, now: now(since: began), after: token)
-                ahead = Task { [store] in
-                    do throws(ExperimentationError) { return .success(try await store.lease(request)) } catch {
-                        return .failure(error)
-                    }
-                }
+                ahead = look(for: request(batches: width, now: now(since: began), after: token))
             }
             sending = Sending(batch: batch)
-            guard try await store.isCurrent(token), round?.isOver == false else {
-                ending = .again
-                break
-            }
-            (ending, pause) = try await send(batch, under: token, began, &last)
+            guard try await store.isCurrent(token), round?.isOver == false else { return End(ending: .again) }
+            if let end = await send(batch, under: token, began) { return end }
             // A delivery must not outlive its lease: none begins in its second half.
-            if ending == nil, leased.duration(to: environment.time.instant) > Self.lease / 2 { ending = .again }
+            if leased.duration(to: environment.time.instant) > Self.lease / 2 { return End(ending: .again) }
         }
-        // What is leased now would otherwise be handed out after the lane's next holder has taken it.
-        _ = await ahead?.value
-        if let ending { return (ending, pause) }
-        return (round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again, pause)
+        return End(ending: round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again)
+    }
+
+    private func look(for request: LeaseRequest) -> LookAhead {
+        LookAhead(
+            asked: environment.time.instant,
+            answer: Task { [store] in
+                do throws(ExperimentationError) { return .success(try await store.lease(request)) } catch {
+                    return .failure(error)
+                }
+            }
+        )
     }
 
     func later(_ wait: Duration) -> Instant { environment.time.instant.advanced(by: wait) }
@@ -146,31 +173,19 @@ extension Deliverer {
 
     /// Sends a batch in one call of the adapter, and meanwhile concludes the previous one.
     ///
-    /// - Parameters:
-    ///   - batch: The events.
-    ///   - token: The lease.
-    ///   - began: When the round began.
-    ///   - last: What the client must be told of the previous answer, then of this one.
     /// - Returns: How the round ends, if it does.
-    /// - Throws: Why the previous answer couldn't be written down.
-    func send(
-        _ batch: [Envelope],
-        under token: LeaseToken,
-        _ began: Moment,
-        _ last: inout DeliveryEvent?
-    ) async throws(ExperimentationError) -> (DeliverySchedule.Ending?, DeliveryPause?) {
+    private func send(_ batch: [Envelope], under token: LeaseToken, _ began: Moment) async -> End? {
         let request = Task { [sink, environment, destination] in
             await environment.delivered(batch, to: destination) { await sink.deliver(batch) }
         }
         sending = Sending(batch: batch, request: request)
         var failure: ExperimentationError?
-        do throws(ExperimentationError) { try await conclude(&last) } catch { failure = error }
+        do throws(ExperimentationError) { try await conclude() } catch { failure = error }
         let report = await withTaskCancellationHandler {
             await request.value
         } onCancel: {
             request.cancel()
         }
-        let isWithdrawn = sending?.isWithdrawn == true
         sending = nil
         let verdicts = report.verdicts(count: batch.count)
         unanswered = verdicts.allSatisfy(\.isNoAnswer) ? batch.map(\.id) : []
@@ -178,42 +193,57 @@ extension Deliverer {
         let consequences =
             round?.answered(verdicts, to: batch, policy: policy, now: now, jitter: environment.jitter)
             ?? DeliveryRound.Consequences()
-        await writer.add(consequences.settlements, under: token, at: now)
         counters.settled(consequences.settlements, of: batch)
-        last = heed(report, verdicts, batch)
-        if let failure { throw failure }
+        var event = DeliveryEvent(report, verdicts, consequences.settlements, to: batch)
+        apply(&event, verdicts)
+        unwritten.append(Answered(settlements: consequences.settlements, token: token, date: now, event: event))
+        let end = end(after: consequences, through: batch.last?.sequence ?? 0, now)
+        guard let failure else { return end }
+        return End(ending: ending(end?.ending, despite: failure), pause: end?.pause)
+    }
+
+    /// Returns how a round ends after an answer, if it does.
+    private func end(after consequences: DeliveryRound.Consequences, through last: Int64, _ now: Date) -> End? {
         if case .refused(let error) = consequences.failure {
-            return (.refused, DeliveryPause(reason: error.description, through: batch.last?.sequence ?? 0))
+            return End(ending: .refused, pause: DeliveryPause(reason: error.description, through: last))
         }
         // What was interrupted has not failed.
-        if isWithdrawn || round?.isOver == true { return (.again, nil) }
+        if round?.isOver == true { return End(ending: .again) }
         if case .outage(let reason) = consequences.failure {
             let until = consequences.asked.map { now + $0.seconds }
-            let pause = DeliveryPause(until: until, reason: reason.rawValue, through: batch.last?.sequence ?? 0)
-            return (.outage(asked: consequences.asked), pause)
+            let pause = DeliveryPause(until: until, reason: reason.rawValue, through: last)
+            return End(ending: .outage(asked: consequences.asked), pause: pause)
         }
-        if !schedule.holds.isEmpty || Task.isCancelled { return (.held, nil) }
-        return (nil, nil)
+        return schedule.holds.isEmpty && !Task.isCancelled ? nil : End(ending: .held)
     }
 
-    /// Changes the schedule as an answer demands.
-    ///
-    /// - Returns: What to tell the client.
-    func heed(_ report: DeliveryReport, _ verdicts: [Verdict?], _ batch: [Envelope]) -> DeliveryEvent {
-        var event = DeliveryEvent(report, verdicts, to: batch)
-        if report.isDisabled, heedsKillSwitch { schedule.set(.disabled, true) }
+    /// Updates the schedule from an answer, and the answer from the schedule.
+    private func apply(_ event: inout DeliveryEvent, _ verdicts: [Verdict?]) {
+        if event.isDisabled, heedsKillSwitch { schedule.set(.disabled, true) }
         if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
-        return event
     }
 
-    /// Writes down an answer, and tells the client of it even if that fails.
-    func conclude(_ answer: inout DeliveryEvent?) async throws(ExperimentationError) {
-        let event = answer.take()
-        var failure: ExperimentationError?
-        do throws(ExperimentationError) { try await writer.write() } catch { failure = error }
-        if let event, !event.isEmpty { await events.send(event) }
-        if let failure { throw failure }
+    /// Writes down the answers that aren't yet, and then tells the client of each; of all of them even if the store fails.
+    ///
+    /// If the process dies, the vendor may have two batches of which the store knows nothing: the one being written down
+    /// and the one under way. What a failing store can't write down stays and is written by the next round, so that it isn't
+    /// sent again.
+    private func conclude() async throws(ExperimentationError) {
+        do throws(ExperimentationError) {
+            while let answered = unwritten.first {
+                if !answered.settlements.isEmpty {
+                    _ = try await store.settle(answered.settlements, under: answered.token, now: answered.date)
+                }
+                unwritten.removeFirst()
+                await tell(answered.event)
+            }
+        } catch {
+            for index in unwritten.indices { await tell(unwritten[index].event.take()) }
+            throw error
+        }
     }
+
+    private func tell(_ event: DeliveryEvent?) async { if let event, !event.isEmpty { await events.send(event) } }
 }
 
 extension ClientEnvironment {

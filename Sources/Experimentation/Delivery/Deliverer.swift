@@ -3,8 +3,7 @@ import Foundation
 /// Delivers what is owed to one destination: waits, leases, sends, settles.
 ///
 /// One task runs it, from the client's start to its end. ``DeliverySchedule`` decides when it wakes, ``DeliveryRound``
-/// what it sends next, ``DeliveryDecision`` what becomes of an event, and ``SettlementWriter`` writes that down. This
-/// actor has only the effects.
+/// what it sends next, and ``DeliveryDecision`` what becomes of an event. This actor has only the effects.
 actor Deliverer {
     typealias Instant = ContinuousClock.Instant
 
@@ -12,17 +11,23 @@ actor Deliverer {
     struct Sending {
         var batch: [Envelope]
         var request: Task<DeliveryReport, Never>?
-        /// Whether it was abandoned because a user denied consent to one of its events.
-        var isWithdrawn = false
+    }
+
+    /// What a vendor answered to a batch, until it is written down and the client is told.
+    struct Answered {
+        var settlements: [Settlement]
+        var token: LeaseToken
+        /// When the answer came, by the clock of its round.
+        var date: Date
+        var event: DeliveryEvent?
     }
 
     nonisolated let destination: Destination
     let sink: any EventSink
-    /// Whether the client's kill switch stops it; if not, nobody would lift a hold that an answer set.
+    /// Whether the kill switch stops deliveries here. If not, an answer must not set that hold, because nothing lifts it.
     let heedsKillSwitch: Bool
     let store: any OutboxStore
     let owed: OwedDenials
-    let writer: SettlementWriter
     let environment: ClientEnvironment
     let clock: CautiousClock
     let events: DeliveryEvents
@@ -35,13 +40,13 @@ actor Deliverer {
     var sending: Sending?
     /// The ids of the batch that got no answer last time.
     var unanswered: [String] = []
+    /// The answers that aren't written down yet, the oldest first: two at the most, since a round begins with none.
+    var unwritten: [Answered] = []
     /// Opens when the schedule has changed.
     var wake = AsyncGate()
     /// Opens when the run under way has ended, or otherwise the next one.
     var runEnded = AsyncGate()
     var isRunning = false
-    /// Whether another process held the lane last time.
-    var wasBusy = false
 
     init(
         to destination: Destination,
@@ -63,15 +68,14 @@ actor Deliverer {
         self.environment = environment
         policy = sink.batching
         clock = CautiousClock(environment.time)
-        writer = SettlementWriter(store: store)
         schedule = DeliverySchedule(sink.batching)
     }
 
     // MARK: The task
 
-    /// Delivers whenever the schedule says so, until the task is cancelled.
+    /// Delivers whenever the schedule says so, until ``close()`` or the task is cancelled.
     func run() async {
-        while !Task.isCancelled {
+        while !Task.isCancelled, !schedule.holds.contains(.closed) {
             switch schedule.next(at: environment.time.instant) {
             case .now: await deliver()
             case .at(let moment): await rest(until: moment)
@@ -107,10 +111,12 @@ actor Deliverer {
     /// Sets or lifts a hold on deliveries.
     func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) { change { $0.set(hold, isOn) } }
 
-    /// Forbids deliveries for good, and ends the one under way.
+    /// Forbids deliveries for good, ends the one under way, and has the task end once its answer is written down.
     func close() {
-        set(.closed, true)
+        schedule.set(.closed, true)
+        round?.end()
         sending?.request?.cancel()
+        wake.open()
     }
 
     /// Tries again after the vendor refused everything, because the application says that the cause is gone.
@@ -120,8 +126,9 @@ actor Deliverer {
     ///
     /// A run without a cause would take the first event of this run before its batch is due.
     func resume() async {
-        guard let left = try? await store.status(of: destination, now: environment.time.now) else { return }
-        if left.deliverable > 0 { change { $0.force() } }
+        let left = try? await store.status(of: destination, now: environment.time.now)
+        // A store that can't say may have some.
+        if left?.deliverable != 0 { change { $0.force() } }
     }
 
     /// Interrupts deliveries of users who deny consent; when this returns, no request with their events is under way.
@@ -138,9 +145,8 @@ actor Deliverer {
     /// Interrupts every delivery under way; events that are still in the store are sent again.
     func withdrawAll() async {
         round?.end()
-        guard let sending else { return }
-        self.sending?.isWithdrawn = true
-        sending.request?.cancel()
-        _ = await sending.request?.value
+        let request = sending?.request
+        request?.cancel()
+        _ = await request?.value
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 struct DeliveryEvent: Sendable {
     /// Campaigns, each with the event that it answers.
     var campaigns: [(envelope: Envelope, campaign: Campaign)] = []
-    /// The events that are settled for good: the vendor has taken or refused them.
+    /// The events that are settled for good: delivered or dropped.
     var settled: [Envelope] = []
     /// Whether the vendor's kill switch is on.
     var isDisabled = false
@@ -14,13 +14,18 @@ struct DeliveryEvent: Sendable {
     var hasResumed = false
 
     /// Creates an event from an answer.
-    init(_ report: DeliveryReport, _ verdicts: [Verdict?], to batch: [Envelope]) {
+    init(_ report: DeliveryReport, _ verdicts: [Verdict?], _ settlements: [Settlement], to batch: [Envelope]) {
         isDisabled = report.isDisabled
         campaigns = report.campaigns.compactMap { received in
             batch.first { $0.id == received.eventID }.map { ($0, received.campaign) }
         }
-        settled = batch
-        if !verdicts.allSatisfy(\.isFinal) { settled = zip(batch, verdicts).filter { $1.isFinal }.map(\.0) }
+        let final = settlements.filter(\.isFinal)
+        if final.count == batch.count {
+            settled = batch
+        } else if !final.isEmpty {
+            let places = Set(final.map(\.sequence))
+            settled = batch.filter { places.contains($0.sequence) }
+        }
         for case .stop(let error)? in verdicts { refusal = error }
     }
 
@@ -71,12 +76,9 @@ extension Verdict? {
         default: false
         }
     }
+}
 
-    /// Whether the event is settled for good.
-    fileprivate var isFinal: Bool {
-        switch self {
-        case .delivered, .rejected: true
-        default: false
-        }
-    }
+extension Settlement {
+    /// Whether nothing more happens to the event.
+    fileprivate var isFinal: Bool { if case .retry = outcome { false } else { true } }
 }

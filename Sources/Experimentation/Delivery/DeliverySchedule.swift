@@ -17,6 +17,8 @@ struct DeliverySchedule: Equatable {
         case empty
         /// What is left may be tried from this moment on.
         case waits(until: Instant)
+        /// Another process holds the lane; look again at this moment, or at once for a flush.
+        case busy(until: Instant)
         /// There may be more: look again at once.
         case again
         /// The vendor gave no answer, or asked for patience; or the store failed.
@@ -49,6 +51,8 @@ struct DeliverySchedule: Equatable {
     private var arrivals = Arrivals()
     /// When a failed event may be tried again.
     private var retry: Instant?
+    /// Whether another process held the lane last time.
+    private var isBusy = false
     private var pause: Pause?
     /// The number of consecutive runs that failed.
     private var failures = 0
@@ -77,8 +81,8 @@ struct DeliverySchedule: Equatable {
         return pause.end
     }
 
-    /// When the schedule itself tries again after a run that left something; `nil` if there is nothing to wait for.
-    var nextAttempt: Instant? { pause?.end ?? retry }
+    /// When a flush may try again after a run that left something; `nil` if there is nothing to wait for.
+    func nextAttempt(at now: Instant) -> Instant? { isBusy ? now : pause?.end ?? retry }
 
     /// Whether the last run failed.
     var isBackingOff: Bool { failures > 0 }
@@ -103,6 +107,7 @@ struct DeliverySchedule: Equatable {
         isForced = false
         arrivals = Arrivals()
         retry = nil
+        isBusy = false
         pause = nil
     }
 
@@ -121,6 +126,10 @@ struct DeliverySchedule: Equatable {
         case .waits(let moment):
             failures = 0
             retry = moment
+        case .busy(let moment):
+            failures = 0
+            retry = moment
+            isBusy = true
         case .outage(let asked):
             failures += 1
             let wait = asked ?? RetrySchedule.wait(beforeAttempt: failures, jitter: jitter())

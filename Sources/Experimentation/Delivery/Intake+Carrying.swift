@@ -112,24 +112,27 @@ extension Intake {
     /// denials that the store couldn't record are owed.
     private func stop(_ rest: ArraySlice<Entry>, _ failure: ExperimentationError) async {
         let failed = state.withLock { state in
-            defer { state.line = [] }
-            return Array(rest) + state.line
+            let failed = Array(rest) + state.line
+            state.line = []
+            return failed
         }
         for entry in failed {
             if let change = entry.statement.change, !change.isGranted { await owed.owe(change.userID) }
         }
-        let noted = failed.filter { $0.isNoted && $0.statement.event != nil }
+        let noted = failed.filter(\.mayWait)
+        let staying = noted.prefix(Self.mostNoted)
+        let lost = noted.dropFirst(Self.mostNoted)
         if !noted.isEmpty {
-            environment.log.log(.error, "outbox.refused", "Noted events can't be stored at the moment: \(failure)")
+            let loss = lost.isEmpty ? "" : ", and \(lost.count) are lost"
+            environment.log.log(.error, "outbox.refused", "Noted events can't be stored at the moment\(loss): \(failure)")
         }
         let hasMore = state.withLock { state in
-            defer { state.line = Array((noted + state.line).prefix(Self.mostNoted)) }
+            state.line.insert(contentsOf: staying, at: 0)
             state.isCarried = !state.line.isEmpty
             return state.isCarried
         }
-        for entry in failed where !(entry.isNoted && entry.statement.event != nil) {
-            entry.answer.give(.failure(failure))
-        }
+        for entry in failed where !entry.mayWait { entry.answer.give(.failure(failure)) }
+        for entry in lost { entry.answer.give(.failure(failure)) }
         if hasMore { Task { await carry() } }
     }
 

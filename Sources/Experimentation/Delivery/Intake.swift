@@ -27,6 +27,9 @@ final class Intake: Sendable {
         /// Whether no caller waits: what can't be stored then stays in line for a while.
         var isNoted: Bool
         var answer: Answer
+
+        /// Whether it stays in line while the store fails.
+        var mayWait: Bool { isNoted && statement.event != nil }
     }
 
     struct State {

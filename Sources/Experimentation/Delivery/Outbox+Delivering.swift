@@ -30,12 +30,7 @@ extension Outbox {
     func flush(by deadline: ContinuousClock.Instant, isPatient: Bool) async throws(ExperimentationError) -> FlushResult
     {
         let time = environment.time
-        let isStored = AsyncGate()
-        Task { [intake] in
-            await intake.drain()
-            isStored.open()
-        }
-        guard await isStored.wait(until: deadline, by: time) else { return .unknown }
+        guard await time.ends(by: deadline, { await self.drain() }) else { return .unknown }
         await withTaskGroup { group in
             for deliverer in deliverers {
                 group.addTask { await deliverer.flush(by: deadline, isPatient: isPatient) }
@@ -63,7 +58,6 @@ extension Outbox {
     func close(by deadline: ContinuousClock.Instant) async {
         intake.close()
         for deliverer in deliverers { await deliverer.close() }
-        for task in tasks { task.cancel() }
         let isOver = AsyncGate()
         let ending = Task { [tasks, store] in
             for task in tasks { await task.value }

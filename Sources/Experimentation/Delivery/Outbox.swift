@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Takes events, keeps them, and has them delivered: in order per user, at least once, to each destination
 /// independently.
@@ -18,6 +19,13 @@ final class Outbox: Sendable {
     let owed: OwedDenials
     let counters: EventCounters
     let environment: ClientEnvironment
+    /// Denials whose consequences are carried out for callers that don't wait.
+    private let denials = Mutex(Denials())
+
+    private struct Denials {
+        var last: UInt64 = 0
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+    }
 
     /// Creates an outbox that delivers nothing before ``resume()``.
     ///
@@ -85,40 +93,39 @@ final class Outbox: Sendable {
     ///   - isStated: Whether the consent is stated with this event, as by a user without a session.
     /// - Returns: The place.
     func enter(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Intake.Ticket {
-        var event = event(envelope, consent)
-        event.grantsConsent = isStated && consent == .granted
-        return intake.enter(.event(event))
+        intake.enter(.event(event(envelope, consent, isStated)))
     }
 
     /// Queues an event for a caller that can't wait.
-    ///
-    /// - Parameters:
-    ///   - envelope: The event.
-    ///   - consent: Its user's consent.
-    ///   - isStated: Whether the consent is stated with this event, as by a user without a session.
     func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) {
-        var event = event(envelope, consent)
-        event.grantsConsent = isStated && consent == .granted
-        intake.note(.event(event))
+        intake.note(.event(event(envelope, consent, isStated)))
     }
 
-    /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
+    /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:isWanted:)``.
     func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
 
     /// Queues a change of consent for a caller that can't wait.
     ///
     /// - Parameters:
     ///   - change: The change.
-    ///   - failed: Called if the store couldn't be told.
-    func note(_ change: ConsentChange, failed: @escaping @Sendable (ExperimentationError) -> Void) {
+    ///   - isWanted: Whether a denial still holds, evaluated before it is noted as owed.
+    ///   - failed: Called if a store couldn't be told.
+    func note(
+        _ change: ConsentChange,
+        isWanted: @escaping @Sendable () -> Bool,
+        failed: @escaping @Sendable (ExperimentationError) -> Void
+    ) {
         intake.note(.consent(change)) { [weak self] outcome in
             switch outcome {
             case .failure(let error): failed(error)
             case .success where change.isGranted: break
             case .success:
-                Task {
-                    await self?.withdraw(change.userID)
-                    try? await self?.kept.forget(userID: change.userID)
+                self?.carryOut { outbox in
+                    do throws(ExperimentationError) {
+                        try await outbox.denied(change.userID, isWanted: isWanted)
+                    } catch {
+                        failed(error)
+                    }
                 }
             }
         }
@@ -144,14 +151,34 @@ final class Outbox: Sendable {
     ) async throws(ExperimentationError) {
         var failure: ExperimentationError?
         do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
+        do throws(ExperimentationError) {
+            try await denied(userID, isWanted: isWanted)
+        } catch {
+            failure = failure ?? error
+        }
+        if let failure { throw failure }
+    }
+
+    /// Carries out what follows from a denial beside the store's transaction; what fails is owed.
+    private func denied(_ userID: String, isWanted: @Sendable () -> Bool) async throws(ExperimentationError) {
         await withdraw(userID)
         do throws(ExperimentationError) {
             try await kept.forget(userID: userID)
         } catch {
             if isWanted() { await owed.owe(userID) }
-            failure = failure ?? error
+            throw error
         }
-        if let failure { throw failure }
+    }
+
+    /// Runs the consequences of a denial in a task that ``drain()`` waits for.
+    private func carryOut(_ consequences: @escaping @Sendable (Outbox) async -> Void) {
+        denials.withLock { denials in
+            denials.last += 1
+            denials.tasks[denials.last] = Task { [number = denials.last] in
+                await consequences(self)
+                self.denials.withLock { $0.tasks[number] = nil }
+            }
+        }
     }
 
     /// Waits until no request with an event of a user who denies consent is under way, except the consent signal.
@@ -162,18 +189,24 @@ final class Outbox: Sendable {
     /// Waits until everything that was said before is in the store, or was refused by it.
     func untilStored() async throws(ExperimentationError) { try await intake.untilStored() }
 
-    /// Waits until everything that was said before is in the store, or couldn't be stored.
-    func drain() async { await intake.drain() }
+    /// Waits until everything that was said before is in the store, or couldn't be stored, and until denials are carried
+    /// out.
+    func drain() async {
+        await intake.drain()
+        for task in denials.withLock({ Array($0.tasks.values) }) { await task.value }
+    }
 
-    func event(_ envelope: Envelope, _ consent: Consent) -> NewEvent {
+    private func event(_ envelope: Envelope, _ consent: Consent, _ isStated: Bool) -> NewEvent {
         let mayBeHeld = consent == .unknown && !envelope.event.isConsentSignal
         let taking = routes.enumerated().filter { index, route in
             (isFirstAsked && index == 0) || (try? route.sink.check(envelope.event)) != nil
         }
-        return NewEvent(
+        var event = NewEvent(
             envelope,
             owedTo: taking.map { .init(to: $1.destination, isHeld: mayBeHeld && $1.needsConsent) }
         )
+        event.grantsConsent = isStated && consent == .granted
+        return event
     }
 }
 

@@ -50,6 +50,8 @@ final class DecisionCache: Sendable {
 
     private final class Shard: Sendable {
         let entries: Mutex<RecentlyUsed<Entry>>
+        /// Changes whenever something is removed on request.
+        let removals = Atomic<Int>(0)
         init(limit: Int) { entries = Mutex(RecentlyUsed(limit: limit)) }
     }
 
@@ -59,7 +61,6 @@ final class DecisionCache: Sendable {
     private let shards: [Shard]
     /// To how many contexts of a user answers are kept.
     private let contexts: Int
-    private let removals = Atomic<Int>(0)
 
     /// Creates an empty cache.
     ///
@@ -108,8 +109,8 @@ final class DecisionCache: Sendable {
 
     // MARK: Changes
 
-    /// A number that changes whenever something is removed on request.
-    var removalCount: Int { removals.load(ordering: .acquiring) }
+    /// A number that changes whenever something of a user is removed on request.
+    func removalCount(of user: User) -> Int { shard(ExactText(user.id)).removals.load(ordering: .acquiring) }
 
     /// Keeps decisions, and evicts the least recently used.
     ///
@@ -117,11 +118,12 @@ final class DecisionCache: Sendable {
     ///   - held: The decisions.
     ///   - user: The user with all attributes.
     ///   - digest: The context.
-    ///   - count: ``removalCount`` when the vendor was asked; what was removed since then stays removed.
+    ///   - count: ``removalCount(of:)`` when the vendor was asked; what was removed since then stays removed.
     func keep(_ held: HeldDecisions, for user: User, in digest: ContextDigest? = nil, since count: Int? = nil) {
-        change(user, since: count) { [contexts] entry in
+        let isKept = change(user, since: count) { [contexts] entry in
             entry.lead(RecalledAnswer(digest, user.attributes, held), of: contexts)
         }
+        if !isKept, let digest { giveUp(digest, of: user) }
     }
 
     /// Notes that there was no answer; the last good one is stale from now on.
@@ -167,28 +169,33 @@ final class DecisionCache: Sendable {
         }
     }
 
-    private func change(_ user: User, since count: Int? = nil, _ change: (inout Entry) -> Void) {
+    /// Changes what is kept of a user, unless something was removed since.
+    @discardableResult
+    private func change(_ user: User, since count: Int? = nil, _ change: (inout Entry) -> Void) -> Bool {
         let id = ExactText(user.id)
-        shard(id).entries.withLock { entries in
-            guard count == nil || count == removalCount else { return }
+        let shard = shard(id)
+        return shard.entries.withLock { entries in
+            guard count == nil || count == shard.removals.load(ordering: .acquiring) else { return false }
             var entry = entries.use(id) ?? Entry()
             change(&entry)
             let weight = entry.answers.reduce(0) { $0 + Self.weight(of: $1, user.id) }
             entries.keep(entry, for: id, weighing: weight)
+            return true
         }
     }
 
     /// Removes all users.
-    func removeAll() {
-        removals.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        for shard in shards { shard.entries.withLock { $0.removeAll() } }
-    }
+    func removeAll() { for shard in shards { remove(from: shard) { $0.removeAll() } } }
 
     /// Removes a user.
     func forget(_ userID: String) {
         let id = ExactText(userID)
-        removals.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        shard(id).entries.withLock { $0.remove(id) }
+        remove(from: shard(id)) { $0.remove(id) }
+    }
+
+    private func remove(from shard: Shard, _ remove: (inout RecentlyUsed<Entry>) -> Void) {
+        shard.removals.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        shard.entries.withLock { remove(&$0) }
     }
 
     /// The size of an answer: its slot, the user's id and attributes, and the decisions' own tables.

@@ -47,7 +47,7 @@ struct RecalledAnswer: Sendable {
     mutating func fail(_ error: ExperimentationError, at now: ContinuousClock.Instant) {
         isRefreshing = false
         held?.isStale = true
-        if !error.code.isOwn { failure = (error, now) }
+        failure = (error, now)
     }
 
     /// Notes that the answer that was due isn't fetched after all.

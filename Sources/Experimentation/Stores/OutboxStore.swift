@@ -9,6 +9,9 @@ import Foundation
 ///
 /// A store reads no clock: the caller passes the time. It knows who leases what only from what it has written.
 ///
+/// A method is carried out even if its task is cancelled: one caller may carry the events of others, and what a vendor
+/// answers while a client ends must be written down. A store that can wait for long needs limits of its own.
+///
 /// `OutboxStoreContract` in ConformanceKit has these rules as cases to run against a store of your own. To change a few
 /// methods of an existing store, use ``OutboxStoreDecorator``.
 public protocol OutboxStore: Sendable {
@@ -125,7 +128,7 @@ public protocol OutboxStore: Sendable {
 
     /// The number of deliveries dropped to make room since this store was created or opened; never decreases.
     ///
-    /// Read after every acceptance, so it must be quick; 0 for a store that doesn't report it.
+    /// Read after every acceptance, so it must be quick.
     var overflowed: Int { get }
 
     /// Waits until no trace is left, in any file, of what was removed.
@@ -145,9 +148,6 @@ public enum RemovalAccount: Sendable, Hashable {
 }
 
 extension OutboxStore {
-    /// Returns 0: not reported.
-    public var overflowed: Int { 0 }
-
     /// The ledger of all destinations together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await ledger(of: nil) }
 

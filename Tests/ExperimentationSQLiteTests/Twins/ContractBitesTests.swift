@@ -25,6 +25,7 @@ struct BrokenOutbox: CustomTestStringConvertible, Sendable {
     static let all = [
         BrokenOutbox(ConsentOutside.self, "consent is asked outside the store", ["sharing/consent"]),
         BrokenOutbox(SilentGrants.self, "an event that grants is one like any other", ["consent/granting-event"]),
+        BrokenOutbox(HeedsCancellation.self, "a cancelled task's work is given up", ["settling/cancelled"]),
         BrokenOutbox(HeldEverywhere.self, "held at one destination is held at all", ["consent/held"]),
         BrokenOutbox(LastWord.self, "only the last of several changes is carried out", ["consent/several"]),
         BrokenOutbox(RuthlessRoom.self, "overflow drops what is leased", ["room/in-hand", "room/destinations"]),

@@ -70,6 +70,21 @@ struct SilentGrants: OutboxTwin {
     }
 }
 
+/// Gives up when the calling task is cancelled.
+struct HeedsCancellation: OutboxTwin {
+    let base: any OutboxStore
+
+    init(base: any OutboxStore, memory: TwinMemory) { self.base = base }
+
+    func pass<Value: Sendable>(
+        _ operation: StoreOperation,
+        _ body: () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        if Task.isCancelled { throw ExperimentationError(.cancelled, "The task was cancelled.") }
+        return try await body()
+    }
+}
+
 /// Holds an event at all destinations if it is held at one.
 struct HeldEverywhere: OutboxTwin {
     let base: any OutboxStore

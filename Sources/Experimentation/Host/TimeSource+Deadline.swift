@@ -1,0 +1,14 @@
+extension TimeSource {
+    /// Runs work in a task of its own, and waits for it until a deadline at most; work that isn't done then goes on.
+    ///
+    /// - Returns: Whether it has ended.
+    @discardableResult
+    func ends(by deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () async -> Void) async -> Bool {
+        let isOver = AsyncGate()
+        Task {
+            await work()
+            isOver.open()
+        }
+        return await isOver.wait(until: deadline, by: self)
+    }
+}

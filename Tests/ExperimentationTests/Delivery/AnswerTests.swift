@@ -1,0 +1,123 @@
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+import Waiting
+
+@testable import Experimentation
+
+/// Batches of one event, so that an answer is written down while the next request is under way.
+@Suite("What a vendor answers is written down, told and heeded")
+struct AnswerTests {
+    private let time = ManualTime()
+    private static let single = BatchPolicy(count: 1_000_000, largest: 1, bytes: .max, interval: .seconds(3_600))
+
+    /// A vendor that takes two events and answers the third otherwise.
+    private func vendor(then verdict: Verdict) -> ScriptedVendor {
+        let calls = Shared(0)
+        return ScriptedVendor(batching: Self.single) { _ in
+            calls.change { $0 += 1 }
+            return DeliveryReport(calls.value < 3 ? .delivered : verdict)
+        }
+    }
+
+    private func client(_ vendor: ScriptedVendor, _ store: any OutboxStore) async throws -> ExperimentationClient {
+        let client = try await vendor.client(
+            store: ClientStore(outbox: store, state: InMemoryStateStore()),
+            time: time
+        )
+        for (number, user) in ["ada", "bob", "cleo"].enumerated() {
+            try await client.session(for: User(id: user)).track(.numbered(number))
+        }
+        return client
+    }
+
+    @Test("P12 a pause that the vendor asks for is kept, though the store fails at the same moment")
+    func askedPause() async throws {
+        let vendor = vendor(then: .outage(after: .seconds(300)))
+        let client = try await client(vendor, TroubledStore(.init(failingSettle: 2)))
+        _ = try await client.flush(retrying: false)
+        #expect(vendor.record.batches.count == 3)
+        time.advance(by: .seconds(299))
+        _ = try await client.flush(retrying: false)
+        #expect(vendor.record.batches.count == 3)
+        vendor.answer { _ in DeliveryReport(.delivered) }
+        time.advance(by: .seconds(2))
+        #expect(try await client.flush(retrying: false).isDone)
+        try await client.expectBalance(Ledger(accepted: 3, delivered: 3))
+    }
+
+    @Test("refused credentials stop deliveries, though the store fails at the same moment")
+    func refusal() async throws {
+        let vendor = vendor(then: .stop(ExperimentationError(.unauthorized, "no such key")))
+        let client = try await client(vendor, TroubledStore(.init(failingSettle: 2)))
+        _ = try await client.flush(retrying: false)
+        time.advance(by: .seconds(600))
+        _ = try await client.flush(retrying: false)
+        #expect(vendor.record.batches.count == 3)
+    }
+
+    @Test("the client learns of the kill switch, though the answer that tells it can't be written down")
+    func told() async throws {
+        let vendor = ScriptedVendor(batching: Self.single) { _ in DeliveryReport(.delivered, isDisabled: true) }
+        let client = try await client(vendor, TroubledStore(.init(failingSettle: 1)))
+        _ = try await client.flush(retrying: false)
+        #expect(client.status == .disabled)
+    }
+
+    @Test("an answer is written down while the store lets the next lease wait")
+    func slowLease() async throws {
+        let store = SlowLease(number: 2)
+        let vendor = ScriptedVendor(batching: Self.single)
+        let client = try await client(vendor, store)
+        let flushing = Task { try await client.flush(retrying: false) }
+        await store.untilLeased()
+        try await eventually("the first answer is written down") {
+            try await store.base.ledger(of: nil).delivered == 1
+        }
+        store.goOn()
+        #expect(try await flushing.value.isDone)
+        try await client.expectBalance(Ledger(accepted: 3, delivered: 3))
+    }
+
+    @Test("an answer that comes when a client shuts down is written down, and its lane is free at once")
+    func shutdown() async throws {
+        let store = TroubledStore()
+        let asked = AsyncGate()
+        // Takes the event in the moment in which the client gives up.
+        let vendor = ScriptedVendor(batching: Self.single) { _ in
+            asked.open()
+            await AsyncGate().wait()
+            return DeliveryReport(.delivered)
+        }
+        let client = try await client(vendor, store)
+        let flushing = Task { try await client.flush(within: .seconds(1), retrying: false) }
+        await asked.wait()
+        await client.shutdown(within: .zero)
+        flushing.cancel()
+        try await eventually("the answer is written down") { try await store.ledger(of: nil).delivered == 1 }
+        try await eventually("the lane is free") {
+            try await store.status(of: nil, now: time.now).leased == 0
+        }
+    }
+
+    @Test("events that are dropped for good are settled like those that the vendor takes or refuses", arguments: [1, 3])
+    func settled(attempts: Int) {
+        let batch = (0..<2).map { number in
+            Envelope(
+                id: "\(number)",
+                sequence: Int64(number),
+                identity: Identity(id: "ada"),
+                event: .numbered(number),
+                date: time.now
+            )
+        }
+        let settlements = [
+            Settlement(id: batch[0].id, sequence: 0, .dropped(.exhausted, detail: "HTTP 400")),
+            Settlement(id: batch[1].id, sequence: 1, .retry(at: time.now, attempts: attempts, reason: "HTTP 400")),
+        ]
+        let report = DeliveryReport(.failed("HTTP 400"))
+        let event = DeliveryEvent(report, report.verdicts(count: 2), settlements, to: batch)
+        #expect(event.settled.map(\.sequence) == [0])
+    }
+}

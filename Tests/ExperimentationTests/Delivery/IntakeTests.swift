@@ -1,0 +1,60 @@
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+import Waiting
+
+@testable import Experimentation
+
+@Suite("The line into the store")
+struct IntakeTests {
+    /// A state store in which a write waits.
+    private final class SlowNotes: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let door = Door()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            await door.pass()
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    private static let destination = Destination(provider: "scripted", account: "a")
+
+    private func event(_ number: Int) -> Intake.Statement {
+        let envelope = Envelope(
+            id: "\(number)",
+            identity: Identity(id: "ada"),
+            event: .numbered(number),
+            date: .distantPast
+        )
+        return .event(NewEvent(envelope, owedTo: [.init(to: Self.destination, isHeld: false)]))
+    }
+
+    @Test("a caller who comes while the line is emptied after a failure is answered, however much waits")
+    func crowded() async throws {
+        let store = TroubledStore(.init(slowAppend: 1, failingAppend: 2, failsDenials: true))
+        let notes = SlowNotes()
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: notes, of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+
+        intake.note(event(0))
+        await store.appendDoor.untilReached()
+        let lost = Shared(0)
+        for number in 1...Intake.mostNoted + 1 {
+            intake.note(event(number)) { if case .failure = $0 { lost.change { $0 += 1 } } }
+        }
+        intake.note(.consent(ConsentChange(userID: "bob", isGranted: false)))
+        store.appendDoor.open()
+        // Bob's denial is owed, and noting that takes a while.
+        await notes.door.untilReached()
+        let caller = Task { try await intake.untilStored() }
+        try await eventually("the caller waits") { intake.state.withLock { !$0.line.isEmpty } }
+        notes.door.open()
+        try await caller.value
+        #expect(lost.value == 1)
+        #expect(try await store.ledger(of: Self.destination).accepted == Intake.mostNoted + 1)
+    }
+}
