@@ -52,7 +52,7 @@ extension ClientCore {
         let answer: DecisionAnswer
         do throws(ExperimentationError) {
             answer = try await ask(source, for: context, digest)
-        } catch where error.code.isOwn {
+        } catch  where error.code.isOwn {
             // The vendor said nothing.
             if let digest { cache.giveUp(digest, of: context.user) }
             throw error

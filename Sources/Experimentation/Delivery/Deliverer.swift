@@ -24,7 +24,7 @@ actor Deliverer {
 
     nonisolated let destination: Destination
     let sink: any EventSink
-    /// Whether the kill switch stops deliveries here. If not, an answer must not set that hold, because nothing lifts it.
+    /// Whether the kill switch stops deliveries here; if not, an answer must not set that hold, because nothing lifts it.
     let heedsKillSwitch: Bool
     let store: any OutboxStore
     let owed: OwedDenials

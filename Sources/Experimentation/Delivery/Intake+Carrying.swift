@@ -124,7 +124,11 @@ extension Intake {
         let lost = noted.dropFirst(Self.mostNoted)
         if !noted.isEmpty {
             let loss = lost.isEmpty ? "" : ", and \(lost.count) are lost"
-            environment.log.log(.error, "outbox.refused", "Noted events can't be stored at the moment\(loss): \(failure)")
+            environment.log.log(
+                .error,
+                "outbox.refused",
+                "Noted events can't be stored at the moment\(loss): \(failure)"
+            )
         }
         let hasMore = state.withLock { state in
             state.line.insert(contentsOf: staying, at: 0)

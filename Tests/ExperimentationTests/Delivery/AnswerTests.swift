@@ -101,7 +101,10 @@ struct AnswerTests {
         }
     }
 
-    @Test("events that are dropped for good are settled like those that the vendor takes or refuses", arguments: [1, 3])
+    @Test(
+        "events that are dropped for good are settled like those that the vendor takes or refuses",
+        arguments: [1, 3]
+    )
     func settled(attempts: Int) {
         let batch = (0..<2).map { number in
             Envelope(
