@@ -131,7 +131,7 @@
         let limits: HTTPLimits
         /// Takes the response as it arrives; `nil` to collect it.
         var receive: (@Sendable (HTTPPart) -> Void)?
-        /// Resumed exactly once, by whoever takes the transfer out; unchecked because checking allocates.
+        /// Resumed exactly once, when its transfer is removed; unchecked, because checking allocates.
         let continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>
 
         func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }
