@@ -64,7 +64,7 @@ final class SigmaProfile: Sendable {
 
     // MARK: Reading
 
-    /// The id that requests carry and that stands in for a missing user id.
+    /// The id in requests, also used where the user id is missing.
     func privateID() async -> String {
         await load()
         return state.withLock { $0.privateID }

@@ -290,7 +290,7 @@ actor Performance {
         ledger = now
         if outcome.by != nil {
             let active = try await shares(in: try await client?.ledgers() ?? [:])
-            // Whoever answered stands there already; what else happened meanwhile is no part of the answer.
+            // If the vendors that answered are known already, later activity of others isn't part of the answer.
             if outcome.by == [] { outcome.by = active }
         }
         outcome.status = session?.status ?? .notReady

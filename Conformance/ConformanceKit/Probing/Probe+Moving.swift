@@ -12,7 +12,7 @@ extension SubjectPart {
 }
 
 extension MoveSight {
-    /// Where it stands, in a word and a share.
+    /// The move's stage and share.
     var place: String { "\(stage.rawValue) \(share)" }
 }
 

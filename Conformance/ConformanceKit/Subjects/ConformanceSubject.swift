@@ -37,7 +37,7 @@ public protocol ConformanceSubject: Sendable {
     /// needs such a fault doesn't apply. A vendor that is reached over HTTP can have every fault.
     func reason(forImpossible fault: WorldFault) -> String?
 
-    /// Whether several vendors stand behind this subject, so that ``ConformanceCase/composing`` applies to it.
+    /// Whether this subject combines several vendors, so that ``ConformanceCase/composing`` applies to it.
     var isComposed: Bool { get }
 
     /// Whether users move from one vendor to another behind this subject, so that ``ConformanceCase/moving`` applies to it.
@@ -80,7 +80,7 @@ extension ConformanceSubject {
     public var capabilitiesOfOthers: Set<Capability> { [] }
     /// `false`: there is a single vendor.
     public var isComposed: Bool { false }
-    /// `false`: nobody moves.
+    /// `false`: no users are moved.
     public var isMoving: Bool { false }
     /// `nil`: every fault can occur.
     public func reason(forImpossible fault: WorldFault) -> String? { nil }
@@ -106,7 +106,7 @@ public protocol SubjectStage: Sendable {
     /// The vendors behind this stage, if there are several; those of the current client.
     var parts: [SubjectPart] { get }
 
-    /// The move behind this stage; `nil` if nobody moves.
+    /// The move behind this stage; `nil` if there is none.
     var move: (any SubjectMove)? { get }
 
     /// The stand-in's keys, tokens and passwords, which must never appear in logs, errors and reports.
@@ -184,7 +184,7 @@ public protocol SubjectStage: Sendable {
 extension SubjectStage {
     /// Empty: there is a single vendor.
     public var parts: [SubjectPart] { [] }
-    /// `nil`: nobody moves.
+    /// `nil`: no users are moved.
     public var move: (any SubjectMove)? { nil }
     /// `true`: it does.
     public var tellsOfChanges: Bool { get async throws { true } }

@@ -160,7 +160,7 @@ public struct MoveMismatch: Sendable, Hashable {
     public var old: Answer
     /// The new vendor's answer.
     public var new: Answer
-    /// What stands for the user.
+    /// A digest of the user's id; never the id itself.
     public var user: String
 
     /// Creates a mismatch.

@@ -77,7 +77,7 @@ public struct ComposedSubject: ConformanceSubject {
     /// The capabilities that follow from the parts; of events, what the witness has.
     public var capabilities: Set<Capability> { wholeCapabilities.subtracting(capabilitiesOfOthers) }
 
-    /// Several vendors stand behind it.
+    /// `true`: it combines several vendors.
     public var isComposed: Bool { true }
 
     /// What of events only parts besides the witness have, and of decisions only some of those who decide.

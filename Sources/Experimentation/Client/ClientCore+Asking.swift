@@ -36,7 +36,7 @@ extension ClientCore {
         }
     }
 
-    /// Asks for a newer answer without anybody waiting for it.
+    /// Requests a newer answer in the background.
     private func renew(_ source: any DecisionSource, _ context: EvaluationContext, _ digest: ContextDigest) {
         guard reused.word(at: environment.time.instant) == .ask else { return cache.giveUp(digest, of: context.user) }
         Task { _ = try? await decidedNow(source, context, digest) }
