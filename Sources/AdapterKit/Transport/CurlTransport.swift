@@ -12,7 +12,7 @@
     /// configuration says otherwise.
     ///
     /// The thread starts with a request, and ends after a quarter of a minute without one or when the transport is
-    /// released; requests still under way then end with `ErrorCode.shutDown`.
+    /// released; requests still in progress then end with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
         /// Settings of an engine.
         public struct Configuration: Sendable, Hashable {

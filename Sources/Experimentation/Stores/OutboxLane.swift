@@ -73,8 +73,8 @@ import Foundation
 
         /// Whether an event's wait holds back the user's later events.
         ///
-        /// In a round that continues, so does a wait that ended since the round began, or that began and ended in it: the
-        /// event was skipped, and a later one would overtake it.
+        /// In a round that continues, so does a wait that ended since the round began, or that began and ended in it:
+        /// the event was skipped, and a later one would overtake it.
         public func isHeldBack(by wait: Wait) -> Bool {
             wait.isOn(at: now) || goesOn && (wait.isOn(at: began) || wait.noted > began)
         }

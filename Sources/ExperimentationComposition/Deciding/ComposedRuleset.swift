@@ -154,7 +154,7 @@ final class ComposedRuleset: Ruleset {
         return inLine(flag, context)
     }
 
-    /// Goes along the flag's line.
+    /// Tries the vendors of the flag's line in order.
     @inline(never)
     private func inLine(_ flag: Int, _ context: EvaluationContext) -> Int? {
         outcome(flag) { place in
