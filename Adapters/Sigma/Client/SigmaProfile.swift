@@ -34,7 +34,7 @@ final class SigmaProfile: Sendable {
     private let imported: SigmaSDKRecords?
     private let environment: ClientEnvironment
 
-    /// Creates a profile that begins with a user or, without one, with what an earlier run left.
+    /// Creates a profile that begins with a user or, without one, with an earlier run's state.
     init(
         _ initialUser: SigmaUser?,
         records: SigmaRecords,

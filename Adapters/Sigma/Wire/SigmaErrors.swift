@@ -68,11 +68,11 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
 public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
     /// The base address isn't valid.
     case incorrectURL(String)
-    /// No complete answer came: no connection, a broken connection, or none in time.
+    /// There was no complete answer: no connection, a broken connection, or a time-out.
     case urlError(any Error)
     /// The status isn't from 200 to 299.
     case wrongStatusCode(Int)
-    /// The body isn't what was expected.
+    /// The body is invalid.
     case decodingError(any Error)
     /// The answer has no body.
     case noData
