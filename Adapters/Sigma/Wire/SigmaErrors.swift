@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The errors of a ``SigmaClient``, in the words of the vendor's SDK.
+/// The errors of a ``SigmaClient``, by the names of the vendor's SDK.
 public enum SigmaError: Error, Sendable, CustomStringConvertible {
     /// A client with this tag already exists.
     case initializationOfExistingClient(tag: String)
@@ -76,7 +76,7 @@ public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
     case decodingError(any Error)
     /// The answer has no body.
     case noData
-    /// Anything else, in words.
+    /// Any other error, as a description.
     case customError(String)
 
     /// What happened, for a person.
