@@ -6,9 +6,9 @@ import VendorCatalog
 
 /// Moves users from one vendor to another, a stage at a time: `mover old.json new.json plan.json app.db STAGE [SHARE]`.
 ///
-/// It changes to the stage, reads a user's id from each line of its input, and prints the user's variation and the vendor that
-/// answered. At the end it prints the move's status. Places are kept in `app.db`: with the next stage, every user keeps their
-/// variation.
+/// It changes to the stage, reads a user's id from each line of its input, and prints the user's variation and the
+/// vendor that answered. At the end it prints the move's status. Places are kept in `app.db`: with the next stage, every
+/// user keeps their variation.
 @main
 struct Mover {
     static func main() async {
