@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import Testing
 
-@Suite("What the system says, and where an error belongs")
+@Suite("The system's description, and the place of an error")
 struct PlatformTests {
     @Test("the system's version is three numbers")
     func version() {

@@ -122,7 +122,7 @@ struct CompositionTests {
     }
 
     @Test(
-        "what was accepted once reaches both destinations although the process was killed in between",
+        "an event accepted once reaches both destinations although the process was killed in between",
         arguments: [1, 40]
     )
     func killed(delivered: Int) async throws {

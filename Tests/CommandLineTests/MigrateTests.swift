@@ -59,7 +59,7 @@ struct MigrateTests {
     }
 
     @Test(
-        "bad input is reported in one clear line, and the status tells input from vendor",
+        "bad input is reported in one clear line, and the status distinguishes input from vendor",
         arguments: [
             (["simulate"], 64, "expected --plan, or --from and --to"),
             (["simulate", "--from", "sigma", "--to", "sigma"], 64, "expected two vendors"),

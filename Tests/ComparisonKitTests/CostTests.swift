@@ -63,7 +63,7 @@ struct CostTests {
         #expect(cost.requests == 7 * 30)
     }
 
-    @Test("what the device keeps and the vendor confirms isn't fetched again")
+    @Test("data that the device keeps and the vendor confirms isn't fetched again")
     func bucketing() async throws {
         let usage = Usage(monthlyUsers: 1, sessions: 3, reads: 0, events: 0)
         let subject = try #require(Vendor.played("flagship-bucketing"))

@@ -89,7 +89,7 @@ struct SwapSummaryTests {
         #expect(waiting[2].fate == "south takes none over: users are drawn again")
     }
 
-    @Test("a step is told apart by what users see, among vendors that support it")
+    @Test("steps are distinguished by what users see, among vendors that support them")
     func kinds() {
         #expect(
             (1...5).map { MadeUp.comparison.kind(of: $0) } == [

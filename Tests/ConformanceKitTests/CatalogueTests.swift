@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The catalogue of cases")
 struct CatalogueTests {
-    @Test("names are unique slash paths, and every case says what it shows")
+    @Test("names are unique slash paths, and every case has a summary")
     func names() {
         let all = ConformanceCase.every
         #expect(Set(all.map(\.name)).count == all.count)

@@ -25,7 +25,7 @@ struct MovingConformanceTests {
         #expect(complaint == nil)
     }
 
-    @Test("a move promises what its leader does, and for events what the vendors that get them do")
+    @Test("a move promises what its leader promises, and for events what the vendors that get them promise")
     func capabilities() throws {
         let all = Dictionary(uniqueKeysWithValues: MigratingSubject.all.map { ($0.name, $0.capabilities) })
         let flagship = try #require(Vendor.played("flagship-bucketing")).capabilities

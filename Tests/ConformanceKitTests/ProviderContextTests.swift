@@ -4,7 +4,7 @@ import ExperimentationTesting
 import Synchronization
 import Testing
 
-@Suite("What a client lends to its provider")
+@Suite("A provider's context")
 struct ProviderContextTests {
     /// Records the context that it is started in.
     private final class CuriousProvider: ExperimentationProvider {

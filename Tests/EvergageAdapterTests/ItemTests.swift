@@ -224,7 +224,7 @@ struct ItemTests {
         #expect(app.complaints(.error).count == 2)
     }
 
-    @Test("a text of a megabyte is sent whole, or rejected with a reason, and the next event goes on")
+    @Test("a text of a megabyte is sent whole, or rejected with a reason, and the next event is sent")
     func large() async throws {
         let app = try await App()
         try app.global.viewItem(.product(id: "1", name: String(repeating: "x", count: 1 << 20)))

@@ -66,7 +66,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "any answer to a statistics ping is final, and later ones go on",
+        "any answer to a statistics ping is final, and later pings are sent",
         arguments: ["", "<html>", "{}", "GIF89a", #"{"status":"NO"}"#]
     )
     func pingAnswer(body: String) async throws {

@@ -75,7 +75,7 @@ struct DecidingTests {
     }
 
     @Test(
-        "a vendor that fails later keeps its last good values, marked as stale; the others go on",
+        "a vendor that fails later keeps its last good values, marked as stale; the others continue",
         arguments: Way.allCases
     )
     func staleness(way: Way) async throws {

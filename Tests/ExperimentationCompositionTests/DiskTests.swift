@@ -127,7 +127,7 @@
             #expect(status == 0, "\(child.output.text)\(child.errors.text)")
         }
 
-        @Test("events wait while the folder of an open file is gone, and it isn't made anew on another disk")
+        @Test("events wait while the folder of an open file is gone, and it isn't created on another disk")
         func vanished() async throws {
             let (disk, away) = (folder.appending(path: "disk"), folder.appending(path: "away"))
             let path = disk.appending(path: "events.jsonl").path

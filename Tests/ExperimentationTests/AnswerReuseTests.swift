@@ -283,7 +283,7 @@ struct AnswerReuseTests {
         #expect(client.status == .ready)
     }
 
-    @Test("of one who denies nothing is left, not even what the vendor was being asked")
+    @Test("a denial removes everything of the user, including the request in progress")
     func denial() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)
@@ -300,7 +300,7 @@ struct AnswerReuseTests {
         #expect(client.answerFigures.users == 0)
     }
 
-    @Test("what is kept stays within the bound, whatever users and contexts come")
+    @Test("cached answers stay within the bound, whatever the users and contexts")
     func bounded() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor, bytes: 100_000)

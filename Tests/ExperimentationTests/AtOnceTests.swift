@@ -29,7 +29,7 @@ struct AtOnceTests {
         )
     }
 
-    @Test("while rules are valid, what is decided at once is what is decided after a wait, for one flag and for all")
+    @Test("while rules are valid, decisions at once equal decisions after a wait, for one flag and for all")
     func same() async throws {
         let client = try await ExperimentationClient(provider: Self.provider(Freshness(lifetime: .seconds(600))))
         #expect(client.decisionsAtOnce(for: Self.ada)?.keys == nil)
@@ -90,7 +90,7 @@ struct AtOnceTests {
         await client.shutdown()
     }
 
-    @Test("what a user saw is recorded once, by the variation behind the flag")
+    @Test("an exposure is recorded once, by the variation behind the flag")
     func exposes() async throws {
         let provider = Self.provider(Freshness(lifetime: .seconds(600)))
         let client = try await ExperimentationClient(provider: provider)

@@ -53,7 +53,7 @@ struct CampaignBoardTests {
     }
 
     @Test(
-        "what is not deliverable is held; targets come out in the order of receipt, not of their names"
+        "undeliverable campaigns are held; targets are served in the order of receipt, not of their names"
     )
     func deliverable() {
         var board = CampaignBoard()

@@ -29,7 +29,7 @@ struct ExpiryTests {
     }
 
     #if os(Linux)
-        @Test("the coarse clocks are used only for what is certainly still ahead")
+        @Test("the coarse clocks are used only for times that are certainly in the future")
         func coarse() throws {
             #expect(try #require(CoarseMoment(in: .seconds(60))).isSurelyAhead)
             #expect(try !#require(CoarseMoment(in: .zero)).isSurelyAhead)

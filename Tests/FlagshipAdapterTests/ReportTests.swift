@@ -174,7 +174,7 @@ struct ReportTests {
         #expect(block.wants("ada", at: Self.now) == isWanted)
     }
 
-    @Test("the share uses a hash of visitor and end date, and usage is drawn anew each local day")
+    @Test("the share uses a hash of visitor and end date, and usage is drawn again each local day")
     func draws() throws {
         let end = "2030-03-17T17:46:41Z"
         let block = AccountSettings.Troubleshooting(

@@ -176,7 +176,7 @@ struct FlagshipMockTests {
         #expect(try await Self.campaigns(Self.ask(mock, again))["camp-1"] == other)
     }
 
-    @Test("with a bound, the visitors who came last are remembered, at most twice as many as it says")
+    @Test("with a bound, the latest visitors are remembered, at most twice as many as the bound")
     func bounded() async throws {
         let mock = try await Self.mock()
         await mock.setRemembered(visitors: 3)

@@ -136,7 +136,7 @@ struct FlagshipMockWireTests {
         #expect(normal.contains(#""campaigns":"#) && !normal.contains("mergedModifications"))
     }
 
-    @Test("by the SDK's rules what one group leaves over goes to the next, by the server's to nothing")
+    @Test("by the SDK's rules visitors whom one group doesn't assign go to the next, by the server's to none")
     func switchedRules() async throws {
         let mock = try await Self.mock()
         await mock.setRemembers(false)

@@ -98,7 +98,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("waits for requests without polling, and says what it saw if they don't come")
+    @Test("waits for requests without polling, and reports what arrived if they don't")
     func waits() async throws {
         try await serving { server, client in
             async let seen = server.waitForRequests(count: 2, on: "b")

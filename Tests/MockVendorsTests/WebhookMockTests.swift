@@ -46,7 +46,7 @@ struct WebhookMockTests {
         )
     }
 
-    @Test("a signed batch is taken, and what is rejected is named")
+    @Test("a signed batch is accepted, and rejected events are named")
     func taken() async {
         let mock = WebhookMock()
         #expect(await mock.respond(to: request()).status == 200)

@@ -8,7 +8,7 @@ import Waiting
 
 @testable import OFREPAdapter
 
-@Suite("OFREP: questions and what is held of their answers")
+@Suite("OFREP: requests and cached answers")
 struct QuestionTests {
     private func validators(_ transport: ScriptedTransport) -> [String?] {
         transport.requests.map { $0.request.headerFields[.ifNoneMatch] }

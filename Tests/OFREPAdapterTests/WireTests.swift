@@ -109,7 +109,7 @@ struct WireTests {
         #expect(wait == seconds.map { .seconds($0) })
     }
 
-    @Test("a rejection says what the server has against the question")
+    @Test("a rejection gives the server's reason")
     func refusal() throws {
         let reply = Self.reply(try Samples.fixture("refusal.json"), status: 400)
         #expect(OFREPErrors.failure(of: reply, isConditional: false)?.code == .invalidContext)

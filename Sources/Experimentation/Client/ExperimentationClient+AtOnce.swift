@@ -63,8 +63,8 @@ public struct DecisionBasis: Sendable {
 extension ExperimentationClient {
     /// Everything besides the user that decisions depend on now.
     ///
-    /// - Returns: The basis; `nil` if ``decisionsAtOnce(for:honoring:)`` returns `nil`, and if decisions may change at any
-    ///   time: by rules that don't state when time changes a decision, or by attributes from outside this client.
+    /// - Returns: The basis; `nil` if ``decisionsAtOnce(for:honoring:)`` returns `nil`, and if decisions may change at
+    ///   any time: by rules that don't state when time changes a decision, or by attributes from outside this client.
     public func basisAtOnce() -> DecisionBasis? {
         guard core.options.sharedAttributes == nil, TransactionAttributes.current.isEmpty,
             let rules = core.rulesAtOnce

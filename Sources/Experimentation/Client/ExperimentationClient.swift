@@ -227,8 +227,8 @@ public final class ExperimentationClient: Sendable {
     /// Waits until everything recorded without waiting is in the store: exposures, and events of
     /// ``UserSession/trackSoon(_:at:on:)``.
     ///
-    /// From then on it survives the end of the process. If no exposure may be missing, call it before you send an answer,
-    /// or before the application is suspended.
+    /// From then on it survives the end of the process. If no exposure may be missing, call this before you send an
+    /// answer, or before the application is suspended.
     ///
     /// - Throws: ``ErrorCode/store`` while the store accepts nothing, and what was recorded waits in memory;
     ///   ``ErrorCode/shutDown``.

@@ -26,7 +26,7 @@ struct TranslatedBatchTests {
         }
     }
 
-    @Test("events without a form are rejected with the reason, and the others get what is reported of them")
+    @Test("events without a form are rejected with the reason, and the others keep their verdicts")
     func mixed() async {
         let report = await Self.translated("a xb c xd").deliver { part in
             #expect(part.events.map(\.id) == ["a", "c"])

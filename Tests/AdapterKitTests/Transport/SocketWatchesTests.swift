@@ -57,7 +57,7 @@
             #expect(watches.end(7) == .remove)
         }
 
-        @Test("sockets are told apart, and one that was never seen has no watch to end")
+        @Test("sockets are distinguished, and an unknown one has no watch to end")
         func others() {
             var watches = SocketWatches()
             watches.opened(3)

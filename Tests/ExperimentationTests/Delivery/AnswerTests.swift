@@ -7,7 +7,7 @@ import Waiting
 @testable import Experimentation
 
 /// Batches of one event, so that an answer is written down while the next request is under way.
-@Suite("What a vendor answers is written down, told and heeded")
+@Suite("A vendor's answer is recorded, reported and obeyed")
 struct AnswerTests {
     private let time = ManualTime()
     private static let single = BatchPolicy(count: 1_000_000, largest: 1, bytes: .max, interval: .seconds(3_600))
@@ -57,7 +57,7 @@ struct AnswerTests {
         #expect(vendor.record.batches.count == 3)
     }
 
-    @Test("the client learns of the kill switch, though the answer that tells it can't be written down")
+    @Test("the client learns of the kill switch even if the answer can't be recorded")
     func told() async throws {
         let vendor = ScriptedVendor(batching: Self.single) { _ in DeliveryReport(.delivered, isDisabled: true) }
         let client = try await client(vendor, TroubledStore(.init(failingSettle: 1)))
@@ -102,7 +102,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "events that are dropped for good are settled like those that the vendor takes or refuses",
+        "events that are dropped are settled like those that the vendor accepts or refuses",
         arguments: [1, 3]
     )
     func settled(attempts: Int) {

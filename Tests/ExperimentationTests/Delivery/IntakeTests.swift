@@ -31,7 +31,7 @@ struct IntakeTests {
         return .event(NewEvent(envelope, owedTo: [.init(to: Self.destination, isHeld: false)]))
     }
 
-    @Test("a caller who comes while the line is emptied after a failure is answered, however much waits")
+    @Test("a caller that arrives while the line is emptied after a failure is answered, however much waits")
     func crowded() async throws {
         let store = TroubledStore(.init(slowAppend: 1, failingAppend: 2, failsDenials: true))
         let notes = SlowNotes()
