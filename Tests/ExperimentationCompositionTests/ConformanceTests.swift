@@ -13,7 +13,7 @@ struct ConformanceTests {
 
     // What each of several vendors sees doesn't depend on whose events are watched.
     @Test(
-        "one vendor's trouble is nobody else's",
+        "one vendor's trouble doesn't affect the others",
         arguments: (ComposedSubject.few + [.mixed]).map(\.name),
         ConformanceCase.composing
     )
