@@ -41,7 +41,7 @@ final class FileLock: Sendable {
     /// Takes the lock exclusively, if no other process has it.
     func takeAlone() -> Bool { descriptor.withLock { flock($0, LOCK_EX | LOCK_NB) } == 0 }
 
-    /// Takes the lock together with others; waits for an exclusive holder, but not for ever.
+    /// Takes the lock together with others; waits for an exclusive holder, up to a limit.
     func takeTogether(within seconds: Double) -> Bool {
         for _ in 0...Int(max(0, min(seconds, 3_600)) * 100) {
             if descriptor.withLock({ flock($0, LOCK_SH | LOCK_NB) }) == 0 { return true }

@@ -63,7 +63,7 @@ final class GroupCommit: Sendable {
         return try result.get()
     }
 
-    /// Reads what is committed, on the caller's thread and without waiting for the transaction under way.
+    /// Reads committed data, on the caller's thread and without waiting for the current transaction.
     ///
     /// - Returns: The result; `nil` if that isn't possible now, so that the caller must queue.
     func look<Value>(_ body: (Database) throws -> Value) -> Value? {
@@ -75,7 +75,7 @@ final class GroupCommit: Sendable {
 
     /// Closes the database; later requests fail.
     func close() async {
-        // What is in memory doesn't end with a file that has disappeared.
+        // Data in memory isn't lost with a file that has disappeared.
         if !connection.withLock({ $0.identities.areCurrent }) { try? await perform(.removal) { _, _ in } }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             database.asyncWriteWithoutTransaction { _ in continuation.resume() }

@@ -7,7 +7,7 @@ extension OutboxTable {
         lanes.indices.filter { place in destination.map { lanes[place].lane.destination == $0 } ?? true }
     }
 
-    /// What waits.
+    /// The status of waiting events.
     mutating func status(of destination: Destination?, now: Date, _ database: Database) throws -> OutboxStatus {
         if !extent.isExact { try recount(database) }
         var status = OutboxStatus()

@@ -3,7 +3,7 @@ import Foundation
 internal import GRDB
 
 extension OutboxTable {
-    /// Records what became of events.
+    /// Records the outcomes of events.
     ///
     /// - Returns: Whether the lease is still current.
     mutating func settle(

@@ -4,7 +4,7 @@ internal import GRDB
 
 /// The tail: the latest events, whose deliveries have no rows of their own yet.
 ///
-/// An event itself says whom it is owed to, so that accepting one writes one page. Its deliveries get rows together
+/// An event itself records its destinations, so that accepting one writes one page. Its deliveries get rows together
 /// with others', before anything is done with any of them; readers look at both. The start of a destination's tail is
 /// in its row: after ``StoredLane/through``.
 extension OutboxTable {
@@ -35,7 +35,7 @@ extension OutboxTable {
         )
     }
 
-    /// Encodes whom an event is owed to as a number: for each destination a bit, and another one if it is held there.
+    /// Encodes an event's destinations as a number: for each a bit, and another one if the event is held there.
     ///
     /// - Returns: `nil` if that doesn't fit into a number.
     func owed(_ deliveries: [NewEvent.Delivery], at places: [Int]) -> Int64? {

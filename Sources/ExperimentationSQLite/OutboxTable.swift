@@ -13,7 +13,7 @@ struct OutboxTable: Sendable {
     var lanes: [StoredLane] = []
     /// The highest sequence ever assigned.
     var lastSequence: Int64 = 0
-    /// What waits, as far as it is known.
+    /// What is known of waiting events.
     var extent = Extent()
     /// What decides when the next upkeep is due.
     var upkeep = Upkeep()
@@ -23,7 +23,7 @@ struct OutboxTable: Sendable {
     var firstEpochs: [Destination: Int64] = [:]
     private var dataVersion: Int64?
 
-    /// The amount of what waits.
+    /// The number and size of waiting events.
     struct Extent: Sendable {
         /// The number of events; an upper bound unless ``isExact``.
         var count = 0

@@ -63,7 +63,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Records what became of leased events.
+    /// Records the outcomes of leased events.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,

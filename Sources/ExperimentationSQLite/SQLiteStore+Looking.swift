@@ -9,7 +9,7 @@ extension SQLiteStore {
         try await commits.perform(.read) { _, table in table.lanes.map(\.lane.destination) }
     }
 
-    /// What waits.
+    /// The status of waiting events.
     public func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus {
         try await commits.perform(.read) { database, table in
             try table.status(of: destination, now: now, database)

@@ -15,7 +15,7 @@ internal import GRDB
 /// SQLite refuses a file that is shorter than its header says, so a copy padded with zeros is read; the missing part is
 /// a hole that is read around.
 struct Salvage: Sendable {
-    /// What was read, with balanced ledgers.
+    /// The contents that were read, with balanced ledgers.
     let contents: StoreContents
 
     /// Reads a damaged database; finding nothing is a valid result.

@@ -13,7 +13,7 @@ internal import GRDB
 /// An open database, set up and checked.
 struct StoreConnection: Sendable {
     let database: DatabaseQueue
-    /// A second connection, for reading what is committed without waiting for the transaction under way; `nil` if only
+    /// A second connection, for reading committed data without waiting for the current transaction; `nil` if only
     /// one connection may have the file open.
     let reader: DatabaseQueue?
     let patience: Patience
@@ -105,7 +105,7 @@ struct StoreConnection: Sendable {
         }
     }
 
-    /// Where SQLite keeps what is temporary.
+    /// Where SQLite keeps temporary data.
     enum Temporary { case memory, file }
 
     /// Chooses where temporary data is kept, and creates the connection's own table and views: SQLite deletes all of them

@@ -8,7 +8,7 @@ struct StoreContents: Sendable {
         var priority: Int
         var date: Double
         var body: Data
-        /// Whom it is owed to, if its deliveries may have no rows of their own.
+        /// The destinations, if its deliveries may have no rows of their own.
         var tail: Tail?
     }
 

@@ -35,9 +35,9 @@ public struct StoreLimits: Sendable, Hashable {
 
 /// What an accepted event survives.
 public enum Durability: String, Sendable, Hashable, CaseIterable {
-    /// The death of the process: what was accepted is in the operating system's hands.
+    /// The death of the process: accepted events have been passed to the operating system.
     case process
-    /// The loss of power as well: what was accepted is on the disk. Each acceptance waits for the disk; simultaneous
+    /// The loss of power as well: accepted events are on the disk. Each acceptance waits for the disk; simultaneous
     /// callers share one wait.
     case powerLoss
 

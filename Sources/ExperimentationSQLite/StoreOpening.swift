@@ -32,7 +32,7 @@ struct StoreOpening: Sendable {
 
     /// Opens the file.
     ///
-    /// - Returns: The open file, with what was learnt on the way.
+    /// - Returns: The open file, with the findings of opening it.
     /// - Throws: ``ErrorCode/store`` if it can't be opened, or belongs to another account.
     func open() throws -> Opened {
         try file.prepareFolder()

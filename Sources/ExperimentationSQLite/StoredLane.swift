@@ -123,7 +123,7 @@ struct StoredLane: Sendable {
         try update.run()
     }
 
-    /// Writes what the vendor has taken from the front, without what was accepted.
+    /// Writes how far the vendor has taken the front, without the count of accepted events.
     func writeHead(_ database: Database) throws {
         let update = try HotStatement(
             "UPDATE destination SET paused = ?, resumes = ?, reason = ?, delivered = ?, head = ? WHERE id = ?",

@@ -130,7 +130,7 @@ struct ReportTests {
     @Test("two runs of the in-memory provider give the same document")
     func deterministic() async {
         let cases = ConformanceCase.all.filter { $0.promise != 15 && !$0.name.contains("stall") }
-        // What is to be the same is what the cases find, on a busy machine as well.
+        // The cases' findings must be the same, on a busy machine as well.
         let runner = ConformanceRunner(limit: .seconds(300), width: 8)
         let one = await runner.run(cases, against: [InMemorySubject()])
         let other = await runner.run(cases, against: [InMemorySubject()])

@@ -160,7 +160,7 @@ struct AnswerReuseTests {
         await vendor.untilAsked(2)
         #expect(vendor.count == 2)
         gate.open()
-        // Whoever asks for more than the grace allows joins the request under way, or finds its answer.
+        // A call beyond the grace joins the current request, or finds its answer.
         time.advance(by: .seconds(61))
         #expect(try await number(client) >= 2)
         #expect(client.answerFigures.stale == 50)
@@ -242,7 +242,7 @@ struct AnswerReuseTests {
             await #expect(throws: ExperimentationError.self) { _ = try await number(client, User(id: "u\(user)")) }
         }
         #expect(vendor.count == 1 + VendorPause.most)
-        // Whoever has an answer is served.
+        // Users with an answer are served.
         #expect(try await number(client) == 1)
         time.advance(by: .seconds(2))
         for user in 100..<200 {

@@ -39,7 +39,7 @@ struct ServerFaultTests {
     ///
     /// A fault that isn't here must not be noticed at all.
     static let noticed: [OFREPServerFault: Reading] = [
-        // A false 304 can't be told from a true one.
+        // A false 304 can't be distinguished from a true one.
         .tagOfTheUserAlone: .honest { $0.colors = ["green", "green", "green"] },
         .floatsWithoutFraction: .honest { $0.fraction = 0 },
         .ignoresAttributes: .honest { $0.plans = ["small", "small", "small"] },

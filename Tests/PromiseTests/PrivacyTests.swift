@@ -49,7 +49,7 @@ struct PrivacyTests {
         "session-canary-note", "other-canary-8d2a", "order-canary-6e55",
     ])
 
-    /// A vendor's answer that fails in some way and repeats what it was sent.
+    /// A vendor's answer that fails in some way and echoes the request.
     private static func answer(_ exchange: ScriptedTransport.Exchange, _ dice: inout Dice) -> ScriptedTransport.Answer {
         let told = (exchange.request.path ?? "") + exchange.text + exchange.request.headerFields.map(\.value).joined()
         if exchange.path.contains("oauth"), dice.below(3) > 0 {
@@ -149,7 +149,7 @@ struct PrivacyTests {
             for canary in ["key-canary-7f3a", "token-canary-9b21", "access-canary-44d0"] {
                 #expect(files.allSatisfy { Canaries(texts: [canary]).found(in: $0) == [] }, "\(canary) in a file")
             }
-            // After a withdrawal nothing of the person is left, once vendors that want to be told have been.
+            // After a withdrawal nothing of the person is left, once vendors with a consent signal have received it.
             transport.answer { exchange in
                 exchange.path.contains("oauth")
                     ? .json(#"{"access_token":"access-canary-44d0","token_type":"bearer","expires_in":60}"#)
@@ -167,7 +167,7 @@ struct PrivacyTests {
             // Closing the store erases whatever was removed.
             await store.close()
             files = try Self.contents(of: folder)
-            // Flagship is told of the withdrawal with the id, so only that may remain.
+            // Flagship's consent signal contains the id, so only that may remain.
             let ids = ["person-canary-0b7e", "anonymous-canary-3c1f", "other-canary-8d2a"]
             let isTold = [.flagshipAsked, .flagshipComputed].contains(vendor)
             let found = Set(files.flatMap { Self.persons.found(in: $0) }).subtracting(isTold ? ids : [])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An event on its way: what happened, to whom and when, with everything that delivery needs.
+/// An accepted event: what happened, to which user and when, with everything that delivery needs.
 public struct Envelope: Sendable, Hashable, Codable, Identifiable {
     /// The event's id, the same in every attempt.
     ///

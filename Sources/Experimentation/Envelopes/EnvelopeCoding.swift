@@ -45,7 +45,7 @@ package enum EnvelopeCoding {
     /// Decodes what ``encode(_:limit:)`` wrote, from a slice of other bytes.
     ///
     /// - Parameters:
-    ///   - bytes: What was written.
+    ///   - bytes: The written form.
     ///   - former: Texts of the one before it in a list; its own afterwards.
     /// - Returns: The envelope.
     /// - Throws: ``ErrorCode/store``.

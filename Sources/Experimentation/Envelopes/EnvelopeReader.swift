@@ -20,7 +20,7 @@ struct EnvelopeReader {
     /// Reads an envelope, or returns `nil` if it isn't a common one.
     ///
     /// - Parameters:
-    ///   - bytes: What was written.
+    ///   - bytes: The written form.
     ///   - former: Texts of the one before it in a list; its own afterwards.
     /// - Returns: The envelope.
     static func read(_ bytes: ArraySlice<UInt8>, after former: inout FormerTexts) -> Envelope? {

@@ -54,7 +54,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let providerNotReady = ErrorCode(rawValue: "PROVIDER_NOT_READY")
     /// No flag has this key.
     public static let flagNotFound = ErrorCode(rawValue: "FLAG_NOT_FOUND")
-    /// What the vendor sent for this flag can't be read.
+    /// The vendor's value for this flag can't be read.
     public static let parseError = ErrorCode(rawValue: "PARSE_ERROR")
     /// The flag's value is of another type than the one asked for.
     public static let typeMismatch = ErrorCode(rawValue: "TYPE_MISMATCH")
@@ -69,7 +69,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
 
     // MARK: Ours
 
-    /// The vendor has no equivalent of what was asked for.
+    /// The vendor has no equivalent of the requested feature.
     public static let unsupported = ErrorCode(rawValue: "UNSUPPORTED")
     /// A setting is missing or contradicts another; retrying can't help.
     public static let configuration = ErrorCode(rawValue: "CONFIGURATION")

@@ -4,7 +4,7 @@ public struct Experiment: Sendable, Hashable, Codable {
     public var id: String
     /// The experiment's name in the vendor's console.
     public var name: String
-    /// The vendor's word for its kind, such as `ab`; opaque to the framework.
+    /// The vendor's name for its kind, such as `ab`; opaque to the framework.
     public var kind: String?
 
     /// Creates an experiment.

@@ -88,7 +88,7 @@ public struct Decisions: Sendable {
 }
 
 extension Decisions: Equatable {
-    /// Compares what the user has, not how it is stored.
+    /// Compares the user's values and assignments, not how they are stored.
     public static func == (one: Self, other: Self) -> Bool {
         one.keys == other.keys && one.assignments == other.assignments
             && one.keys.allSatisfy { Self.same(one[$0], other[$0]) }

@@ -1,4 +1,4 @@
-/// Why a flag has its value, in OpenFeature's words; open to others.
+/// Why a flag has its value, by OpenFeature's names; other reasons are possible.
 public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
     /// The reason's written form, as in reports.
     public let rawValue: String

@@ -6,7 +6,7 @@ public struct Resolution: Sendable, Hashable, Codable {
     public var variant: String?
     /// Why the flag has this value.
     public var reason: Reason
-    /// What is wrong with this flag, if anything; other flags aren't affected.
+    /// The problem with this flag, if there is one; other flags aren't affected.
     public var error: ErrorCode?
     /// The error's message for a person; a constant, because it is returned on the hot path.
     public var errorMessage: String?

@@ -125,7 +125,7 @@ public struct HookData: Sendable {
     }
 }
 
-/// What is the same for every evaluation of a client.
+/// The data that all evaluations of a client share.
 final class HookScope: Sendable {
     let clientName: String?
     let providerName: String

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A gate that opens once and lets through everyone who waits or comes later.
+/// A gate that opens once and lets all present and later callers pass.
 ///
 /// A cancelled task stops waiting. For something that happens repeatedly, replace the opened gate with a new one.
 package final class AsyncGate: Sendable {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Keeps the first value that arrives, and returns it to everyone who waits.
+/// Keeps the first value that arrives, and returns it to all waiting callers.
 package final class AsyncRace<Value: Sendable>: Sendable {
     private let first = Mutex<Value?>(nil)
     private let gate = AsyncGate()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A client's dependencies on the outside: clock, chance, ids and log.
+/// A client's external dependencies: clock, randomness, ids and log.
 ///
 /// Tests replace each of them; applications rarely set more than ``log``.
 public struct ClientEnvironment: Sendable {
@@ -35,7 +35,7 @@ public struct ClientEnvironment: Sendable {
 public enum ApplicationState: String, Sendable, Hashable, Codable {
     /// In front, and used.
     case foreground
-    /// In front, but untouched for a while.
+    /// In the foreground, but without user activity for a while.
     case idle
     /// Not in front.
     case background

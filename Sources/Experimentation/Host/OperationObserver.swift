@@ -1,4 +1,4 @@
-/// Something that takes time and leaves the process, as an observer hears of it.
+/// An operation that takes time and leaves the process, as described to an observer.
 public enum ObservedOperation: Sendable, Hashable {
     /// Decisions or rules are asked for.
     ///
@@ -10,7 +10,7 @@ public enum ObservedOperation: Sendable, Hashable {
     ///   - destination: The destination, as ``Destination/description`` writes it.
     ///   - events: How many events there are.
     case delivery(destination: String, events: Int)
-    /// A request is sent, within a refresh or a delivery or by itself; each attempt is one.
+    /// A request is sent, within a refresh or a delivery or on its own; each attempt is one.
     ///
     /// - Parameters:
     ///   - method: The method.
@@ -20,7 +20,7 @@ public enum ObservedOperation: Sendable, Hashable {
 
 /// How an observed operation ended.
 public struct OperationOutcome: Sendable, Hashable {
-    /// What went wrong; `nil` if it went well.
+    /// The error; `nil` if the operation succeeded.
     public var error: ErrorCode?
     /// The status of the answer to a request.
     public var status: Int?
@@ -35,12 +35,12 @@ public struct OperationOutcome: Sendable, Hashable {
     }
 }
 
-/// Goes around what takes time: refreshes, deliveries and each request, for spans and timers.
+/// Runs around operations that take time: refreshes, deliveries and each request, for spans and timers.
 ///
-/// One is set in ``ClientEnvironment/operations``; without one nothing is made for it. Operations nest by the task they run
-/// in. An observer can neither stop an operation nor change what it gives.
+/// One is set in ``ClientEnvironment/operations``; without one nothing is created for it. Operations nest by the task
+/// they run in. An observer can neither stop an operation nor change its result.
 public protocol OperationObserver: Sendable {
-    /// Goes around an operation.
+    /// Runs around an operation.
     ///
     /// - Parameters:
     ///   - operation: What is done.
@@ -59,9 +59,9 @@ extension ClientEnvironment {
     /// Does something, with the observer around it if there is one.
     ///
     /// - Parameters:
-    ///   - operation: What is done; made only if there is an observer.
+    ///   - operation: The operation; created only if there is an observer.
     ///   - isolation: Where the body runs.
-    ///   - outcome: What is to be told of it where it succeeds.
+    ///   - outcome: The outcome to report on success.
     ///   - body: Does it, with the header fields that a request is to carry.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws.

@@ -18,7 +18,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns the result of the operation under way for a key, starting it if there is none.
+    /// Returns the result of the current operation for a key, starting one if there is none.
     func callAsFunction(
         _ key: Key,
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value

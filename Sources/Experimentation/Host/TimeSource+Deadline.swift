@@ -1,5 +1,5 @@
 extension TimeSource {
-    /// Runs work in a task of its own, and waits for it until a deadline at most; work that isn't done then goes on.
+    /// Runs work in a task of its own, and waits for it until a deadline at most; unfinished work then continues.
     ///
     /// - Returns: Whether it has ended.
     @discardableResult

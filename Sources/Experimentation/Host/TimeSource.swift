@@ -2,7 +2,7 @@ import Foundation
 
 /// The clock that all code here reads: injected, so that tests need not wait.
 public protocol TimeSource: Sendable {
-    /// The time of day, for what is shown, stored and sent.
+    /// The time of day, to display, store and send.
     var now: Date { get }
     /// The monotonic time, for durations and deadlines.
     var instant: ContinuousClock.Instant { get }

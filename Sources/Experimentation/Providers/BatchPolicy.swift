@@ -16,7 +16,7 @@ public struct BatchPolicy: Sendable, Hashable {
     public var maximumAge: Duration?
     /// The rate limit that the adapter itself keeps; `nil` for none.
     ///
-    /// Stated here so that events waiting for their turn can be told from events that the vendor doesn't answer.
+    /// Stated here so that events waiting for their turn can be distinguished from unanswered ones.
     public var pace: Pace?
 
     /// A number of requests per interval.

@@ -7,10 +7,10 @@ public protocol ChangeSource: Sendable {
     /// The client calls this once. Whatever it opens is closed when the client no longer listens.
     func notices() -> AsyncStream<ChangeNotice>
 
-    /// Hears whether the application is in front of its user; does nothing unless the provider says otherwise.
+    /// Called when the application enters the foreground or leaves it; does nothing unless the provider implements it.
     ///
-    /// One in the background need not be told of changes: what is open may be closed for that time, and the change that was
-    /// missed is told when the application is back.
+    /// In the background it doesn't need changes: connections may be closed for that time, and a missed change is
+    /// announced when the application is back.
     func setApplicationState(_ applicationState: ApplicationState)
 }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// A vendor that makes decisions itself and is asked for each user.
 public protocol DecisionSource: Sendable {
-    /// How long an answer is valid, and what follows.
+    /// How long an answer is valid, and what happens then.
     var freshness: Freshness { get }
 
     /// Asks the vendor for a user's decisions.
@@ -26,7 +26,7 @@ public enum DecisionAnswer: Sendable {
 
 /// A vendor that publishes rules, which are evaluated here.
 public protocol RulesetSource: Sendable {
-    /// How long rules are valid, and what follows.
+    /// How long rules are valid, and what happens then.
     var freshness: Freshness { get }
 
     /// Fetches the rules if they have changed.
@@ -107,7 +107,7 @@ extension Ruleset {
     }
 }
 
-/// How long decisions are valid, when they are fetched again, and what follows when they expire.
+/// How long decisions are valid, when they are fetched again, and what happens when they expire.
 public struct Freshness: Sendable, Hashable {
     /// What a read returns once the decisions have expired.
     public enum AfterExpiry: Sendable, Hashable {
@@ -125,7 +125,7 @@ public struct Freshness: Sendable, Hashable {
     ///
     /// Each wait is drawn between nine and eleven tenths of it.
     public var polling: Duration?
-    /// What follows once ``lifetime`` has passed.
+    /// What happens once ``lifetime`` has passed.
     public var afterExpiry: AfterExpiry
 
     /// Creates a policy.

@@ -1,4 +1,4 @@
-/// What became of a batch.
+/// The outcome of a batch.
 ///
 /// An event without a verdict, or beyond the end of the report, got no answer and is retried as after an outage.
 /// Verdicts beyond the end of the batch are ignored.
@@ -13,7 +13,7 @@ public struct DeliveryReport: Sendable {
 
     /// The verdicts on the events.
     public var verdicts: Verdicts
-    /// Campaigns that came back, in the order of the vendor's answers.
+    /// Campaigns in the vendor's answers, in their order.
     public var campaigns: [ReceivedCampaign]
     /// Whether the vendor said that its kill switch is on.
     public var isDisabled: Bool
@@ -90,7 +90,7 @@ public struct DeliveryReport: Sendable {
     }
 }
 
-/// What became of one event.
+/// The outcome of one event.
 public enum Verdict: Sendable, Hashable {
     /// The vendor has it.
     case delivered
@@ -138,7 +138,7 @@ public enum Verdict: Sendable, Hashable {
     }
 }
 
-/// A campaign that came back as the answer to an event.
+/// A campaign in the answer to an event.
 public struct ReceivedCampaign: Sendable, Hashable {
     /// The event that it answers.
     public var eventID: String

@@ -10,7 +10,7 @@ public protocol EventSink: Sendable {
     /// - Throws: ``ErrorCode/unsupported`` or ``ErrorCode/invalidArgument``; the ledger is then unchanged.
     func check(_ event: TrackingEvent) throws(ExperimentationError)
 
-    /// Sends events in this order, and reports what became of each.
+    /// Sends events in this order, and reports the outcome of each.
     ///
     /// A user's later event isn't sent once an earlier one is to be retried: the order of each user's events is kept,
     /// whatever fails.
@@ -19,7 +19,7 @@ public protocol EventSink: Sendable {
     /// cancelled, events without a verdict are retried.
     ///
     /// - Parameter batch: The events of one batch, oldest first.
-    /// - Returns: A verdict on each event, in the order of the batch, and what came back with the answer.
+    /// - Returns: A verdict on each event, in the order of the batch, and the rest of the answer.
     func deliver(_ batch: [Envelope]) async -> DeliveryReport
 }
 

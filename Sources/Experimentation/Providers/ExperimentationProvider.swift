@@ -4,12 +4,12 @@
 /// rules, consent, retries of deliveries, hooks. An implementer states policies and translates, and never calls back.
 ///
 /// A provider is a value that holds its configuration. Everything that lives as long as a client is created in
-/// ``start(in:)``, with that client's clock, chance and store.
+/// ``start(in:)``, with that client's clock, randomness and store.
 public protocol ExperimentationProvider: Sendable {
     /// The vendor's name as people write it, in lower case.
     var name: String { get }
 
-    /// A string that tells one account of this vendor from another, for file names and cache keys.
+    /// A string that distinguishes accounts of this vendor, for file names and cache keys.
     ///
     /// It must differ whenever a cached answer of one account must not be used for the other, or an event of one must
     /// not be sent to the other: another environment, another credential. A store knows the account by a digest of it,
@@ -28,7 +28,7 @@ public protocol ExperimentationProvider: Sendable {
     /// Checks the settings and opens what the provider needs. It must not wait for the vendor: an unreachable vendor is
     /// no reason to fail here.
     ///
-    /// - Parameter context: What the client lends: its environment, and a store of the provider's own.
+    /// - Parameter context: The client's environment, and a store of the provider's own.
     /// - Returns: The vendor's roles, as values; fixed from then on.
     /// - Throws: ``ErrorCode/configuration`` if a setting can't work.
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles
@@ -71,7 +71,7 @@ public struct ProviderRoles: Sendable {
     public var remoteSwitch: (any RemoteSwitch)?
     /// How campaigns are held, if the vendor answers events with any.
     public var campaigns: CampaignPolicy?
-    /// Whether the vendor needs consent before it may be told anything; if so, unknown consent holds events back.
+    /// Whether the vendor needs consent before anything may be sent; if so, unknown consent holds events.
     public var needsConsent: Bool
     /// Features that only this vendor has, for ``ExperimentationClient/extras``.
     public var extras: (any Sendable)?
@@ -82,7 +82,7 @@ public struct ProviderRoles: Sendable {
     ///
     /// Called while a flag is read, before its exposure is recorded: it must be quick. It slows reading down.
     public var flagSeen: (@Sendable (FlagSight) -> Void)?
-    /// Removes what the provider itself keeps of a user, without a trace.
+    /// Removes the provider's own state of a user, without a trace.
     ///
     /// Called when a user denies consent; after a failure it is called again until it succeeds, in a later run if need
     /// be.
@@ -181,7 +181,7 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let identityLinking = Capability(rawValue: "identity-linking")
     /// Campaigns come back as answers to events.
     public static let campaigns = Capability(rawValue: "campaigns")
-    /// The vendor is told of consent.
+    /// Changes of consent are sent to the vendor.
     public static let consentSignal = Capability(rawValue: "consent-signal")
     /// The vendor has a kill switch.
     public static let killSwitch = Capability(rawValue: "kill-switch")

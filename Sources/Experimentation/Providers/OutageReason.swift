@@ -9,9 +9,9 @@ public struct OutageReason: RawRepresentable, Sendable, Hashable, Codable {
 
     /// No connection could be made, or it broke.
     public static let unreachable = OutageReason(rawValue: "can't be reached")
-    /// The connection was made, but no complete answer came before the deadline.
+    /// The connection was made, but no complete answer arrived before the deadline.
     public static let timeout = OutageReason(rawValue: "no answer in time")
-    /// The vendor said that it is overloaded: a 429, a `Retry-After`, or its own word for it.
+    /// The vendor reported that it is overloaded: a 429, a `Retry-After`, or its own form of it.
     public static let patience = OutageReason(rawValue: "asked for patience")
     /// Nothing was sent, because the vendor's rate limit was used up.
     public static let pace = OutageReason(rawValue: "its limit of requests was reached")
@@ -23,7 +23,7 @@ public struct OutageReason: RawRepresentable, Sendable, Hashable, Codable {
     public static let disabled = OutageReason(rawValue: "switched off by the vendor")
     /// The delivery was abandoned before its end.
     public static let interrupted = OutageReason(rawValue: "interrupted")
-    /// No answer came, for an unknown reason.
+    /// There was no answer, for an unknown reason.
     public static let noAnswer = OutageReason(rawValue: "no answer")
     /// The vendor took nothing and answered with this status.
     public static func answered(_ status: Int) -> OutageReason { OutageReason(rawValue: "answered \(status)") }

@@ -1,6 +1,6 @@
-/// What a client lends to its provider: its own clock, chance, ids and log, and a store.
+/// The environment that a client gives its provider: its own clock, randomness, ids and log, and a store.
 public struct ProviderContext: Sendable {
-    /// The client's clock, chance, ids and log.
+    /// The client's clock, randomness, ids and log.
     public let environment: ClientEnvironment
     /// Where the provider keeps its own state between runs, apart from everyone else's.
     ///
@@ -12,7 +12,7 @@ public struct ProviderContext: Sendable {
     /// Creates a context without a client, for tests of a provider by itself.
     ///
     /// - Parameters:
-    ///   - environment: Clock, chance, ids and log.
+    ///   - environment: Clock, randomness, ids and log.
     ///   - state: Where the provider keeps its own state; by default in memory, and so lost with the process.
     public init(environment: ClientEnvironment = ClientEnvironment(), state: any StateStore = InMemoryStateStore()) {
         self.environment = environment

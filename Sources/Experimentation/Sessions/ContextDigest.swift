@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells contexts apart by everything that a vendor's answer may depend on, without keeping any of it.
+/// Distinguishes contexts by everything that a vendor's answer may depend on, without keeping any of it.
 ///
 /// Texts count byte by byte, so that equivalent spellings in Unicode are different contexts. No date is part of it, neither the
 /// context's own nor when attributes were set: two sessions of a user differ in those alone.

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Decisions with what is needed to tell their age.
+/// Decisions with the data that determines their age.
 struct HeldDecisions: Sendable {
     let decisions: Decisions
     /// When they were made.
     let instant: ContinuousClock.Instant
-    /// When they expire, and what follows.
+    /// When they expire, and what happens then.
     let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
     /// Whether a later answer was invalid.
@@ -35,7 +35,7 @@ struct HeldDecisions: Sendable {
 /// A small cache is a single shard, which evicts its least recently used entry. From eight megabytes on there are eight
 /// shards, so that threads don't wait for each other, and each evicts its own. The newest entry always stays.
 final class DecisionCache: Sendable {
-    /// What is kept of a user: the answers to some contexts, the latest first.
+    /// A user's cached answers: those to some contexts, latest first.
     private struct Entry {
         var answers: [RecalledAnswer] = []
 
@@ -77,7 +77,7 @@ final class DecisionCache: Sendable {
         shards.count == 1 ? shards[0] : shards[Int(UInt(bitPattern: id.hashValue) % UInt(shards.count))]
     }
 
-    /// The number of users of whom something is kept.
+    /// The number of users with cached answers.
     var count: Int { shards.reduce(0) { $0 + $1.entries.withLock { $0.count } } }
 
     /// The approximate size in bytes.
@@ -91,7 +91,7 @@ final class DecisionCache: Sendable {
         }
     }
 
-    /// Returns what is remembered of the vendor's answers to a context.
+    /// Returns the cached answers of the vendor to a context.
     func recall(
         _ digest: ContextDigest,
         of user: User,
@@ -169,7 +169,7 @@ final class DecisionCache: Sendable {
         }
     }
 
-    /// Changes what is kept of a user, unless something was removed since.
+    /// Changes a user's cached answers, unless some were removed since.
     @discardableResult
     private func change(_ user: User, since count: Int? = nil, _ change: (inout Entry) -> Void) -> Bool {
         let id = ExactText(user.id)

@@ -1,18 +1,18 @@
-/// What is remembered of a vendor's answers to one context.
+/// A vendor's cached answers to one context.
 struct RecalledAnswer: Sendable {
-    /// What a request gets.
+    /// The result of a request.
     enum Recall: Sendable {
         /// A current answer.
         case fresh(HeldDecisions)
         /// An older one, and whether it is this request's turn to have a newer one fetched.
         case stale(HeldDecisions, isDue: Bool)
-        /// The failure of a moment before.
+        /// A recent failure.
         case failed(ExperimentationError)
         /// Nothing: the vendor has to be asked.
         case nothing
     }
 
-    /// The context; `nil` if it can't be told from others.
+    /// The context; `nil` if it can't be distinguished from others.
     let digest: ContextDigest?
     /// The user's attributes in it.
     let attributes: Attributes
@@ -25,7 +25,7 @@ struct RecalledAnswer: Sendable {
         (self.digest, self.attributes, self.held) = (digest, attributes, held)
     }
 
-    /// Returns what a request gets now.
+    /// Returns the result of a request now.
     mutating func recall(at now: ContinuousClock.Instant, by policy: AnswerReuse) -> Recall {
         let isFailing = failure.map { now < $0.instant.advanced(by: policy.failures) } ?? false
         if let held {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a session reads: the decisions for one user at one moment.
+/// What a session reads: the decisions for one user at one time.
 ///
 /// It is replaced as a whole and never changed, except for the marks of exposures that need not be recorded again.
 final class Snapshot: Sendable {
@@ -21,7 +21,7 @@ final class Snapshot: Sendable {
     /// When the decisions were made, on both clocks.
     let date: Date
     let instant: ContinuousClock.Instant
-    /// When they expire, and what follows.
+    /// When they expire, and what happens then.
     let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64

@@ -26,7 +26,7 @@ final class KillSwitch: Sendable {
         await outbox.set(.disabled, true)
     }
 
-    /// Sets the switch to what the vendor says; when this returns, the next run knows it too.
+    /// Sets the switch as the vendor reports it; once this returns, it is stored for the next run.
     func set(_ isOn: Bool) async {
         guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
         let task = last.withLock { last in

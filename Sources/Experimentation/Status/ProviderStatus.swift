@@ -8,7 +8,7 @@ public enum ProviderStatus: String, Sendable, Hashable, Codable {
     case stale = "STALE"
     /// It fails, but may recover.
     case error = "ERROR"
-    /// It has failed for good.
+    /// It has failed permanently.
     case fatal = "FATAL"
     /// The vendor's kill switch is on; it may be lifted.
     case disabled = "DISABLED"
@@ -40,7 +40,7 @@ public struct ProviderEvent: Sendable, Equatable {
     public var kind: Kind
     /// The status from now on.
     public var status: ProviderStatus
-    /// What went wrong, for ``Kind/error``.
+    /// The error, for ``Kind/error``.
     public var error: ExperimentationError?
 
     /// Creates an event.

@@ -65,7 +65,7 @@ public final class InMemoryOutboxStore: OutboxStore {
         rows.withLock { $0.lane(of: token.destination).isCurrent(token) }
     }
 
-    /// Writes down what became of leased events.
+    /// Records the outcomes of leased events.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,

@@ -103,7 +103,7 @@ struct KeptState: Sendable {
         }
     }
 
-    /// Removes a user's decisions and assignments, and what the provider keeps of them, without a trace.
+    /// Removes a user's decisions and assignments, and the provider's own state of them, without a trace.
     func forget(userID: String) async throws(ExperimentationError) {
         let keys = [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)]
         try await store.removeAll(beginningWith: keys.map { prefix + $0.name })

@@ -1,4 +1,4 @@
-/// What became of all events ever accepted; it balances at every moment.
+/// The outcomes of all events ever accepted; it balances at every moment.
 ///
 /// `accepted == delivered + pending + purged + dropped`, whatever happens.
 public struct Ledger: Sendable, Hashable, Codable {
@@ -12,7 +12,7 @@ public struct Ledger: Sendable, Hashable, Codable {
         public static let overflow = DropReason(rawValue: "overflow")
         /// The event was older than the vendor accepts.
         public static let expired = DropReason(rawValue: "expired")
-        /// The vendor refused it for good.
+        /// The vendor refused it permanently.
         public static let rejected = DropReason(rawValue: "rejected")
         /// It used up its attempts.
         public static let exhausted = DropReason(rawValue: "exhausted")

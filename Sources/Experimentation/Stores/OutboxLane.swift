@@ -122,7 +122,7 @@ import Foundation
         pause = Wait()
     }
 
-    /// Lets go of the lane, if it is still in these hands.
+    /// Releases the lane, if the token's holder still has it.
     public mutating func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) {
         guard holds(token) else { return }
         free()

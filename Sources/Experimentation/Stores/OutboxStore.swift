@@ -60,14 +60,14 @@ public protocol OutboxStore: Sendable {
     /// Must be cheap enough to be called before each request.
     func isCurrent(_ token: LeaseToken) async throws(ExperimentationError) -> Bool
 
-    /// Records what became of leased events.
+    /// Records the outcomes of leased events.
     ///
     /// A delivered event counts even if the lane has another holder by now; any other outcome is then ignored. Events
     /// that aren't mentioned stay as they are. An event that no longer exists counts for nothing, so settling twice is
     /// harmless.
     ///
     /// - Parameters:
-    ///   - settlements: What became of events.
+    ///   - settlements: The outcomes.
     ///   - token: The lease under which they were handed out.
     ///   - now: The time.
     /// - Returns: Whether the lease is still current, as ``isCurrent(_:)`` has it.

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What became of one leased event.
+/// The outcome of one leased event.
 public struct Settlement: Sendable, Hashable {
-    /// What became of an event.
+    /// The possible outcomes.
     public enum Outcome: Sendable, Hashable {
         /// The vendor has it.
         case delivered
@@ -21,7 +21,7 @@ public struct Settlement: Sendable, Hashable {
     public var id: String
     /// The event's position in the store, ``Envelope/sequence``, by which the store finds it.
     public var sequence: Int64
-    /// What became of it.
+    /// The event's outcome.
     public var outcome: Outcome
 
     /// Creates a settlement.

@@ -1,4 +1,4 @@
-/// Where the client keeps what is not an event: decisions, rules, sticky assignments, overrides, progress of links.
+/// Where the client keeps everything but events: decisions, rules, sticky assignments, overrides, progress of links.
 ///
 /// The client chooses the keys, and uses digests for any part that comes from outside. An unreadable value counts as
 /// missing.

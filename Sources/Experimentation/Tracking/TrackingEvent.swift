@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something that happened, in vendor-neutral words.
+/// Something that happened, in vendor-neutral terms.
 ///
 /// ```swift
 /// try await session.track(.purchase(order))
@@ -83,11 +83,11 @@ public struct TrackingEvent: Sendable, Hashable {
     }
 }
 
-/// An event that only one vendor has: that vendor's word for it, and a payload.
+/// An event that only one vendor has: that vendor's name for it, and a payload.
 ///
 /// The typed extras of an adapter create these; the core carries, orders and stores them like any other event.
 public struct NativeEvent: Sendable, Hashable, Codable {
-    /// The vendor's word for it.
+    /// The vendor's name for it.
     public var type: String
     /// The payload, in the adapter's own shape.
     public var payload: [String: FlagValue]
@@ -102,7 +102,7 @@ public struct NativeEvent: Sendable, Hashable, Codable {
     }
 }
 
-/// The importance of an event: what is dropped last when the store is full.
+/// The importance of an event: the most important are dropped last when the store is full.
 ///
 /// It doesn't change the order of delivery, which is that of acceptance.
 public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable {

@@ -6,7 +6,7 @@ import Waiting
 
 @testable import Experimentation
 
-/// Batches of one event, so that an answer is written down while the next request is under way.
+/// Batches of one event, so that an answer is recorded while the next request is in progress.
 @Suite("A vendor's answer is recorded, reported and obeyed")
 struct AnswerTests {
     private let time = ManualTime()
@@ -84,7 +84,7 @@ struct AnswerTests {
     func shutdown() async throws {
         let store = TroubledStore()
         let asked = AsyncGate()
-        // Takes the event in the moment in which the client gives up.
+        // Takes the event at the moment when the client gives up.
         let vendor = ScriptedVendor(batching: Self.single) { _ in
             asked.open()
             await AsyncGate().wait()
