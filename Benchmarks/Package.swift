@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who uses the library resolves what its measurements need.
+// A separate package, so that users of the library don't resolve what its measurements need.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],

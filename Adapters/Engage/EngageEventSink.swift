@@ -83,7 +83,7 @@ struct EngageEventSink: EventSink {
         return DeliveryReport(verdict)
     }
 
-    /// Records what the outbox is about to forget.
+    /// Records outcomes that the outbox is about to forget.
     private func remember(_ batch: [Envelope], _ verdict: Verdict) async {
         let attempts = connection.configuration.networking.attempts
         let settled = batch.compactMap { envelope -> EngageJournal.Entry? in

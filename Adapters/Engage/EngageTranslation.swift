@@ -37,7 +37,7 @@ struct EngageTranslation: Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(type) }
     }
 
-    /// Returns an event in the vendor's words.
+    /// Returns an event in the vendor's format.
     ///
     /// - Throws: ``ErrorCode/unsupported`` if the vendor has none.
     func knownDraft(of event: TrackingEvent) throws(ExperimentationError) -> Draft {
@@ -47,7 +47,7 @@ struct EngageTranslation: Sendable {
         return draft
     }
 
-    /// Returns an event in the vendor's words; `nil` if the vendor has none.
+    /// Returns an event in the vendor's format; `nil` if the vendor has none for it.
     func draft(of event: TrackingEvent) -> Draft? {
         switch event.kind {
         case .custom(let name, let value):
@@ -93,7 +93,7 @@ struct EngageTranslation: Sendable {
         return draft.scanned.isEmpty ? nil : scan.campaign(in: values, at: date)
     }
 
-    /// Returns the application's attributes of an event as the vendor takes them: strings, without objects.
+    /// Returns the application's attributes of an event as the vendor accepts them: strings, without objects.
     func attributes(of event: TrackingEvent) -> [String: String] {
         var result: [String: String] = [:]
         for (name, value) in event.attributes.values {

@@ -1,12 +1,12 @@
 import Experimentation
 import Synchronization
 
-/// What a visitor has seen because of a variation, kept until the vendor has taken the exposure and the application is
-/// told.
+/// The flags that a visitor has seen because of a variation, kept until the vendor has accepted the exposure and the
+/// application is notified.
 ///
-/// The vendor counts variations, and gets each once; the application is told of each flag.
+/// The vendor counts variations, and gets each once; the application is notified of each flag.
 final class FlagshipObservations: Sendable {
-    /// What the vendor counts: a visitor and a variation.
+    /// The unit that the vendor counts: a visitor and a variation.
     struct Mark: Hashable, Sendable {
         var visitor: String
         var group: String
@@ -18,7 +18,7 @@ final class FlagshipObservations: Sendable {
         var flag: FlagshipExposedFlag
     }
 
-    /// An exposure under way.
+    /// An exposure that is being delivered.
     private struct UnderWay: Sendable {
         /// The visitor at that moment, if the exposure doesn't carry it.
         var visitor: FlagshipExposedVisitor?
@@ -47,7 +47,7 @@ final class FlagshipObservations: Sendable {
         state.withLock { $0.contexts[context.user.id] = context.user.attributes.values }
     }
 
-    /// Takes a flag that a visitor saw: the application is told of each once the vendor has taken the exposure.
+    /// Adds a flag that a visitor saw: the application is notified of each once the vendor has accepted the exposure.
     func see(_ sight: FlagSight) {
         let visitor = FlagshipExposedVisitor(
             id: sight.user.id,
@@ -67,15 +67,15 @@ final class FlagshipObservations: Sendable {
     /// Notes that an exposure is about to be sent.
     ///
     /// - Parameters:
-    ///   - mark: What it counts as.
+    ///   - mark: The unit that it counts as.
     ///   - visitor: The visitor at that moment, unless the exposure carries it.
     func begin(_ mark: Mark, by visitor: FlagshipExposedVisitor? = nil) {
         guard isWanted else { return }
         state.withLock { if $0.underWay[mark] == nil { $0.underWay[mark] = UnderWay(visitor: visitor) } }
     }
 
-    /// Adds a further flag that was seen because of a variation: the application is told once the vendor has taken the
-    /// exposure, or at once if it has.
+    /// Adds a further flag that was seen because of a variation: the application is notified once the vendor has
+    /// accepted the exposure, or at once if it has.
     func add(_ flag: FlagshipExposedFlag, of visitor: FlagshipExposedVisitor, to mark: Mark) {
         guard let callback else { return }
         let isUnderWay = state.withLock { state in
@@ -102,7 +102,7 @@ final class FlagshipObservations: Sendable {
 
     // MARK: The vendor
 
-    /// Tells the application of an exposure that the vendor has taken.
+    /// Notifies the application of an exposure that the vendor has accepted.
     func exposed(_ envelope: Envelope, _ exposure: Exposure) async {
         guard let callback else { return }
         let id = envelope.identity.id

@@ -11,7 +11,7 @@ import Foundation
 /// ```
 ///
 /// Whether the vendor decides or this device does is a setting, ``FlagshipConfiguration/mode``. Features that only
-/// Flagship has are in ``Flagship``, which uses its words.
+/// Flagship has are in ``Flagship``, which has its API.
 public struct FlagshipProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "flagship"
@@ -62,7 +62,8 @@ public struct FlagshipProvider: ExperimentationProvider {
             environment: context.environment
         )
         var roles = ProviderRoles(decisions: service.decisions, events: service.events, needsConsent: true)
-        // Asked, the vendor remembers who got what, and a question has no member for it; here this device has to.
+        // In API mode the vendor remembers assignments, and requests have no member for them; in bucketing mode this
+        // device has to.
         roles.assignments.isSticky = configuration.mode == .bucketing
         roles.extras = service
         if service.observations.isWanted { roles.flagSeen = { service.observations.see($0) } }

@@ -17,7 +17,7 @@ extension Flagship {
     ///   - options: The options of the SDK.
     ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
     ///   - transport: How requests are sent; the platform's engine if `nil`.
-    ///   - environment: Clock, chance, ids and log.
+    ///   - environment: Clock, randomness, ids and log.
     /// - Returns: Flagship, started or not.
     public static func start(
         environmentID: String,

@@ -42,7 +42,7 @@ final class OFREPDecisionSource: DecisionSource {
         while true {
             let change = listener?.lastChange
             let decisions = try await ask(question, for: context.user.id, after: change)
-            // The answer may predate a change announced while it was under way.
+            // The answer may predate a change announced during the request.
             guard round < Self.rounds, listener?.lastChange?.number != change?.number else {
                 return .decided(decisions)
             }

@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// Delivers events to a server that takes them beside the protocol, as this project's gateway does.
+/// Delivers events to a server that accepts them in addition to the protocol, as this project's gateway does.
 ///
 /// The server recognizes an event by its id, so that a repeated request adds nothing.
 struct OFREPEventSink: EventSink {

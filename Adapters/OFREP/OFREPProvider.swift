@@ -10,7 +10,7 @@ import Experimentation
 /// ```
 ///
 /// Requests all flags of a user at once. The protocol has no experiments, exposures or events; events are delivered to a
-/// server that takes them beside the protocol (``OFREPConfiguration/eventsPath``).
+/// server that accepts them in addition to the protocol (``OFREPConfiguration/eventsPath``).
 public struct OFREPProvider: ExperimentationProvider {
     /// The vendor's name.
     public let name = "ofrep"
@@ -31,7 +31,7 @@ public struct OFREPProvider: ExperimentationProvider {
     /// The address and the credentials, since these may decide which flags exist.
     public var scope: String { configuration.account }
 
-    /// The protocol offers flags only; events where the server takes them.
+    /// The protocol offers only flags; events require a server that accepts them.
     ///
     /// Metadata is passed on, but the suite checks metadata of experiments only.
     public var capabilities: Set<Capability> {

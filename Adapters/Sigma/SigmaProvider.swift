@@ -28,7 +28,7 @@ public struct SigmaProvider: ExperimentationProvider {
         self.transport = transport
     }
 
-    /// The token and the address; what was fetched for one project is useless for another.
+    /// The token and the address: one project's state is useless for another.
     public var scope: String {
         // In the vendor's notation of its own address, because a store knows the account by this string.
         let slash = configuration.endpoint == SigmaConfiguration.vendorEndpoint ? "/" : ""

@@ -125,10 +125,10 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         return true
     }
 
-    /// What the vendor took.
+    /// The events that the vendor accepted.
     public func received() async throws -> [Received] { try await wire.received(vendor, server.journal) }
 
-    /// What the vendor has taken since the last call, if it can forget.
+    /// The events accepted since the last call, if the mock can forget them.
     public func takeReceived() async throws -> [Received]? {
         guard let take = wire.takeReceived else { return nil }
         let taken = try await take(vendor, server.journal)

@@ -78,7 +78,7 @@ public struct EngageSubject: ConformanceSubject {
                 let told = try await EngageTelling.behaviors(of: mock)
                 return EngageTelling(journal: journal).received(told)
             },
-            // The suite's credentials are words that are easy to find in a leak; people get the documented ones.
+            // The suite's credentials are words that are easy to find in a leak; `xp mock` prints the documented ones.
             prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
         )
     }

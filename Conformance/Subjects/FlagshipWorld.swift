@@ -107,7 +107,7 @@ enum FlagshipWorld {
                 case .lessThan: "LOWER_THAN"
                 case .greaterThan: "GREATER_THAN"
                 case .contains: "CONTAINS"
-                // What it has no operator for never matches; the gaps say so.
+                // A comparison without an operator never matches; the gaps say so.
                 case .before, .after, .onDay, .versionBefore, .versionAfter, .unknownOperator: "RESEMBLES"
                 }
             return ["operator": .string(comparison), "key": .string(condition.attribute), "value": condition.value]

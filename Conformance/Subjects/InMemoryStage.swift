@@ -76,9 +76,9 @@ public final class InMemoryStage: SubjectStage {
     public func setKillSwitch(_ isOn: Bool) async throws { backend.setDisabled(isOn) }
     /// Takes the vendor off the network, or restores it.
     public func setReachable(_ isReachable: Bool) async throws { state.withLock { $0.isReachable = isReachable } }
-    /// What the vendor accepted.
+    /// The events that the vendor accepted.
     public func received() async throws -> [Received] { state.withLock { $0.received } }
-    /// What the vendor has taken since the last call.
+    /// The events accepted since the last call.
     public func takeReceived() async throws -> [Received]? {
         backend.clearRecord()
         return state.withLock { state in
@@ -269,7 +269,7 @@ private struct StagedLinker: IdentityLinker {
     private static let announced = Array("announced".utf8)
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
-        // Two steps: the vendor is told about the link, and then joins the two users.
+        // Two steps: the link is sent to the vendor, and then the vendor joins the two users.
         let isAnnounced = progress.notes == Self.announced
         let (number, passage) = part.stage.enter(.identity, isAnnounced ? "join" : "announce")
         switch passage {

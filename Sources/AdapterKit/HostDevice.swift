@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the system says about the machine and the application of this process, without a permission.
+/// The system's description of the machine and of this process's application, as far as it needs no permission.
 ///
 /// Vendors name the same system differently, so its name is the adapter's.
 public enum HostDevice {
@@ -10,7 +10,7 @@ public enum HostDevice {
         return "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
     }
 
-    /// The hardware's identifier, such as `iPhone17,1` or `x86_64`; `nil` if the system doesn't tell.
+    /// The hardware's identifier, such as `iPhone17,1` or `x86_64`; `nil` if the system doesn't provide it.
     public static var hardware: String? {
         var names = utsname()
         guard uname(&names) == 0 else { return nil }

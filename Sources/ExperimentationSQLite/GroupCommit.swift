@@ -146,17 +146,17 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// What a transaction left undone.
+    /// The jobs that a transaction didn't carry out.
     private struct Left {
         var jobs: [Job] = []
-        /// Whether to do it in another file, instead of at leisure.
+        /// Whether the jobs belong to another file; otherwise they are retried on the queue.
         var isElsewhere = false
     }
 
     /// Runs a group and answers every caller in it.
     ///
-    /// - Returns: The work that another process blocks and that the caller's thread shouldn't wait for, or that
-    ///   belongs into another file.
+    /// - Returns: The jobs that another process blocks and that the caller's thread shouldn't wait for, or that
+    ///   belong to another file.
     private func run(_ group: [Job], _ database: Database, isOnCaller: Bool) -> Left {
         do {
             for tell in try table.withLock({ try commit(group, database, &$0) }) { tell() }
@@ -164,7 +164,7 @@ final class GroupCommit: Sendable {
             // Where the caller's thread would wait, or repeat the others' work, the database's queue does.
             if isOnCaller, error.isBusy || group.count > 1 { return Left(jobs: group) }
             if error as? StoreFault == .replaced { return goElsewhere(with: group, database) }
-            // Each on its own would wait for the other process as long as all of them did.
+            // Alone, each job would wait for the other process as long as the whole group did.
             guard group.count > 1, !error.isBusy else {
                 if error.isFull, group[0].kind == .removal, makeRoom(database) {
                     return run(group, database, isOnCaller: isOnCaller)
@@ -183,7 +183,7 @@ final class GroupCommit: Sendable {
         return Left()
     }
 
-    /// Moves everything to the file that is at the path by now.
+    /// Moves everything to the file now at the path.
     private func goElsewhere(with group: [Job], _ database: Database) -> Left {
         do {
             patience.isShort.store(false, ordering: .relaxed)
@@ -222,7 +222,7 @@ final class GroupCommit: Sendable {
             if group.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
             let tell = try group.map { try $0.work(database, &changed) }
             if writes {
-                // Whoever keeps using a deleted file would lose what is accepted.
+                // Events written to a deleted file would be lost.
                 guard connection.withLock({ $0.identities.areCurrent }) else { throw StoreFault.replaced }
                 if changed.isCopyDue(after: table) {
                     changed.upkeep.copied = changed.lastSequence

@@ -23,13 +23,13 @@ struct StoredLane: Sendable {
     /// Deliveries known to come first in a lane.
     struct Front: Sendable {
         private var sequences: ArraySlice<Int64> = []
-        /// Whether what is read next comes right behind these.
+        /// Whether the next delivery read comes right behind these.
         private var isOpen = false
 
-        /// Begins anew, with what a lease reads from the head on.
+        /// Starts over, at the head.
         mutating func begin() { (sequences, isOpen) = ([], true) }
 
-        /// Ends with what is known: something is passed over.
+        /// Stops collecting: the next lease skips a delivery.
         mutating func end() { isOpen = false }
 
         /// Adds the next delivery.

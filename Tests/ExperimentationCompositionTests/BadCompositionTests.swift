@@ -80,7 +80,7 @@ struct BadCompositionTests {
         )
     }
 
-    @Test("the whole keeps assignments, or can be switched off, only if everybody who decides does")
+    @Test("the whole keeps assignments, or can be switched off, only if all deciding vendors do")
     func ofEverybody() throws {
         let both: Set<Capability> = [.stickyAssignments, .killSwitch]
         func vendor(_ name: String, _ more: Set<Capability>) -> ComposedProvider.Vendor {

@@ -41,7 +41,7 @@
             )
         }
 
-        /// Writes on a small disk until it is full, and on when somebody has made room.
+        /// Writes to a small disk until it is full, and continues when there is room again.
         func fills(_ words: [String]) async throws {
             let folder = URL(filePath: words[0])
             let ballast = folder.appending(path: "ballast").path
@@ -89,7 +89,7 @@
             #expect(try events(in: path) == [])
             try await session.track(.custom("after"))
             try await client.flush(retrying: false)
-            // Nothing is written into what nobody can see: the file is begun anew where the path leads now.
+            // Nothing is written to a file that no path leads to: a new file is begun at the path.
             #expect(try events(in: path) == ["after"])
             #expect(try await client.ledgers()[file.destination] == Ledger(accepted: 2, delivered: 2))
             await client.shutdown()
@@ -101,7 +101,7 @@
         private let folder = FileManager.default.temporaryDirectory.appending(path: "disk-\(UUID().uuidString)")
         private let time = ManualTime()
 
-        /// How a process gets a disk of its own, 1 MB large: not everybody may mount one.
+        /// How a process gets a disk of its own of 1 MB: not every user may mount one.
         private static func mounting() async -> [String]? {
             for flags in ["-rm", "-m"] {
                 let script = #"mount -t tmpfs -o size=1m,mode=0700 tmpfs "$0" && exec "$@""#
@@ -113,7 +113,7 @@
         }
 
         @Test(
-            "a full disk takes whole lines and keeps the rest waiting; an unmounted one gets nothing that nobody sees",
+            "a full disk takes whole lines and keeps the rest waiting; an unmounted one gets no invisible lines",
             .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil },
             arguments: ["fills", "unmounts"]
         )

@@ -266,7 +266,7 @@ struct AnswerReuseTests {
         #expect(vendor.count == 10)
     }
 
-    @Test("while the kill switch is on nobody is given an old answer, and the vendor is asked now and then")
+    @Test("while the kill switch is on, no user gets an old answer, and the vendor is asked now and then")
     func disabled() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)

@@ -111,7 +111,7 @@ struct AtOnceTests {
     }
 
     @Test(
-        "a basis is current until rules, overrides, attributes, the kill switch or the time change what it stands for"
+        "a basis is current until rules, overrides, attributes, the kill switch or the time invalidate it"
     )
     func basis() async throws {
         let time = ManualTime()

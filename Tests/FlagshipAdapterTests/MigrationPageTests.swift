@@ -20,7 +20,7 @@ struct MigrationPageTests {
         // DurableTests run it in a folder of their own.
         func sample() async {
             // page: begin
-            // After, in Flagship's words
+            // After, with Flagship's API
             let flagship = await Flagship.start(
                 environmentID: "id",
                 apiKey: "key",

@@ -13,7 +13,7 @@ struct MigrationPageTests {
     func compile() {
         func sample(token: String) async throws {
             // page: begin
-            // After: the same calls, but for objects
+            // After: the same calls, except for objects
             let user = SigmaUser.Builder().setUserId("123").setCustomProperty(true, key: "isAuthorized").build()
             let client = try Sigma.initializeClient(projectToken: token, initialUser: user)
             let isOn: Bool? = try await client.checkFlag(flagName: "chat")

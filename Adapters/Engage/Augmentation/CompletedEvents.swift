@@ -2,7 +2,7 @@ import Synchronization
 
 /// The plug-ins' results for events that aren't delivered yet; the oldest are dropped first.
 final class CompletedEvents: Sendable {
-    /// What was added to an event, and its user.
+    /// The additions to an event, and its user.
     private struct Said {
         var userID: String
         var attributes: [String: String]

@@ -4,7 +4,7 @@ public enum EngageEventState: Int, Sendable, Hashable, Codable, CaseIterable {
     case notPosted = 1
     /// The vendor has it.
     case successfullyPosted = 2
-    /// It was refused as often as allowed, or for good.
+    /// It was refused permanently, or as often as allowed.
     case failedPost = 3
     /// Plug-ins are completing it.
     case hold = 4

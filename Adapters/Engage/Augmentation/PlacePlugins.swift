@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A plug-in that adds what a feed knows about the place of a behaviour.
+/// A plug-in that adds a feed's data about the place of a behaviour.
 protocol PlacePlugin: AugmentationPlugin {
     /// The feed to read.
     var feed: LocationFeed { get }

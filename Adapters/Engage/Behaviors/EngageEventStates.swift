@@ -12,7 +12,7 @@ public struct EngageEventStates: Sendable, Hashable {
     public var inFlight: Int
     /// `SUCCESSFULLY_POSTED`.
     public var delivered: Int
-    /// `FAILED_POST`: refused as often as allowed, or for good.
+    /// `FAILED_POST`: refused permanently, or as often as allowed.
     public var failed: Int
     /// Purged unsent after the retention period, which the reference doesn't count.
     public var purgedByAge: Int

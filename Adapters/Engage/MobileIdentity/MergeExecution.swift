@@ -139,7 +139,7 @@ struct MergeExecution: Sendable {
         throw ExperimentationError(.vendorFault, "the audit table didn't take the row", cause: failure)
     }
 
-    /// Writes the rows owed to the audit table, if it takes them now.
+    /// Writes the rows owed to the audit table, if it accepts them now.
     func settleAuditsIfPossible() async {
         do throws(ExperimentationError) {
             try await settleAudits()

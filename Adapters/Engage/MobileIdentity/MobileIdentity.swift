@@ -98,7 +98,7 @@ public struct MobileIdentity: Sendable {
         do throws(ExperimentationError) {
             try await finishPending()
         } catch {
-            // An earlier merge that the vendor refuses for good doesn't concern this one.
+            // An earlier merge that the vendor refuses permanently doesn't affect this one.
             guard (error.cause as? MergeInterruption)?.isResumable == false else { throw error }
             environment.log.log(.warning, "engage.merge", "an earlier merge was given up: \(error.message)")
         }

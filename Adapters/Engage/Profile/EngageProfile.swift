@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// The state of this installation: its ids, its campaigns, its session and a merge under way.
+/// The state of this installation: its ids, its campaigns, its session and a merge in progress.
 ///
 /// Reading is synchronous. A change is in the store when the method that makes it returns; without a store it lives as
 /// long as the process. The access token is never stored.
@@ -93,7 +93,7 @@ public final class EngageProfile: Sendable {
         try await update { $0.forget(userID) }
     }
 
-    /// Removes everything: ids, campaigns, session and a merge under way.
+    /// Removes everything: ids, campaigns, session and a merge in progress.
     public func clear() async throws(ExperimentationError) {
         try await update { record in
             let hasTakenOver = record.hasTakenOver

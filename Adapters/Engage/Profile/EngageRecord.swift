@@ -21,7 +21,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var hasLocationColumns = false
     var campaigns = CampaignShelf()
     var session = SessionClock()
-    /// A merge under way.
+    /// A merge in progress.
     var merge: MergeIntent?
     /// Rows that the audit table hasn't taken yet, earliest first.
     var audits: [OwedAudit] = []

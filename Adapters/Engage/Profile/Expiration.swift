@@ -125,7 +125,7 @@ public struct Expiration: Sendable, Hashable {
     // MARK: Dates
 
     private static func moments(in text: [Unicode.Scalar]) -> (last: Date?, isWhole: Bool) {
-        // Widths of the fields, and what follows each.
+        // The fields' widths, and the character after each.
         let shape: [(width: Int, after: String)] = [(4, "/"), (2, "/"), (2, " "), (2, ":"), (2, ":"), (2, "")]
         let length = 19
         var last: Date?

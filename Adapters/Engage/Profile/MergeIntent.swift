@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// A merge of two recipients under way: what is wanted, what was found, and which step is next.
+/// A merge of two recipients in progress: the goal, the recipients found, and the next step.
 ///
 /// It is stored before the first write and after each step. Every step writes absolute values, or a row under a key
 /// made beforehand, so that a step with unknown outcome is simply repeated. The date is fixed once, and is the same in
@@ -129,7 +129,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     /// How often the vendor may refuse a half-finished merge before it is abandoned.
     static let mostRefusals = 3
 
-    /// Whether the vendor has been told of the merge, so that it is half finished.
+    /// Whether the vendor has received a part of the merge.
     var isBegun: Bool {
         switch step {
         case .releaseCurrent: scenario == .unclaimed
@@ -171,7 +171,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
 
     /// Returns the user's mobile user id after the merge.
     ///
-    /// A user who was looked for by the column of the mobile user id, and not found, has that value from now on.
+    /// A user who wasn't found by the column of the mobile user id gets the value searched for.
     func survivingMobileUserID(column: String) -> String {
         switch scenario {
         case .claimed: existingMobileUserID

@@ -39,7 +39,7 @@ struct SessionClock: Sendable, Hashable, Codable {
         left = now
     }
 
-    /// The application came back.
+    /// The application became active again.
     mutating func enter(at now: Date, timeout: TimeInterval) -> [Outcome] {
         guard let left else {
             if since != nil { return [] }

@@ -11,7 +11,7 @@ enum PropertyValue: Decodable {
 
     /// The maximum number of dictionaries and lists in a file: the reference's has ten.
     private static let mostContainers = 256
-    /// The maximum number of values read: in the binary format a few bytes can stand for billions of them.
+    /// The maximum number of values read: in the binary format a few bytes can encode billions of them.
     private static let mostValues = 10_000
     /// Groups are in the list, settings in groups, strings in settings.
     private static let deepest = 3

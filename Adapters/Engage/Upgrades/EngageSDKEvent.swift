@@ -38,7 +38,7 @@ public struct EngageSDKEvent: Sendable, Hashable {
         type = BehaviorType(rawValue: code)
         attributes = [:]
         for case let pair? in (event["attributes"]?.arrayValue ?? []).map(\.objectValue) {
-            // What was empty then may be known by now, such as the recipient's id of a first launch.
+            // Values that were empty then may be known now, such as the recipient's id of a first launch.
             guard let name = pair["name"]?.stringValue, let text = pair["value"].flatMap(EngageTranslation.text),
                 !text.isEmpty
             else { continue }

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// What the vendor's own SDK left in the user defaults, imported so that an upgrade gives no user a second recipient.
+/// The vendor's own SDK's entries in the user defaults, imported so that an upgrade gives no user a second recipient.
 ///
 /// ```swift
 /// try await engage.takeOver(EngageSDKRecords(in: .standard))
@@ -55,12 +55,12 @@ public struct EngageSDKRecords: Sendable, Hashable {
 }
 
 extension Engage {
-    /// Imports what the vendor's SDK left, once per installation; call it before the mobile user id is prepared.
+    /// Imports the entries of the vendor's SDK, once per installation; call it before you prepare the mobile user id.
     ///
     /// Ids that are known already stay, and so does everything after a denial of consent or ``EngageProfile/clear()``:
     /// what was removed doesn't come back. The campaign counts from now on for as long as one without an end.
     ///
-    /// - Parameter records: What the SDK left.
+    /// - Parameter records: The SDK's entries.
     /// - Returns: Whether it was imported now.
     /// - Throws: `ErrorCode.store`.
     @discardableResult

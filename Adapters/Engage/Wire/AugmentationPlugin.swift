@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Completes behaviours with what is known only after they happened: a place, the weather, a customer's number.
+/// Completes behaviours with data known only after they happened: a place, the weather, a customer's number.
 ///
 /// Plug-ins run in their configured order when a behaviour is about to be delivered. A synchronous plug-in that isn't
 /// ready holds up those after it; any other is skipped and asked again. All of them together have one time-out for a
@@ -41,7 +41,7 @@ public enum AugmentationReadiness: Sendable, Hashable {
     case ready
     /// It isn't ready yet.
     case notYet
-    /// It never will be for this behaviour: skip it for good.
+    /// It will never be ready for this behaviour: skip the plug-in.
     case never
 }
 
@@ -58,7 +58,7 @@ public struct AugmentedEvent: Sendable, Hashable {
     public private(set) var attributes: [String: String]
     /// The attributes from the application and the plug-ins.
     ///
-    /// The others are determined anew with each attempt: a recipient may be known by then.
+    /// The others are determined for each attempt: a recipient may be known by then.
     private(set) var changed: [String: String]
 
     /// Creates a behaviour.

@@ -111,7 +111,7 @@ enum EngageWire {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// Makes a word of the vendor's safe for a message: short, and of harmless characters.
+    /// Makes one of the vendor's words safe for a message: short, with harmless characters only.
     private static func word(_ text: String) -> String {
         String(text.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_-. ".contains($0)) })
     }

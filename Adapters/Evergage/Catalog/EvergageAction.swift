@@ -7,7 +7,7 @@ import Foundation
 struct EvergageAction: Sendable, Hashable {
     /// The members of the event.
     var members: [String: FlagValue]
-    /// What was left out on the way.
+    /// The parts that were omitted.
     var notes: [EvergageNote] = []
     /// The priority when the store is full.
     var priority: Priority = .normal
@@ -15,7 +15,7 @@ struct EvergageAction: Sendable, Hashable {
     /// The maximum length of an action's name; longer ones are cut.
     static let longestName = 1024
 
-    /// Notes what the vendor has no field for.
+    /// Notes a part that the vendor has no field for.
     mutating func leaveOut(_ what: String, _ names: String? = nil) {
         let text = "\(what) \(what.hasSuffix("s") ? "have" : "has") no place on the wire"
         notes.append(EvergageNote(level: .warning, text: names.map { "\(text): \($0)" } ?? text))

@@ -54,7 +54,7 @@ extension Evergage {
     /// Gives or withdraws consent.
     ///
     /// While it is denied, nothing is captured, and waiting events are removed; it holds over restarts until consent is
-    /// given again. The vendor has no word for consent and isn't told.
+    /// given again. The vendor's protocol has no consent, so nothing is sent.
     public func setConsent(_ consent: Consent) {
         guard consent != self.consent else { return }
         catchUp()

@@ -40,7 +40,7 @@ extension Evergage {
         generation += 1
         let (client, session) = (client, session)
         for context in contexts {
-            // Answers under way come too late.
+            // Answers to requests in progress are ignored.
             session?.clearCampaigns(on: context.surface)
             context.timer.discard(at: environment.time.instant)
         }
@@ -182,7 +182,7 @@ extension Evergage {
         }
     }
 
-    /// Captures the launch as it is now: its user, and what waits for the next event.
+    /// Captures the launch as it is now: its user, and the data for the next event.
     private func captureLaunch() {
         guard sendsLifecycleEvents, isListening else { return }
         var action = EvergageAction(members: [:])
@@ -197,7 +197,7 @@ extension Evergage {
         capture(action.event, surface: nil)
     }
 
-    /// Adds the account, and what waits for the next event.
+    /// Adds the account, and the data for the next event.
     func complete(_ action: inout EvergageAction, withAttributes: Bool) {
         var account: [String: FlagValue] = [:]
         account.set("id", currentAccountID)

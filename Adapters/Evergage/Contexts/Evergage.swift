@@ -42,7 +42,7 @@ public final class Evergage {
     /// Set by ``start(_:)``, cleared by ``reset()``.
     var configuration: EvergageConfiguration?
     var events: EvergageEventSink?
-    /// Increases with each ``reset()``, which ends what was begun before.
+    /// Increases with each ``reset()``, which ends all earlier work.
     var generation = 0
 
     var preStart: [Captured] = []
@@ -148,7 +148,7 @@ public final class Evergage {
         session?.closeSurface(surface)
     }
 
-    /// Tracks the remaining view time of a screen that is gone, and closes its surface.
+    /// Tracks the remaining view time of a screen that has disappeared, and closes its surface.
     func lost(_ timer: ViewTimer, surface: String?) {
         var timer = timer
         for ping in timer.run(false, at: environment.time.instant) { capture(ping.event, surface: surface) }

@@ -18,7 +18,7 @@ extension Evergage {
 
         /// Returns the events of this call.
         ///
-        /// - Parameter names: The names of the launch; what waited goes with its first event.
+        /// - Parameter names: The names of the launch; waiting data is sent with its first event.
         /// - Returns: One event, or those of the launch.
         func events(ofLaunch names: [String]) -> [TrackingEvent] {
             switch content {

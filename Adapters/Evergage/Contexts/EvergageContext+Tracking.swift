@@ -24,7 +24,7 @@ extension EvergageContext {
     ///
     /// - Parameters:
     ///   - notification: The notification as received.
-    ///   - actionIdentifier: What was clicked, if the platform says so.
+    ///   - actionIdentifier: The identifier of the clicked action, if the platform provides it.
     public func trackClickthrough(notification: [String: FlagValue]?, actionIdentifier: String? = nil) {
         capture(isStat: true) { () throws(EvergageAction.Refusal) in
             try .click(notification: notification, actionIdentifier: actionIdentifier)

@@ -108,6 +108,6 @@ public class EvergageContext {
     /// The next moment at which this context acts on its own.
     var nextMoment: ContinuousClock.Instant? { timer.nextPing }
 
-    /// Does what is due at a given moment.
+    /// Performs the work that is due at a given time.
     func pass(_ moment: ContinuousClock.Instant) { note(timer.advance(to: moment)) }
 }

@@ -25,7 +25,7 @@
         }
     }
 
-    /// Tells a screen when its parent appears and disappears.
+    /// Notifies a screen when its parent appears and disappears.
     private final class EvergageAppearanceObserver: UIViewController {
         let screen: EvergageScreen
 

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A context that comes and goes with what the user sees.
+/// A context that appears and disappears with a part of the interface.
 ///
 /// Call ``didAppear()`` and ``willDisappear()``. Set its handlers and its view just before it appears. When it
 /// disappears, its handlers and held campaigns are removed, and answers to its events come too late; the same happens
@@ -53,7 +53,7 @@ public final class EvergageScreen: EvergageContext {
         owner.setAlarm()
     }
 
-    /// Removes all handlers, and drops campaigns under way.
+    /// Removes all handlers, and drops campaigns that haven't arrived yet.
     private func beginAnew() {
         forgetHandlers()
         if let surface { owner?.closeSurface(surface) }

@@ -6,7 +6,7 @@ import Experimentation
 /// less), when something else is viewed, and when time stops; never more than a portion at once, and less than two
 /// seconds only together with what follows.
 struct ViewTimer: Sendable {
-    /// What is being viewed, as named in pings.
+    /// The viewed item, as named in pings.
     struct Subject: Sendable, Hashable {
         var type: String
         var id: String
@@ -75,7 +75,7 @@ struct ViewTimer: Sendable {
         return pings
     }
 
-    /// Discards unreported time; what is viewed stays.
+    /// Discards unreported time; the view continues.
     mutating func discard(at now: ContinuousClock.Instant) {
         accrued = .zero
         since = since.map { _ in now }
@@ -119,7 +119,7 @@ struct Attention: Sendable {
     /// Records that there was no touch for too long.
     mutating func grewIdle() { isUserActive = false }
 
-    /// Records that the application came to the front, which counts as a touch, or left it.
+    /// Records that the application entered the foreground, which counts as a touch, or left it.
     mutating func move(toForeground: Bool, at now: ContinuousClock.Instant) {
         isForeground = toForeground
         if toForeground { touch(at: now) }

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Translates neutral words into the vendor's, and back; the only place where both meet.
+/// Translates neutral types into the vendor's, and back; the only file that knows both.
 enum EvergageTranslation {
     /// The native events of this adapter.
     enum Native {
@@ -32,7 +32,7 @@ enum EvergageTranslation {
     }
 
     private static func known(_ kind: TrackingEvent.Kind) throws(EvergageAction.Refusal) -> EvergageAction {
-        /// Returns the refusal of what the vendor has no word for.
+        /// Returns the error for something that the vendor can't represent.
         func unsupported(_ what: String) -> EvergageAction.Refusal {
             EvergageAction.Refusal(level: .debug, text: what)
         }

@@ -146,8 +146,8 @@ struct BucketingRuleset: Ruleset {
             guard isKnown ?? groups[group].isMeant(for: context, by: rules) else { continue }
             let range = groups[group].variations
             if !context.earlierAssignments.isEmpty, let earlier = context.earlierAssignments[groups[group].id] {
-                // A variation that is gone leaves its visitors without the campaign, by either rules; that the original
-                // still reports them as assigned to it is a defect and left out.
+                // With either rules, a deleted variation leaves its visitors without the campaign; that the original
+                // still reports them as assigned to it is a defect that isn't repeated.
                 let found = range.first { variations[$0].id == earlier } ?? -1
                 // The SDK remembers an assignment by its flags, and so none without.
                 if rules != .ios || found < 0 || !variations[found].settings.isEmpty { return found }
@@ -156,7 +156,7 @@ struct BucketingRuleset: Ruleset {
             hash.feed(context.user.id)
             let place = Int(hash.value % 100)
             for index in range where place < variations[index].upTo { return index }
-            // The server looks at the first group alone, the SDK goes on to the next.
+            // The server considers only the first group, the SDK continues with the next.
             if rules == .server { return -1 }
         }
         return -1

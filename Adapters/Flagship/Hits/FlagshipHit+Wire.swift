@@ -68,7 +68,7 @@ extension FlagshipHit {
         common.location = common.location ?? attributes["location"]?.stringValue
     }
 
-    /// Checks for what the collector would refuse.
+    /// Checks for values that the collector would refuse.
     ///
     /// - Throws: ``ErrorCode/invalidArgument`` naming the member.
     func validate() throws(ExperimentationError) {

@@ -57,7 +57,7 @@ public struct FlagshipHit: Sendable, Hashable {
         }
     }
 
-    /// The vendor's word for the type.
+    /// The vendor's name for the type.
     public let type: String
     /// The common parameters.
     public var common: Common

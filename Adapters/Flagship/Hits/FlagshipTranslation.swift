@@ -41,7 +41,7 @@ extension FlagshipOrigin {
         )
     }
 
-    /// The vendor states no reason, so the campaign's type stands in: a test splits its visitors, and every other kind
+    /// The vendor states no reason, so the campaign's type replaces it: a test splits its visitors, and every other kind
     /// targets them.
     var reason: Reason {
         switch campaignType.lowercased() {

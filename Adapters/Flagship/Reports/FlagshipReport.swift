@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// A report to the vendor's developers: how its SDK is used, or what went wrong.
 struct FlagshipReport: Sendable, Hashable {
-    /// The subject of a report, in the vendor's words.
+    /// The subject of a report, by the vendor's name.
     enum Label: String, Sendable, CaseIterable {
         case fetched = "VISITOR_FETCH_CAMPAIGNS"
         case authenticated = "VISITOR_AUTHENTICATE"

@@ -14,7 +14,7 @@ final class FlagshipReporter: Sendable {
         var underWay = 0
     }
 
-    /// The maximum number of reports under way; more are dropped.
+    /// The maximum number of reports in progress; more are dropped.
     private static let limit = 16
 
     /// The name that links this run's reports.
@@ -104,7 +104,7 @@ final class FlagshipReporter: Sendable {
         }
     }
 
-    /// Reports an error that came without an HTTP exchange.
+    /// Reports an error without an HTTP exchange.
     func report(_ error: ExperimentationError, of visitor: FlagshipReport.Visitor? = nil) {
         report(.caught, of: visitor) { ["error.message": "\(error.code.rawValue): \(error.message)"] }
     }

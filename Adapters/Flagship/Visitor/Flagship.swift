@@ -66,7 +66,7 @@ public final class Flagship: Sendable {
     ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be omitted, for a file of the
     ///     application's own.
     ///   - transport: Sends requests; the platform's own if `nil`.
-    ///   - environment: Clock, chance, ids and log.
+    ///   - environment: Clock, randomness, ids and log.
     /// - Returns: Flagship, started or not.
     public static func start(
         environmentID: String,
@@ -159,7 +159,7 @@ public final class Flagship: Sendable {
         let task = Task { [weak self] in
             for await event in events {
                 guard let self else { return }
-                // A visitor's own fetch is newer than an event that was under way.
+                // A visitor's own fetch is newer than a pending event.
                 self.set(self.statusFollowing(self.client?.status ?? event.status))
             }
         }

@@ -22,7 +22,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         let envelopes = Mutex<[String: Envelope]>([:])
     }
 
-    /// Creates an outbox, and imports what is in the cache but not in the underlying outbox.
+    /// Creates an outbox, and imports hits that are in the cache but not in the underlying outbox.
     ///
     /// Returns `nil` if there is no cache of hits. Records older than four hours are deleted; the others are sent as if
     /// they were new, with their own times. Hits of another environment stay where they are. A cache that exceeds the
@@ -84,7 +84,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
 
     /// Adds an earlier run's hits to the outbox, and deletes those that are too old or unreadable.
     ///
-    /// - Returns: What was imported; `nil` if the outbox didn't take it.
+    /// - Returns: The imported hits; `nil` if the outbox didn't accept them.
     private static func takeOver(
         _ records: [String: FlagshipHitRecord],
         of cache: any FlagshipHitCache,
@@ -126,7 +126,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return refusals
     }
 
-    /// Records what became of events; those that are done leave the cache, or the cache becomes what is left.
+    /// Records the outcomes of events; settled ones are removed from the cache, or the remaining ones replace the cache.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,

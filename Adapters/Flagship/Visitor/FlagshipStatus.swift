@@ -125,7 +125,7 @@ struct FlagshipFetchMachine: Sendable, Hashable {
             // The original still reports the old reason here, unlike its own documentation.
             next = Announcement(status: .fetching, reason: .none)
         case .fetchSucceeded:
-            // Changes made while the answer was under way still need to be fetched.
+            // Changes made during the request still need a fetch.
             if changes != changesAtStart, current.status == .fetchRequired { return nil }
             next = Announcement(status: .fetched, reason: .none)
         case .fetchFailed: next = Announcement(status: .fetchRequired, reason: .fetchError)

@@ -2,7 +2,7 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// Gives or withdraws consent, and tells the vendor if it has changed.
+    /// Gives or withdraws consent, and informs the vendor of a change.
     ///
     /// Withdrawing removes the visitor's cache and waiting hits, including those from before signing in, and nothing
     /// more is sent except the consent itself; once consent is given again, hits are sent again.
@@ -27,9 +27,9 @@ extension FlagshipVisitor {
         }
         guard let session else { return }
         let install = FlagshipInstallation(state: flagship.state, environment: flagship.environment)
-        // Until the vendor is told it counts as untold: the next visitor of this id then tells it.
+        // Until the vendor has been informed, the next visitor object with this id informs it.
         for id in identity.ids where !hasConsented { await install.noteConsent(of: id, false) }
-        // Hits from before signing in wait under the earlier id. The vendor is told under the current one.
+        // Hits from before signing in wait under the earlier id. The consent hit has the current one.
         if !hasConsented, let earlier = identity.anonymousID {
             await carryOut(.denied, in: flagship.client?.session(for: User(id: earlier, consent: .denied)))
         }

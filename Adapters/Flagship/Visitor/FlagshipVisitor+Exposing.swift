@@ -54,7 +54,7 @@ extension FlagshipVisitor {
     ) {
         let observations = flagship.service?.observations
         observations?.begin(mark)
-        // It is delivered later, perhaps by another run, and the application is told of the visitor as of now.
+        // It is delivered later, perhaps by another run, and the application is notified of the visitor as of now.
         let attributes: Attributes =
             observations?.isWanted == true ? [FlagshipObservations.context: .object(visitor.context)] : [:]
         do throws(ExperimentationError) {

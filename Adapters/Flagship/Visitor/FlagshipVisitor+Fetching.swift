@@ -45,11 +45,11 @@ extension FlagshipVisitor {
         }
     }
 
-    /// Stores a fetch's result, and tells the vendor the context if it isn't asked for decisions.
+    /// Stores a fetch's result, and sends the vendor the context if it isn't asked for decisions.
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - asked: The visitor it was requested for; `nil` if nothing came.
+    ///   - asked: The visitor that it was requested for; `nil` if there was no answer.
     private func afterFetch(_ session: UserSession, for asked: FlagshipIdentity?) async {
         let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
         guard hasConsented else { return }
@@ -61,7 +61,7 @@ extension FlagshipVisitor {
             if !self.hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
         }
         guard flagship.options.mode == .bucketing else { return }
-        // The vendor isn't asked for decisions, so a hit tells it each context once.
+        // The vendor isn't asked for decisions, so a hit sends it each context once.
         let isNews = state.withLock { state in
             defer { state.sentContext = context }
             return state.sentContext != context

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// A user of the application, in Flagship's words.
+/// A user of the application, with Flagship's API.
 ///
 /// Reading is synchronous and never fails; fetching, hits and consent are asynchronous. A visitor may be used from
 /// several tasks at once.
@@ -79,7 +79,7 @@ public final class FlagshipVisitor: Sendable {
             }
             if let data = found ?? nil { restore(data, id: id) }
         }
-        // If known and given, the vendor has been told.
+        // If known and given, the vendor has been informed.
         if !hasConsented || !isConsentKnown { await carryOut(hasConsented, for: state.withLock { $0.identity }) }
         await flagship.client?.beginDelivery()
     }

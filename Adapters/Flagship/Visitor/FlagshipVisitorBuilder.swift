@@ -70,7 +70,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
-        // The vendor is told once for each visitor and after changes, but not before the start or in panic.
+        // The vendor is informed once for each visitor and after changes, but not before the start or in panic.
         let status = flagship.status
         var isConsentKnown = status == .notInitialized || status == .panic
         if !isConsentKnown, hasConsented { isConsentKnown = await install.knowsConsent(of: identity.visitorID) }
@@ -120,7 +120,7 @@ struct FlagshipInstallation: Sendable {
         return !known.isEmpty
     }
 
-    /// Notes that the vendor was told of a visitor's consent, or removes the visitor.
+    /// Records that the vendor was informed of a visitor's consent, or removes the visitor.
     func noteConsent(of visitorID: String, _ hasConsented: Bool) async {
         try? await state.setValue(hasConsented ? [1] : nil, for: Self.consentKey(visitorID))
     }

@@ -64,7 +64,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns what is wrong with a value for this key, for a person; `nil` if it may be set.
+    /// Returns a readable description of the problem with a value for this key; `nil` if it may be set.
     public func objection(to value: FlagValue) -> String? {
         switch self {
         case .firstTimeInit, .devMode:

@@ -8,7 +8,7 @@ enum FlagshipErrors {
     ///
     /// - Parameters:
     ///   - reply: The answer.
-    ///   - what: What was requested, for a person.
+    ///   - what: A readable name of what was requested.
     /// - Returns: Why it is invalid, or `nil`.
     static func failure(of reply: HTTPReply, asking what: String) -> ExperimentationError? {
         switch reply.status {

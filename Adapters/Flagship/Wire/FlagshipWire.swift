@@ -2,7 +2,7 @@ import Experimentation
 
 /// The constants of the vendor's wire.
 enum FlagshipWire {
-    /// The SDK that this adapter replaces, by which the vendor's server tells SDKs apart.
+    /// The SDK that this adapter replaces, by which the vendor's server distinguishes SDKs.
     static let sdkClient = "iOS"
     /// The version of that SDK.
     static let sdkVersion = "4.0.3"
@@ -72,7 +72,7 @@ struct CampaignsAnswer: Sendable {
     }
 }
 
-/// The account's settings, as far as clients are told.
+/// The account's settings, as far as clients receive them.
 struct AccountSettings: Sendable, Hashable {
     var enabledXPC: Bool
     var enabled1V1T: Bool

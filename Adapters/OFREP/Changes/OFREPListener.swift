@@ -80,7 +80,7 @@ final class OFREPListener: ChangeSource {
         drive(.announced([]))
     }
 
-    /// Closes all streams for good.
+    /// Closes all streams permanently.
     func stop() {
         let output = state.withLock { state in
             defer { state.output = nil }

@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// The state machine of the event streams; pure, time and chance are passed in.
+/// The state machine of the event streams; pure: time and randomness are parameters.
 ///
 /// A stream that breaks is reopened after a second, doubling up to a minute, and decisions are then asked for again.
 /// Events in quick succession count as one change. After 30 seconds without all streams open, the silence is reported.
@@ -18,7 +18,7 @@ struct OFREPListening: Sendable {
         case event(OFREPStream, OFREPEvent)
         /// A stream ended.
         case ended(OFREPStream, Ending)
-        /// The application went to the background (`false`) or came back.
+        /// The application went to the background (`false`) or became active again.
         case sight(Bool)
         /// Time has passed.
         case time

@@ -34,7 +34,7 @@ struct OFREPRequests: Sendable {
         )
     }
 
-    /// Sends events to a server that takes them.
+    /// Sends events to a server that accepts them.
     ///
     /// - Parameter events: The events, as `docs/schemas/gateway-events.schema.json` has them.
     /// - Returns: The request and its body.

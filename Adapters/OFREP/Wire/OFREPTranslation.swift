@@ -45,7 +45,7 @@ extension OFREPEvaluation.Item {
 
 /// Translates events; pure.
 enum OFREPTranslation {
-    /// An event as this project's gateway takes it, by `docs/schemas/gateway-events.schema.json`.
+    /// An event as this project's gateway accepts it, by `docs/schemas/gateway-events.schema.json`.
     ///
     /// - Throws: `ErrorCode.invalidArgument` for values that JSON can't represent.
     static func event(_ envelope: Envelope) throws(ExperimentationError) -> FlagValue {

@@ -61,7 +61,7 @@ public enum Sigma {
 
     /// Releases the client with a tag, if there is one.
     ///
-    /// Calls under way end normally, and the client's stored state stays for the next one with this tag and token.
+    /// Calls in progress end normally, and the client's stored state stays for the next one with this tag and token.
     ///
     /// - Parameter tag: The client's tag.
     public static func removeClient(tag: String = defaultClientTag) { registry.removeClient(tag: tag) }
@@ -82,11 +82,11 @@ public struct SigmaClientOptions: Sendable {
     ///
     /// In memory, a user without an id gets a new one at each start, and so another group.
     public var store: any StateStore
-    /// What the vendor's own SDK left on this device; used until this client has records of its own.
+    /// The records of the vendor's own SDK on this device; used until this client has its own.
     public var importing: SigmaSDKRecords?
     /// Sends requests; the platform's own if `nil`.
     public var transport: (any HTTPTransport)?
-    /// Clock, chance and log.
+    /// Clock, randomness and log.
     public var environment = ClientEnvironment()
     /// The device's properties.
     public var device = SigmaDevice.current
@@ -97,7 +97,7 @@ public struct SigmaClientOptions: Sendable {
     public var failsWithoutPlace = true
     /// The formula for a user's position in a draw.
     public var bucketing = SigmaBucketing.inferred
-    /// The assumptions about what the vendor hasn't documented.
+    /// The assumptions about undocumented behavior of the vendor.
     public var assumptions = SigmaAssumptions()
 
     /// Creates options with default values.

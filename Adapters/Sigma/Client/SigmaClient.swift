@@ -56,14 +56,14 @@ public final class SigmaClient: Sendable {
     /// Replaces the user, from the next call on; nothing is requested.
     public func setUser(_ user: SigmaUser) { profile.replace(with: user) }
 
-    /// Replaces the user with what the builder sets.
+    /// Replaces the user with the builder's properties.
     ///
     /// - Parameter builder: Receives an empty builder and returns it.
     public func setUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
         profile.replace(with: builder(SigmaUser.Builder(time: time)).build())
     }
 
-    /// Changes what the builder sets; other properties stay, with their age.
+    /// Changes the builder's properties; others stay, with their age.
     ///
     /// - Parameter builder: Receives a builder and returns it.
     public func editUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {

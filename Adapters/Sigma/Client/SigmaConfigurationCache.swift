@@ -94,7 +94,7 @@ actor SigmaConfigurationCache {
         await records.set(bytes, .place)
     }
 
-    /// Restores what an earlier run left, once.
+    /// Restores an earlier run's state, once.
     private func restore() async {
         guard !isRestored else { return }
         isRestored = true

@@ -34,7 +34,7 @@ final class SigmaProfile: Sendable {
     private let imported: SigmaSDKRecords?
     private let environment: ClientEnvironment
 
-    /// Creates a profile that begins with a user or, without one, with what an earlier run left.
+    /// Creates a profile that begins with a user or, without one, with an earlier run's state.
     init(
         _ initialUser: SigmaUser?,
         records: SigmaRecords,
@@ -64,7 +64,7 @@ final class SigmaProfile: Sendable {
 
     // MARK: Reading
 
-    /// The id that requests carry and that stands in for a missing user id.
+    /// The id in requests, also used where the user id is missing.
     func privateID() async -> String {
         await load()
         return state.withLock { $0.privateID }

@@ -63,7 +63,7 @@ final class SigmaProject: Sendable {
     }
 }
 
-/// The platform words that include this SDK.
+/// The platform names that include this SDK.
 enum Platform {
     /// Whether one of them is ours; an empty list means all.
     static func isOurs(_ platforms: [String]) -> Bool {
@@ -96,7 +96,7 @@ extension [SigmaProjectRule] {
 
 /// A flag, with its own rules and its placements in experiments.
 final class SigmaProjectFlag: Sendable {
-    /// What an experiment does with the flag.
+    /// An experiment's effect on the flag.
     struct Placement: Sendable {
         /// The experiment's index.
         let experiment: Int

@@ -42,7 +42,7 @@ final class SigmaProjectExperiment: Sendable {
     let params: [Param]
     /// The names of the flags that it controls, each once, in the vendor's order.
     let flagNames: [String]
-    /// The users whom its own list forces in.
+    /// The users that its own list forces into it.
     let forced: Set<String>
     /// The group into which each listed user is forced.
     let forcedGroups: [String: Int]

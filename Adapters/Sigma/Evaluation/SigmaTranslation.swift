@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Translates the vendor's words into the core's: pure, and the only file where both vocabularies meet.
+/// Translates the vendor's types into the core's: pure, and the only file that knows both.
 enum SigmaTranslation {
     /// The label of the group that others are compared with.
     static let controlLabel = "control"
@@ -86,7 +86,7 @@ enum SigmaTranslation {
 }
 
 extension SigmaWire.Kind {
-    /// The vendor's word for the kind, as in its SDK.
+    /// The vendor's name for the kind, as in its SDK.
     var word: String {
         switch self {
         case .featureFlag: "featureFlag"

@@ -49,7 +49,7 @@ public struct SigmaConfiguration: Sendable {
     /// Turn it off on a server: the address is the server's, not the user's.
     public var asksForPlace = true
 
-    /// Identifies this installation to the service, in the field `user-id`; drawn anew for each provider if `nil`.
+    /// Identifies this installation to the service, in the field `user-id`; generated for each provider if `nil`.
     public var privateID: String?
 
     /// The device's properties, used where the user has no attribute.
@@ -58,7 +58,7 @@ public struct SigmaConfiguration: Sendable {
     /// The formula for a user's position in a draw; replace it if you know the vendor's.
     public var bucketing = SigmaBucketing.inferred
 
-    /// The assumptions about what the vendor hasn't documented.
+    /// The assumptions about undocumented behavior of the vendor.
     public var assumptions = SigmaAssumptions()
 
     /// Creates a configuration.

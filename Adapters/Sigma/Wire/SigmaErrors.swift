@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// The errors of a ``SigmaClient``, in the words of the vendor's SDK.
+/// The errors of a ``SigmaClient``, by the names of the vendor's SDK.
 public enum SigmaError: Error, Sendable, CustomStringConvertible {
     /// A client with this tag already exists.
     case initializationOfExistingClient(tag: String)
@@ -69,15 +69,15 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
 public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
     /// The base address isn't valid.
     case incorrectURL(String)
-    /// No complete answer came: no connection, a broken connection, or none in time.
+    /// There was no complete answer: no connection, a broken connection, or a time-out.
     case urlError(any Error)
     /// The status isn't from 200 to 299.
     case wrongStatusCode(Int)
-    /// The body isn't what was expected.
+    /// The body is invalid.
     case decodingError(any Error)
     /// The answer has no body.
     case noData
-    /// Anything else, in words.
+    /// Any other error, as a description.
     case customError(String)
 
     /// What happened, for a person.

@@ -63,7 +63,7 @@ struct CostHTML {
             "<line class=\"axis\" x1=\"\(HTMLChart.fixed(x($0)))\" y1=\"24\" x2=\"\(HTMLChart.fixed(x($0)))\" y2=\"196\"/>"
                 + HTMLChart.text(Int(x($0)) - 12, 214, "\(Wording.count($0)) \(unit)", "tick")
         }
-        // Names stand beside the ends of their lines, one below the other where the ends meet.
+        // Labels go beside the ends of their lines, one below the other where the ends meet.
         var last = -20.0
         let ends = lines.compactMap { line in line.points.last.map { (line, $0) } }.sorted {
             y(Self.bytes($0.1)) < y(Self.bytes($1.1))

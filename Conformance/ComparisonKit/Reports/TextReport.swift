@@ -89,7 +89,7 @@ struct TextReport {
         return lines
     }
 
-    /// One line, and its rest: how many steps there is nothing to compare at, which, and who has them.
+    /// One line with details: the steps that can't be compared, their number, and the vendors that have them.
     private var folded: [String] {
         guard let title = comparison.foldTitle else { return [] }
         let list = comparison.foldedSteps.map { step in

@@ -33,7 +33,7 @@ extension TrackingEvent {
 extension VendorStory {
     /// Records which event types the vendor's adapter doesn't support, and why.
     ///
-    /// Tracks nothing: the adapter is asked what it would accept.
+    /// Tracks nothing: only asks the adapter what it would accept.
     mutating func noteRefusals(by sink: (any EventSink)?) {
         for event in TrackingEvent.examples {
             guard let sink else {

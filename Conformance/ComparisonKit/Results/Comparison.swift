@@ -13,7 +13,7 @@ public struct Comparison: Sendable, Hashable, Codable {
     public var rounds: Int
     /// How times were measured; `nil` without times.
     public var timing: Timing?
-    /// The month that ``VendorStory/monthly`` tells the cost of, if it was asked for.
+    /// The month whose cost ``VendorStory/monthly`` has, if it was requested.
     public var usage: Usage?
     /// What happened, in order.
     public var steps: [StepName]
@@ -103,7 +103,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var findings: Findings
     /// How its traffic grows with flags and events, if that was asked for.
     public var growth: Growth?
-    /// What ``Comparison/usage`` takes with it; `nil` if it wasn't asked for or can't be told.
+    /// The cost of ``Comparison/usage`` with this vendor; `nil` if it wasn't requested or is unknown.
     public var monthly: MonthlyCost?
     /// Why the story ended early, if it did.
     public var failure: String?

@@ -10,12 +10,12 @@ extension Usage {
 }
 
 extension Comparison {
-    /// Those whose cost of a month can be told, with it.
+    /// The vendors with a known monthly cost, with that cost.
     var monthly: [(vendor: VendorStory, cost: MonthlyCost)] {
         vendors.compactMap { vendor in vendor.monthly.map { (vendor, $0) } }
     }
 
-    /// Those whose cost was asked for and can't be told.
+    /// The vendors whose cost was requested and is unknown.
     var untold: [String] { usage == nil ? [] : vendors.filter { $0.monthly == nil }.map(\.name) }
 
     /// The lines of growth that there are, each with its title and the vendors' points.
@@ -45,7 +45,7 @@ extension MonthlyCost {
 
     static let heads = ["Requests", "Sent", "Received", "Billed events"]
 
-    /// What the figures rest on, for people.
+    /// An explanation of how the figures were measured.
     static let grounds =
         "Sessions were played with each stand-in: decisions fetched, flags read, events delivered, and kept for the next "
         + "session what the device keeps. Billed events are those that the vendor takes, exposures among them; what it "

@@ -26,7 +26,7 @@ public struct Traffic: Sendable, Hashable, Codable {
         case requests, bytesSent, bytesReceived, connections, roundTrips
     }
 
-    /// Reads what was counted; the round trips follow from it.
+    /// Reads the counts, from which the round trips follow.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -37,7 +37,7 @@ public struct Traffic: Sendable, Hashable, Codable {
         )
     }
 
-    /// Writes what was counted, and the round trips.
+    /// Writes the counts and the round trips.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(requests, forKey: .requests)
@@ -59,12 +59,12 @@ public struct Traffic: Sendable, Hashable, Codable {
 public struct Latency: Sendable, Hashable, Codable {
     /// The median, in milliseconds.
     public var p50: Double
-    /// What ninety-nine of a hundred stay below, in milliseconds; `nil` if too few were measured to tell.
+    /// The 99th percentile in milliseconds; `nil` with too few measurements.
     public var p99: Double?
 
     /// The fewest measurements that have a median worth telling.
     public static let fewestForMedian = 11
-    /// The fewest measurements of which one in a hundred can be told.
+    /// The minimum number of measurements for a 99th percentile.
     public static let fewestForTail = 100
 
     /// Creates a latency.

@@ -59,7 +59,7 @@ public struct Findings: Sendable, Hashable, Codable {
         public var waiting: Int
         /// The number of those accounted for right afterwards, waiting or delivered.
         public var waitingKept: Int
-        /// Whether the vendor was told that both ids belong to one user.
+        /// Whether the vendor learned that both ids belong to one user.
         public var isVendorTold: Bool
         /// The number of requests that log-in took.
         public var requests: Int
@@ -98,7 +98,7 @@ public struct Findings: Sendable, Hashable, Codable {
         public var flags: Int
         /// The number of those still decided right afterwards.
         public var flagsKept: Int
-        /// Whether the vendor was told.
+        /// Whether the vendor was informed.
         public var isVendorTold: Bool
         /// The number of events that reached the vendor later, except its own consent signal.
         public var arrivals: Int

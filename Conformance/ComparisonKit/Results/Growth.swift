@@ -1,4 +1,4 @@
-/// How a vendor's traffic grows with what an application has.
+/// How a vendor's traffic grows with an application's flags and events.
 public struct Growth: Sendable, Hashable, Codable {
     /// What fetching the decisions of one user takes, by the number of flags; empty for a vendor without flags.
     public var flags: [Point]

@@ -31,7 +31,7 @@ extension Comparison {
     /// The steps that reports fold.
     public var foldedSteps: [StepName] { steps.filter { kind(of: $0.number) == .unsupported } }
 
-    /// What the folded steps are, with their number; `nil` if there are none.
+    /// The kind of the folded steps, with their number; `nil` if there are none.
     var foldTitle: String? {
         let count = foldedSteps.count
         guard count > 0 else { return nil }

@@ -8,7 +8,7 @@ public struct StepOutcome: Sendable, Hashable, Codable {
         case done
         /// The vendor doesn't support it.
         case unsupported
-        /// It failed, and the application was told.
+        /// It failed, and the application got the error.
         case failed
         /// It hung or broke where that must not happen.
         case broken

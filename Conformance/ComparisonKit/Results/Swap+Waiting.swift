@@ -4,7 +4,7 @@ import Experimentation
 extension Swap {
     /// Something that is pending on the day of the switch.
     public struct Waiting: Sendable, Hashable, Codable {
-        /// What it is.
+        /// The kind of item.
         public var what: String
         /// What happens to it without any action.
         public var fate: String

@@ -5,9 +5,9 @@ import Experimentation
 public struct SwapSummary: Sendable, Hashable, Codable {
     /// What works now and won't.
     public var breaks: Group
-    /// What goes on with a different outcome and without an error.
+    /// What continues with a different outcome and without an error.
     public var changes: Group
-    /// What goes on unchanged.
+    /// What continues unchanged.
     public var stays: Group
     /// What doesn't exist now and will.
     public var gains: Group
@@ -53,7 +53,7 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         var breaks = experiments.filter { $0.advice == .finishFirst }.map {
             Line("Experiment \"\($0.name)\": \($0.reason)", "finish it before the switch")
         }
-        // What a vendor lacks altogether is listed below, by its calls; here are only the parts of this world.
+        // Features that a vendor lacks altogether are listed below, by their calls; here are only this world's parts.
         breaks += after.gaps.filter { gap in
             gap.path.contains("/") && !before.gaps.contains { $0.covers(gap.path) }
         }.map {

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// How an application is used in a month, to tell what that takes with each vendor.
+/// How an application is used in a month, to determine the cost with each vendor.
 public struct Usage: Sendable, Hashable, Codable {
     /// How many people use it.
     public var monthlyUsers: Int
@@ -20,7 +20,7 @@ public struct Usage: Sendable, Hashable, Codable {
     }
 }
 
-/// What a month takes with one vendor, counted from sessions that were played with its stand-in.
+/// The cost of a month with one vendor, counted in sessions that were run against its mock.
 public struct MonthlyCost: Sendable, Hashable, Codable {
     /// How many requests.
     public var requests: Int
@@ -34,7 +34,7 @@ public struct MonthlyCost: Sendable, Hashable, Codable {
     public var billedEvents: Int?
     /// A user's first session of the month, on a device that has nothing yet.
     public var firstSession: SessionCost
-    /// The mean of the sessions after it, on a device that keeps what the first one left.
+    /// The mean of the later sessions, on a device that keeps the first one's state.
     public var laterSession: SessionCost?
 
     /// What one session takes.

@@ -15,14 +15,14 @@ public struct ComparisonRunner: Sendable {
     public var rounds: Int
     /// Whether vendors run concurrently.
     public var pace: Pace
-    /// The time limit of a step; a vendor that exceeds it ends its story there, and the others go on.
+    /// The time limit of a step; the run of a vendor that exceeds it ends there, and the others continue.
     public var stepLimit: Duration
 
     /// The round trip to each vendor that is played; zero for none.
     public var roundTrip: Duration = .zero
     /// Whether traffic is measured in several sizes as well.
     public var measuresGrowth = false
-    /// A month of which the cost is told as well, if any.
+    /// A month whose cost is reported as well, if any.
     public var usage: Usage?
 
     /// Creates a runner.
@@ -132,7 +132,7 @@ public struct ComparisonRunner: Sendable {
             }
         }
         for index in story.outcomes.indices where story.outcomes[index].kind != .unsupported {
-            // Whoever has no wire can't be as far away as the others.
+            // A round trip can't be simulated for a vendor without a wire.
             if roundTrip > .zero, !isNetworked, story.outcomes[index].traffic.requests > 0 { continue }
             story.outcomes[index].latency = Latency(of: measured[story.outcomes[index].step] ?? [])
         }

@@ -1,10 +1,10 @@
 import ConformanceKit
 import Experimentation
 
-/// Plays a user's sessions of a month with one vendor's stand-in, and counts what goes over the wire.
+/// Runs a user's sessions of a month against one vendor's mock, and counts the traffic.
 ///
 /// A session is a start of the application: decisions are fetched, flags read, events tracked and delivered. The device
-/// keeps what a session leaves, and the time between two of them passes, so that what is still good isn't fetched again.
+/// keeps a session's state, and time passes between two of them, so that what is still valid isn't fetched again.
 struct CostTrial: Sendable {
     let subject: any ConformanceSubject
     let world: World
@@ -15,7 +15,7 @@ struct CostTrial: Sendable {
 
     /// Plays it.
     ///
-    /// - Returns: What the month takes; `nil` if not every event of a session arrived.
+    /// - Returns: The cost of the month; `nil` if not every event of a session arrived.
     /// - Throws: When the stand-in doesn't work.
     func play() async throws -> MonthlyCost? {
         let stage = try await subject.open(world)

@@ -1,13 +1,13 @@
 import ConformanceKit
 import Experimentation
 
-/// Fetches decisions and delivers events in several sizes, and counts what goes over the wire.
+/// Fetches decisions and delivers events in several sizes, and counts the traffic.
 struct GrowthTrial: Sendable {
     let subject: any ConformanceSubject
 
     /// Plays it.
     ///
-    /// - Returns: A point for each size that came to its end.
+    /// - Returns: A point for each size that was completed.
     /// - Throws: When the stand-in doesn't work.
     func play() async throws -> Growth {
         var growth = Growth()
@@ -51,7 +51,7 @@ struct GrowthTrial: Sendable {
         let device = MeasuredDevice(on: stage)
         let client = try await device.client()
         let session = client.session(for: Self.user)
-        // What a vendor asks for at its first contact is no part of what events take.
+        // A vendor's initial requests don't count as the cost of events.
         if subject.capabilities.contains(.flags) { try? await session.refresh() }
         var isDone = try await device.deliver(1, of: .custom("first"), in: session, client)
         guard isDone else { return nil }

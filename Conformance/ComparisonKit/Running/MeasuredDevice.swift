@@ -22,9 +22,9 @@ final class MeasuredDevice: Sendable {
         try await ExperimentationClient(provider: stage.makeProvider(), store: store, environment: environment)
     }
 
-    /// Tracks events, a moment apart, and delivers them.
+    /// Tracks events at different times, and delivers them.
     ///
-    /// - Returns: Whether all of them were; `false` too if the vendor has no word for the event.
+    /// - Returns: Whether all of them were delivered; `false`, too, if the vendor doesn't support the event.
     func deliver(_ count: Int, of event: TrackingEvent, in session: UserSession, _ client: ExperimentationClient)
         async throws -> Bool
     {
@@ -41,7 +41,7 @@ final class MeasuredDevice: Sendable {
         return try await client.flush(within: .seconds(20) + .milliseconds(40) * count, retrying: false).isDone
     }
 
-    /// The traffic that work brings, once nothing goes over the wire any more.
+    /// The traffic of some work, counted once the wire is quiet.
     func traffic(of work: () async throws -> Void) async throws -> Traffic {
         let before = try await stage.exchangeCount()
         try await work()

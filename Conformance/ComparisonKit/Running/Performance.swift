@@ -34,7 +34,7 @@ actor Performance {
         gaps: [WorldGap],
         roundTrip: Duration = .zero
     ) {
-        // An answer that is under way isn't quiet.
+        // While a request is in progress, the wire isn't quiet.
         quietLooks = 3 + Int((roundTrip / .milliseconds(4)).rounded(.up)) * 2
         self.subject = subject
         self.stage = stage
@@ -111,7 +111,7 @@ actor Performance {
             defer { outbox.endFilling() }
             for _ in 0..<times {
                 for event in events { try await session.track(event) }
-                // A moment each, so that dates on the wire distinguish the events.
+                // At different times, so that dates on the wire distinguish the events.
                 if times > 1 { time.push(by: .milliseconds(1)) }
             }
         case .flush:
@@ -290,7 +290,7 @@ actor Performance {
         ledger = now
         if outcome.by != nil {
             let active = try await shares(in: try await client?.ledgers() ?? [:])
-            // Whoever answered stands there already; what else happened meanwhile is no part of the answer.
+            // If the vendors that answered are known already, later activity of others isn't part of the answer.
             if outcome.by == [] { outcome.by = active }
         }
         outcome.status = session?.status ?? .notReady

@@ -12,7 +12,7 @@ extension ConformanceCase {
 
     /// The version of the suite.
     ///
-    /// The first number changes when a case asks for more than before or goes, the second when one is added.
+    /// The first number changes when a case becomes stricter or is removed, the second when one is added.
     /// `docs/conformance-cases.md` says what changed.
     public static let suiteVersion = "2.3"
 

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// Cases about what belongs to all vendors of a composition, and about who answers.
+    /// Cases about what applies to all vendors of a composition, and about which vendor answers.
     static let together: [ConformanceCase] = [
         several(
             "composition/an-exposure-arrives-once",

@@ -39,7 +39,7 @@ extension ConformanceCase {
                 equals: ["left and lower", "left and upper", "right and lower", "right and upper"],
                 "pairs of places"
             )
-            // A quarter of a hundred each; chance leaves a cell with fewer than ten once in ten thousand sets of users.
+            // A quarter of a hundred each; at random, a cell has fewer than ten once in ten thousand sets of users.
             probe.expect(cells.values.min() ?? 0 >= 10, "users by pairs of places: \(cells)")
         },
     ]

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// The cases for a whole SDK in another process: what an application sees of it, its own cache and outbox among it.
+    /// The cases for a whole SDK in another process: what an application sees of it, including its cache and outbox.
     ///
     /// They aren't among ``all``: those look at a role from within the client, these at an SDK from without.
     public static let wholeSDK: [ConformanceCase] = wholeSDKDecisions + wholeSDKEvents

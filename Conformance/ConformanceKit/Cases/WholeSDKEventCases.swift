@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// What a whole SDK's own outbox owes.
+    /// The promises of a whole SDK's own outbox.
     static let wholeSDKEvents: [ConformanceCase] = [
         sdk("event", 11, "An event arrives once, and the accounts say so", [.tracking], fields: [.name, .userID]) {
             probe in

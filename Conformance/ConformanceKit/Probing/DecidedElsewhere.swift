@@ -2,7 +2,7 @@ import Experimentation
 
 /// A provider whose flags another vendor decides, as in a composition: it only takes the events.
 ///
-/// The flag `checkout-color` reads `green` for everybody, by the experiment `checkout`.
+/// The flag `checkout-color` reads `green` for every user, by the experiment `checkout`.
 struct DecidedElsewhere: ExperimentationProvider, DecisionSource {
     let inner: any ExperimentationProvider
 

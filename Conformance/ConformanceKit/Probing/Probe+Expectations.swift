@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// Thrown when a case can't go on; the failure has been noted already.
+/// Thrown when a case can't continue; the failure has already been recorded.
 struct CaseStopped: Error {}
 
 extension Probe {

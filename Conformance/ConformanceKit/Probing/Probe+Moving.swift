@@ -12,7 +12,7 @@ extension SubjectPart {
 }
 
 extension MoveSight {
-    /// Where it stands, in a word and a share.
+    /// The move's stage and share.
     var place: String { "\(stage.rawValue) \(share)" }
 }
 
@@ -50,7 +50,7 @@ extension Probe {
 
     /// The move, if both of its vendors decide experiments and the new one can be told of variations.
     ///
-    /// Makes the new vendor deal the other way round, so that vendors with the same hash have something to keep, too.
+    /// Reverses the new vendor's variations, so that moves between vendors with the same hash have something to keep.
     func carryingMove() async throws -> any SubjectMove {
         let move = try decidingMove(experiments: true)
         guard move.new.canBeTold else {
@@ -60,7 +60,7 @@ extension Probe {
         return move
     }
 
-    /// Makes a vendor deal the variations the other way round.
+    /// Reverses the order of a vendor's variations.
     func turn(_ part: SubjectPart) async throws {
         note("\(part.name) deals the other way round")
         try await part.stage.change(
@@ -99,7 +99,7 @@ extension Probe {
         try await move().move(client(), to: stage, share: share)
     }
 
-    /// What the client tells of its move.
+    /// The client's report on its move.
     func sight() async throws -> MoveSight { try move().sight(of: await client()) }
 
     /// Some users who haven't signed in.

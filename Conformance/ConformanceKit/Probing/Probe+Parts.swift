@@ -47,7 +47,7 @@ extension Probe {
         }
     }
 
-    /// Delivers everything that can be delivered, without a word about what can't.
+    /// Delivers everything that can be delivered, and reports nothing about the rest.
     func deliverToWhoeverIsThere() async throws {
         note("deliver what can be delivered")
         for _ in 0..<4 {

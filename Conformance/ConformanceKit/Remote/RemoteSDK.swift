@@ -11,7 +11,7 @@ public struct RemoteSDK: Sendable {
 
     /// Starts the SDK on a device, for a user.
     ///
-    /// - Throws: ``DocumentError`` when the answer isn't as described, and what the other process says.
+    /// - Throws: ``DocumentError`` for an invalid answer, and the other process's errors.
     static func start(
         on stage: RemoteStage,
         _ device: String,
@@ -25,7 +25,7 @@ public struct RemoteSDK: Sendable {
         return RemoteSDK(stage: stage, id: try reader.name("sdk"), time: time)
     }
 
-    /// What a flag was read as.
+    /// The result of reading a flag.
     public struct Reading: Sendable, Hashable {
         /// The value, or the default.
         public var value: FlagValue
@@ -49,7 +49,7 @@ public struct RemoteSDK: Sendable {
 
     /// Reads a flag, by the call for the type of its default.
     public func read(_ flag: String, default fallback: FlagValue) async throws -> Reading {
-        // JSON doesn't tell 1.0 from 1.
+        // JSON doesn't distinguish 1.0 from 1.
         let type = World.FlagType(of: fallback) ?? .object
         var reader = try await call(
             "sdk.read",
@@ -73,16 +73,16 @@ public struct RemoteSDK: Sendable {
         _ = try await call("sdk.track", ["event": try RemoteProvider.document(of: event)])
     }
 
-    /// Tells it what the user consents to.
+    /// Sets the user's consent.
     public func setConsent(_ consent: Consent) async throws {
         _ = try await call("sdk.consent", ["consent": .string(consent.rawValue)])
     }
 
-    /// Has it deliver what waits.
+    /// Delivers waiting events.
     ///
     /// - Parameter seconds: How long it may take.
     /// - Returns: Whether nothing waits any more.
-    /// - Throws: What the other process says, or why it doesn't.
+    /// - Throws: The other process's error, or the reason that it doesn't answer.
     @discardableResult
     public func flush(within seconds: Int = 5) async throws -> Bool {
         var reader = try await call("sdk.flush", ["deadline": .int(seconds)])
@@ -111,7 +111,7 @@ public struct RemoteSDK: Sendable {
     /// Ends it in good order.
     public func stop() async throws { _ = try await call("sdk.stop") }
 
-    /// Ends it as the system does: it is told nothing, and does nothing any more.
+    /// Ends it as the system would: without notice, and for good.
     public func kill() async throws { _ = try await call("sdk.kill") }
 
     private func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {

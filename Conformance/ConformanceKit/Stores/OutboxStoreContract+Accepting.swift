@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension OutboxStoreContract {
-    /// What is accepted comes back unchanged.
+    /// Accepted events are returned unchanged.
     static let accepting = [
         rule("accepting/whole", "events come back whole, numbered in the order of acceptance") { trial in
             var first = NewEvent("a1").envelope

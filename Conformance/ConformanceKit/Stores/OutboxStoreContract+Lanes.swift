@@ -28,7 +28,7 @@ extension OutboxStoreContract {
             let store = trial.store
             try await store.add("a1", "b1")
             let old = try await store.taken(1)
-            // No one else has taken it, so a late holder may go on.
+            // There is no other holder, so a late one may continue.
             trial.expect(try await store.isCurrent(old.token), true)
             let new = try await store.taken(2, at: 60)
             trial.expect(new.ids, ["a1", "b1"])

@@ -116,7 +116,7 @@ extension OutboxStoreContract {
             trial.expect(try await next.destinations(), [.home, .away])
             trial.expect(try await next.add("c2"), [.consentDenied])
             trial.expect(try await next.take(2, of: .away), .paused(until: at(90)))
-            // No one else has it open, so the former holders are gone.
+            // No other process has it open, so the former holders are gone.
             let again = try await next.taken(2)
             trial.expect(again.ids, ["b1"])
             trial.expect(again.token.epoch > lease.token.epoch, true)

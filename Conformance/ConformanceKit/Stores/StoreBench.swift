@@ -89,7 +89,7 @@ public struct StoreFailure: Sendable, Hashable, CustomStringConvertible {
     public var caseID: String
     /// The rule that the case verifies.
     public var title: String
-    /// What was found, with its location in the case's source.
+    /// The finding, with its location in the case's source.
     public var message: String
 
     /// The case, the rule and the message in one line.

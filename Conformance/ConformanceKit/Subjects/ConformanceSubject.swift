@@ -1,6 +1,6 @@
 import Experimentation
 
-/// An adapter with a vendor to talk to: what the suite and the comparison run against.
+/// An adapter with its vendor, or a mock of it: what the suite and the comparison run against.
 ///
 /// Conform with one small file per vendor: start the vendor's stand-in, fill it from the ``World``, create providers
 /// configured for it, and report in neutral terms what it received. Configure providers for tests: reads with at most
@@ -37,7 +37,7 @@ public protocol ConformanceSubject: Sendable {
     /// needs such a fault doesn't apply. A vendor that is reached over HTTP can have every fault.
     func reason(forImpossible fault: WorldFault) -> String?
 
-    /// Whether several vendors stand behind this subject, so that ``ConformanceCase/composing`` applies to it.
+    /// Whether this subject combines several vendors, so that ``ConformanceCase/composing`` applies to it.
     var isComposed: Bool { get }
 
     /// Whether users move from one vendor to another behind this subject, so that ``ConformanceCase/moving`` applies to it.
@@ -80,7 +80,7 @@ extension ConformanceSubject {
     public var capabilitiesOfOthers: Set<Capability> { [] }
     /// `false`: there is a single vendor.
     public var isComposed: Bool { false }
-    /// `false`: nobody moves.
+    /// `false`: no users are moved.
     public var isMoving: Bool { false }
     /// `nil`: every fault can occur.
     public func reason(forImpossible fault: WorldFault) -> String? { nil }
@@ -106,7 +106,7 @@ public protocol SubjectStage: Sendable {
     /// The vendors behind this stage, if there are several; those of the current client.
     var parts: [SubjectPart] { get }
 
-    /// The move behind this stage; `nil` if nobody moves.
+    /// The move behind this stage; `nil` if there is none.
     var move: (any SubjectMove)? { get }
 
     /// The stand-in's keys, tokens and passwords, which must never appear in logs, errors and reports.
@@ -149,13 +149,14 @@ public protocol SubjectStage: Sendable {
     /// - Returns: Whether there is a wire to delay; without one, times mean nothing.
     func setRoundTrip(_ duration: Duration) async -> Bool
 
-    /// What the vendor has taken so far, in neutral words and in the order of arrival, repetitions included.
+    /// The events that the vendor has accepted so far, in neutral terms and in the order of arrival, including
+    /// repetitions.
     func received() async throws -> [Received]
 
-    /// Returns what the vendor has taken since the last call, and forgets it and the exchanges; what the vendor knows of its users
-    /// stays. For stories that would outgrow memory.
+    /// Returns the events that the vendor has accepted since the last call, and forgets them and the exchanges, but not
+    /// what the vendor knows of its users. For scenarios that would outgrow memory.
     ///
-    /// - Returns: What was taken; `nil` if this stage can't forget.
+    /// - Returns: The events; `nil` if this stage can't forget them.
     func takeReceived() async throws -> [Received]?
 
     /// Every exchange so far, in the order of arrival.
@@ -174,7 +175,7 @@ public protocol SubjectStage: Sendable {
 
     /// Whether unknown consent holds events back from this vendor.
     ///
-    /// By default what the provider says; a subject of several vendors returns that of one.
+    /// By default the provider's value; a subject of several vendors returns that of one.
     func needsConsent(_ roles: ProviderRoles) -> Bool
 
     /// Shuts the stand-in down; called once.
@@ -184,7 +185,7 @@ public protocol SubjectStage: Sendable {
 extension SubjectStage {
     /// Empty: there is a single vendor.
     public var parts: [SubjectPart] { [] }
-    /// `nil`: nobody moves.
+    /// `nil`: no users are moved.
     public var move: (any SubjectMove)? { nil }
     /// `true`: it does.
     public var tellsOfChanges: Bool { get async throws { true } }
@@ -197,7 +198,7 @@ extension SubjectStage {
     public var secrets: [String] { [] }
     /// There is no wire.
     public func setRoundTrip(_ duration: Duration) async -> Bool { false }
-    /// What the provider says.
+    /// The provider's value.
     public func needsConsent(_ roles: ProviderRoles) -> Bool { roles.needsConsent }
     /// All accounts together.
     public func ledger(of client: ExperimentationClient) async throws -> Ledger { try await client.ledger() }

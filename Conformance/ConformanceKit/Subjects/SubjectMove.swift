@@ -64,7 +64,7 @@ public struct MovePlan: Sendable, Hashable {
     public var stage: MoveStage
     /// The share of users that the new vendor answers in the stage `live`.
     public var share: Double
-    /// Whether users must keep their variations; otherwise they may be assigned anew.
+    /// Whether users must keep their variations; otherwise they may be reassigned.
     public var keepsVariations = true
     /// The number of shadows that may wait for the one that is asked.
     public var waitingShadows = 64
@@ -160,7 +160,7 @@ public struct MoveMismatch: Sendable, Hashable {
     public var old: Answer
     /// The new vendor's answer.
     public var new: Answer
-    /// What stands for the user.
+    /// A digest of the user's id; never the id itself.
     public var user: String
 
     /// Creates a mismatch.

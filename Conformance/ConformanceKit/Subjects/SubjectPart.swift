@@ -8,7 +8,7 @@ public struct SubjectPart: Sendable {
     public let subject: any ConformanceSubject
     /// Its stand-in.
     public let stage: any SubjectStage
-    /// What it holds of the world.
+    /// The part of the world that it holds.
     public let world: World
     /// The account that its events are owed to; `nil` before there was a client.
     public let destination: Destination?

@@ -17,7 +17,7 @@ extension World.Experiment {
             self.to = to
         }
 
-        /// Whether a user belongs to the part: the same in every run, and in another layer drawn anew.
+        /// Whether a user belongs to the part: the same in every run, and independent of other layers.
         public func holds(_ userID: String) -> Bool { holds(World.bucket("layer \(id)", userID: userID)) }
 
         func holds(_ bucket: Int) -> Bool { (from..<to).contains(bucket) }

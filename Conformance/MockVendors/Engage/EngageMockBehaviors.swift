@@ -23,7 +23,7 @@ struct EngageBehaviors: Sendable {
         func value(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
     }
 
-    /// What is wrong with a behavior that was accepted anyway.
+    /// The problem of a behavior that was accepted anyway.
     struct Flaw: Sendable, Hashable, Codable {
         var errorId: Int
         var request: Int

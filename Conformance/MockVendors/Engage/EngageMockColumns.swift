@@ -2,7 +2,7 @@ import Foundation
 
 /// Validates column values by the vendor's type codes.
 enum EngageMockColumns {
-    /// Returns what is wrong with a value, or `nil` if it is valid.
+    /// Returns the problem of a value, or `nil` if it is valid.
     ///
     /// An empty value clears any column.
     ///

@@ -65,10 +65,10 @@ extension FlagshipMock {
     /// Exposures and hits together, in the order of arrival.
     public var receivedInOrder: [FlagshipMockTaken] { taken }
 
-    /// Bounds what is remembered of visitors: the last that came, between `count` and twice as many.
+    /// Bounds the memory of visitors: the latest are kept, between `count` and twice as many.
     public func setRemembered(visitors count: Int) { memory.limit = max(count, 1) }
 
-    /// Returns ``receivedInOrder``, and forgets what was received; what is remembered of visitors stays.
+    /// Returns ``receivedInOrder``, and forgets it; the memory of visitors stays.
     public func takeReceived() -> [FlagshipMockTaken] {
         defer { (taken, hits, activations, reports, visits) = ([], [], [], [], []) }
         return taken

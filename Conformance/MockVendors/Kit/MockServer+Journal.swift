@@ -27,7 +27,7 @@ extension MockServer {
     /// Clears the journal; numbering continues.
     public func clearJournal() { state.withLock { ($0.journal, $0.forgotten) = ([], 0) } }
 
-    /// Forgets the exchanges that have been answered; numbers and ``journalCount`` go on counting.
+    /// Forgets the exchanges that have been answered; numbers and ``journalCount`` continue.
     public func forgetAnswered() {
         state.withLock { state in
             let count = state.journal.count
@@ -36,7 +36,7 @@ extension MockServer {
         }
     }
 
-    /// The faults that are still to come, with what is left of their counts.
+    /// The remaining faults, with their remaining counts.
     public var script: [ScriptedFault] { state.withLock { $0.script } }
 
     /// Replaces the fault script.

@@ -189,7 +189,7 @@ public final class OFREPMock: MockVendor {
     /// The number of open streams.
     public var listeners: Int { state.withLock { $0.listeners.count } }
 
-    /// Tells all listeners to evaluate again.
+    /// Makes all listeners evaluate again.
     public func tellChange() {
         let (version, listeners) = state.withLock { ($0.version, $0.listeners.values) }
         let data = #"{"type":"refetchEvaluation","etag":"version-\#(version)"}"#

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A receiver of webhooks: it verifies signatures, takes batches of events, and keeps what it took.
+/// A receiver of webhooks: it verifies signatures, and accepts and keeps batches of events.
 ///
 /// A batch is refused unless its signature is right, its id is the same in both fields and in the body, and every event
 /// has an id, a user, a type and a date. The signature's age isn't checked, because the suite's time isn't the
@@ -116,7 +116,7 @@ public final class WebhookMock: MockVendor {
         return nil
     }
 
-    /// Forgets what was taken.
+    /// Forgets the accepted events.
     public func reset() async { state.withLock { $0 = State() } }
 
     /// Answers `GET /state`.

@@ -1,11 +1,11 @@
 /// A requirement for servers, tested over the wire.
 ///
-/// Where the protocol leaves something open, a case accepts whatever lets a client go on, such as any rejection that
+/// Where the protocol leaves something open, a case accepts whatever lets a client continue, such as any rejection that
 /// the protocol defines. It never accepts what no client could parse.
 public struct ServerCase: Sendable {
     /// The name, as `chapter/case`.
     public let name: String
-    /// What it verifies, in a sentence.
+    /// What the case verifies, in a sentence.
     public let summary: String
     /// The optional features that it is about.
     public let features: Set<ServerFeature>

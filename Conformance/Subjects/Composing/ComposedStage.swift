@@ -67,7 +67,7 @@ final class ComposedStage: SubjectStage {
             return seen.world
         }
         for (part, stage) in zip(subject.parts, stages) {
-            // A vendor at whose console nothing changes must not be filled anew: some mocks forget what they received.
+            // Don't fill a mock again whose world hasn't changed: some mocks then forget what they received.
             guard subject.heeds(part, world) != subject.heeds(part, before) else { continue }
             try await stage.change(to: subject.world(of: part, in: world))
         }

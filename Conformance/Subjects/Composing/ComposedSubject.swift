@@ -5,7 +5,7 @@ import ExperimentationComposition
 /// Several vendors with their mocks as one subject: the suite and the comparison test what the composition promises.
 ///
 /// Where several parts take events, a case watches one of them, the ``witness``: what arrives there, its ledger, its
-/// exchanges and its faults. The others go on meanwhile.
+/// exchanges and its faults. The others continue meanwhile.
 public struct ComposedSubject: ConformanceSubject {
     /// A vendor, under the name that the routing tables use.
     public struct Part: Sendable {
@@ -74,13 +74,14 @@ public struct ComposedSubject: ConformanceSubject {
         Capability.composed(deciding: deciding.map(\.subject.capabilities), all: parts.map(\.subject.capabilities))
     }
 
-    /// The capabilities that follow from the parts; of events, what the witness has.
+    /// The capabilities that follow from the parts; those about events are the witness's.
     public var capabilities: Set<Capability> { wholeCapabilities.subtracting(capabilitiesOfOthers) }
 
-    /// Several vendors stand behind it.
+    /// `true`: it combines several vendors.
     public var isComposed: Bool { true }
 
-    /// What of events only parts besides the witness have, and of decisions only some of those who decide.
+    /// Capabilities about events that only parts besides the witness have, and about decisions that only some deciding
+    /// parts have.
     public var capabilitiesOfOthers: Set<Capability> {
         let whole = wholeCapabilities
         let ofSome = Set(deciding.map(\.subject.capabilities).joined()).subtracting(whole)
@@ -141,7 +142,7 @@ public struct ComposedSubject: ConformanceSubject {
         return known
     }
 
-    /// What is known of each part.
+    /// The evidence for each part.
     public var evidence: Evidence {
         parts.map(\.subject.evidence).reduce(into: Evidence()) { whole, own in
             whole.capabilities.merge(own.capabilities) { one, other in
@@ -166,7 +167,7 @@ public struct ComposedSubject: ConformanceSubject {
 }
 
 extension Capability {
-    /// What a destination does with events; the other capabilities belong to who decides, or to whoever has them.
+    /// Capabilities about a destination's events; the others belong to the deciding parts, or to any part with them.
     fileprivate static let ofEvents: Set<Capability> = [
         .tracking, .exposures, .commerce, .batching, .eventIDs, .consentSignal, .campaigns,
     ]

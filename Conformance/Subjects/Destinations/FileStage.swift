@@ -89,7 +89,7 @@ final class FileStage: SubjectStage {
 
     func close() async {}
 
-    /// Everything that stands in the file and in those that were put aside, in the order of writing.
+    /// All events in the file and in the rotated ones, in the order of writing.
     private func read() throws -> [Received] {
         let folder = state.withLock { $0.isReachable } ? disk : gone
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -101,7 +101,7 @@ final class FileStage: SubjectStage {
         return try lines.map { line in
             var received = try Received(json: String(line), exchange: 0)
             let id = received.eventID ?? ""
-            // What failed wrote nothing, so the last attempts are those whose lines stand there.
+            // A failed attempt writes nothing, so the lines in the file belong to the last attempts.
             if let numbers = writes[id], let first = numbers.first {
                 received.exchange = first
                 if numbers.count > 1 { writes[id] = Array(numbers.dropFirst()) }

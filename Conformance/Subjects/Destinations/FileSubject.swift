@@ -3,7 +3,7 @@ import Experimentation
 import ExperimentationComposition
 import Foundation
 
-/// The file, on a disk that can be full, vanish or stand still.
+/// The file, on a disk that can fill up, vanish or hang.
 public struct FileSubject: ConformanceSubject {
     /// Creates the subject.
     public init() {}
@@ -44,9 +44,9 @@ public struct FileSubject: ConformanceSubject {
 enum FileTrouble: Sendable {
     /// Nothing more fits.
     case full
-    /// A folder lies in the file's place, until somebody mends it.
+    /// A folder is in the file's place until it is removed.
     case folder
-    /// It stands still.
+    /// It hangs.
     case stuck
     /// It is slow.
     case slow(milliseconds: Int)

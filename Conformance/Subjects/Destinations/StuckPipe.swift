@@ -1,6 +1,6 @@
 import Foundation
 
-/// A pipe that holds as much as it can and that nobody reads: who writes into it waits.
+/// A full pipe without a reader: a write to it blocks.
 enum StuckPipe {
     /// Makes and fills a pipe.
     ///

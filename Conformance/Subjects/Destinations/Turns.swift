@@ -1,4 +1,4 @@
-/// Lets one piece of work run at a time, in the order in which they came.
+/// Runs one job at a time, in the order of arrival.
 actor Turns {
     private var last: Task<Void, Never>?
 

@@ -85,7 +85,7 @@ extension JournalEntry {
 }
 
 extension Capability {
-    /// What a destination that belongs to no vendor can do.
+    /// The capabilities of a destination that belongs to no vendor.
     static let ofDestinations: Set<Capability> = [
         .tracking, .exposures, .commerce, .batching, .eventIDs, .consentSignal,
     ]

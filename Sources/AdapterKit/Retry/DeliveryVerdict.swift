@@ -5,7 +5,7 @@ import HTTPTypes
 /// The meaning of a status or a transport error for the events that were sent.
 ///
 /// The table is total: an unknown code is an outage, because nothing says that the events arrived. The adapter must
-/// first read what the vendor says inside a 200.
+/// first read the body of a 200.
 public enum DeliveryVerdict {
     /// Returns the verdict for a status alone.
     ///

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// How often a request is tried, and after which failures.
 ///
-/// For reads. Deliveries aren't retried here: an event that wasn't taken goes back to the outbox.
+/// For reads. Deliveries aren't retried here: an event that wasn't delivered returns to the outbox.
 public struct HTTPRetry: Sendable, Hashable {
     /// The number of attempts, including the first; at least one is made.
     public var attempts: Int

@@ -13,7 +13,7 @@
             return signals
         }
 
-        /// Blocks the signal on the calling thread for good.
+        /// Blocks the signal on the calling thread permanently.
         static func ignore() {
             var signals = alone
             pthread_sigmask(SIG_BLOCK, &signals, nil)

@@ -3,21 +3,21 @@
 
     /// What callers queue for the engine's thread, and the state that both share.
     struct CurlInbox {
-        /// What the thread takes from the inbox.
+        /// The jobs that the thread takes from the inbox.
         struct Notes {
             var submitted: [CurlTransfer] = []
             var cancelled: [CurlTicket] = []
             var isStopped = false
         }
 
-        /// What a caller gets when it enters.
+        /// The result of entering, for a caller.
         struct Entry {
             /// A transfer whose handle can be reused.
             var transfer: CurlTransfer?
             var startsThread: Bool
         }
 
-        /// What the thread does when it has nothing left to do.
+        /// What the thread does once it has no work left.
         enum Rest {
             case none
             case sleep(atMost: Duration)
@@ -126,7 +126,7 @@
             return notes
         }
 
-        /// Goes to sleep if nothing has arrived meanwhile.
+        /// Puts the thread to sleep unless work has arrived meanwhile.
         mutating func rest() -> Rest {
             guard notes.submitted.isEmpty, notes.cancelled.isEmpty, !notes.isStopped else { return .none }
             var patience: Duration = .seconds(60)

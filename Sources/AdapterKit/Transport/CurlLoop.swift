@@ -3,7 +3,7 @@
     import Experimentation
     import Synchronization
 
-    /// libcurl's side of the engine: a multi handle with the transfers under way.
+    /// libcurl's side of the engine: a multi handle with the active transfers.
     ///
     /// It never waits. The holder of its lock drives it: the engine's thread, or a caller that begins a transfer.
     /// libcurl allows any thread, one at a time.
@@ -49,7 +49,7 @@
             running.add(transfer, as: ticket)
         }
 
-        /// Ends a transfer early, if it is still under way.
+        /// Ends a transfer early, if it is still active.
         mutating func cancel(_ ticket: CurlTicket) {
             guard let transfer = running.transfer(of: ticket) else { return }
             end(transfer, .failed(CurlOutcome.cancelled))

@@ -5,7 +5,7 @@
 
     /// The options already set on a handle, so that the next exchange sets only what differs.
     struct CurlOptions: ~Copyable {
-        /// How a request is framed; a handle is set up anew whenever this changes.
+        /// How a request is framed; a handle is reset whenever this changes.
         private struct Shape: Equatable {
             enum Body { case none, inOnePiece, inPieces }
 

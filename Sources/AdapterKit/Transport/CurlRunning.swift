@@ -1,7 +1,7 @@
 #if os(Linux)
     import Synchronization
 
-    /// The transfers under way, each found by the place that its call's ticket holds.
+    /// The active transfers, each found by the index in its call's ticket.
     struct CurlRunning {
         private var places: [CurlTransfer?] = []
         private var free: [Int] = []

@@ -3,7 +3,7 @@
     import Experimentation
     import Glibc
 
-    /// What libcurl asks to be told: when a socket is ready, and when a timer is due.
+    /// What libcurl waits for: sockets to be ready, and timers to be due.
     ///
     /// libcurl calls it back, always under the lock of its ``CurlLoop``.
     final class CurlSockets {

@@ -4,7 +4,7 @@
     import HTTPTypes
     import Synchronization
 
-    /// Who waits for an exchange, and its outcome.
+    /// The caller that waits for an exchange, and the outcome.
     typealias CurlAnswer = (
         continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>,
         outcome: Result<HTTPReply, ExperimentationError>
@@ -60,7 +60,7 @@
             ]
         }
 
-        /// Returns who waits for the exchange and its outcome, and releases what the exchange held.
+        /// Returns the waiting caller and the outcome, and releases the exchange's resources.
         func end(_ result: CurlResult) -> CurlAnswer {
             var status = 0
             _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)

@@ -12,7 +12,7 @@
     /// configuration says otherwise.
     ///
     /// The thread starts with a request, and ends after a quarter of a minute without one or when the transport is
-    /// released; requests still under way then end with `ErrorCode.shutDown`.
+    /// released; requests still in progress then end with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
         /// Settings of an engine.
         public struct Configuration: Sendable, Hashable {
@@ -131,7 +131,7 @@
         let limits: HTTPLimits
         /// Takes the response as it arrives; `nil` to collect it.
         var receive: (@Sendable (HTTPPart) -> Void)?
-        /// Resumed exactly once, by whoever takes the transfer out; unchecked because checking allocates.
+        /// Resumed exactly once, when its transfer is removed; unchecked, because checking allocates.
         let continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>
 
         func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }

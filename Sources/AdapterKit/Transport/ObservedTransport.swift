@@ -5,7 +5,7 @@ extension HTTPTransport {
     /// The same with an environment's observer around each request, and with the header fields that it adds.
     ///
     /// ``HTTPClient`` does this by itself; an adapter that sends through a transport directly calls it where it takes its transport.
-    /// What is streamed isn't observed: it may last for days.
+    /// Streams aren't observed: they may last for days.
     ///
     /// - Parameter environment: The environment; without an observer the transport is returned as it is.
     /// - Returns: The transport to send through.

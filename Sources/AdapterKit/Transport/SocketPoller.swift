@@ -30,7 +30,7 @@
             if bell >= 0 { Glibc.close(bell) }
         }
 
-        /// Ends the wait under way, or otherwise the next one at once.
+        /// Ends the current wait, or the next one if there is none.
         func wake() {
             var one: UInt64 = 1
             _ = write(bell, &one, 8)

@@ -5,7 +5,7 @@
     /// stays in the poller meanwhile, which saves two system calls for each request. If the server says something
     /// nevertheless, usually that it closes the connection, the watch is removed.
     struct SocketWatches {
-        /// What the poller is to be told.
+        /// The changes to make in the poller.
         enum Change: Hashable {
             case add(reading: Bool, writing: Bool)
             case change(reading: Bool, writing: Bool)

@@ -1,16 +1,16 @@
 /// How ``ExperimentationClient/decisions(for:honoring:)`` was answered by a vendor that is asked, since the client was created.
 public struct AnswerFigures: Sendable, Hashable {
-    /// How often by an answer that was current.
+    /// How often by a current answer.
     public var fresh = 0
     /// How often by an older one, within the grace.
     public var stale = 0
-    /// How often by a failure, or the kill switch, from a moment before.
+    /// How often by a recent failure, or by the kill switch.
     public var refused = 0
     /// How often the vendor was asked; concurrent equal requests count once.
     public var asked = 0
-    /// For how many users answers are held.
+    /// The number of users with cached answers.
     public var users = 0
-    /// Roughly how many bytes they take.
+    /// The approximate size of these answers in bytes.
     public var bytes = 0
 }
 

@@ -1,9 +1,9 @@
 /// Asking a vendor that decides for each user, and using its answers again.
 extension ClientCore {
-    /// To how many contexts of a user answers are kept where they are used again.
+    /// The number of a user's contexts whose answers are cached if answers are reused.
     static let contextsOfUser = 4
 
-    /// Returns what a vendor decides for a user, or decided a moment ago if the options allow that.
+    /// Returns a vendor's decisions for a user, or recent ones if the options allow that.
     func decided(
         by source: any DecisionSource,
         for context: EvaluationContext
@@ -36,7 +36,7 @@ extension ClientCore {
         }
     }
 
-    /// Asks for a newer answer without anybody waiting for it.
+    /// Requests a newer answer in the background.
     private func renew(_ source: any DecisionSource, _ context: EvaluationContext, _ digest: ContextDigest) {
         guard reused.word(at: environment.time.instant) == .ask else { return cache.giveUp(digest, of: context.user) }
         Task { _ = try? await decidedNow(source, context, digest) }
@@ -53,7 +53,7 @@ extension ClientCore {
         do throws(ExperimentationError) {
             answer = try await ask(source, for: context, digest)
         } catch  where error.code.isOwn {
-            // The vendor said nothing.
+            // The vendor hasn't answered.
             if let digest { cache.giveUp(digest, of: context.user) }
             throw error
         } catch {

@@ -132,7 +132,7 @@ extension ClientCore {
         )
     }
 
-    /// Wraps decisions with what is needed to tell their age.
+    /// Wraps decisions with the data that determines their age.
     func hold(
         _ decisions: Decisions,
         madeAt instant: ContinuousClock.Instant? = nil,

@@ -18,13 +18,13 @@ final class ClientCore: Sendable {
     let sessions = SessionRegistry()
     let decisionFlights = SingleFlight<ContextDigest, DecisionAnswer>()
     let cache: DecisionCache
-    /// How answers of a vendor that is asked are used again.
+    /// The policy for reusing answers of a vendor that is asked.
     let reused: ReusedAnswers
     let exposures: RecentExposures
     /// Hooks that run with every evaluation.
     let hooks: HookList
     let hookScope: HookScope
-    /// Values that this process gives to flags in place of the vendor's.
+    /// Values of flags that override the vendor's in this process.
     let flagOverrides = FlagOverrides()
     /// The decisions to read until there are others.
     let bootstrap: Decisions?

@@ -10,9 +10,9 @@ public struct ClientOptions: Sendable {
     public var sharedAttributes: SharedAttributes?
     /// Hooks that run with every evaluation.
     public var hooks: [any Hook]
-    /// Who is told of each exposure when it is recorded.
+    /// Observers that are called for each exposure when it is recorded.
     public var exposureObservers: [any ExposureObserver]
-    /// When the reading of a flag counts as an exposure.
+    /// When a read of a flag counts as an exposure.
     public var exposurePolicy: ExposurePolicy
     /// What follows when decisions expire; `nil` for the provider's rule.
     public var afterExpiry: Freshness.AfterExpiry?

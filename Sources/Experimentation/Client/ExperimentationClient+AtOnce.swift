@@ -50,9 +50,9 @@ extension ExperimentationClient {
     }
 }
 
-/// What the decisions of every user depend on at a moment, beside the user.
+/// Everything besides the user that decisions depend on at a given time.
 ///
-/// For a server that remembers what it answered: as long as ``ExperimentationClient/isCurrent(_:)``, deciding for the same
+/// For a server that caches its answers: while ``ExperimentationClient/isCurrent(_:)`` is true, deciding for the same
 /// user with the same earlier assignments gives the same.
 public struct DecisionBasis: Sendable {
     fileprivate let rules: RulesetKeeper.Kept
@@ -61,10 +61,10 @@ public struct DecisionBasis: Sendable {
 }
 
 extension ExperimentationClient {
-    /// What decisions depend on now, beside the user.
+    /// Everything besides the user that decisions depend on now.
     ///
-    /// - Returns: It; `nil` where ``decisionsAtOnce(for:honoring:)`` returns it, and if decisions may change at any moment: by
-    ///   rules that don't say when time changes a decision, or by attributes from outside of this client.
+    /// - Returns: The basis; `nil` if ``decisionsAtOnce(for:honoring:)`` returns `nil`, and if decisions may change at any
+    ///   time: by rules that don't state when time changes a decision, or by attributes from outside this client.
     public func basisAtOnce() -> DecisionBasis? {
         guard core.options.sharedAttributes == nil, TransactionAttributes.current.isEmpty,
             let rules = core.rulesAtOnce
@@ -74,7 +74,7 @@ extension ExperimentationClient {
         return now < end ? DecisionBasis(rules: rules, ambient: core.ambient.current, span: now..<end) : nil
     }
 
-    /// Whether decisions still depend on the same, and could be made at once.
+    /// Whether this is unchanged, and decisions can be made without waiting.
     public func isCurrent(_ basis: DecisionBasis) -> Bool {
         guard core.rulesAtOnce === basis.rules, basis.span.contains(core.environment.time.now) else { return false }
         return core.ambient.read { $0 === basis.ambient } && TransactionAttributes.current.isEmpty
@@ -115,7 +115,7 @@ public struct FlagDecision: Sendable {
 }
 
 extension ClientCore {
-    /// The rules that decide now without anything being fetched; `nil` if there are none.
+    /// The rules that can decide now without a fetch; `nil` if there are none.
     fileprivate var rulesAtOnce: RulesetKeeper.Kept? {
         guard let rules, !isDisabled, status.status == .ready else { return nil }
         return rules.atOnce

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension ExperimentationClient {
-    /// Follows reports on the network: without a network deliveries wait, and they go on as soon as there is one.
+    /// Follows reports on the network: without one, deliveries wait; they continue as soon as there is one.
     ///
     /// ```swift
     /// client.followConnectivity(.network())   // where the platform has a monitor: Apple's

@@ -11,7 +11,7 @@ extension ExperimentationClient {
             }
         guard let interval = freshness?.polling else { return }
         let task = Task { [weak core] in
-            // Nobody is there yet to be asked for; a session that comes meanwhile would be refreshed twice.
+            // No session exists yet; one that starts meanwhile would be refreshed twice.
             if isComputed { await core?.poll() }
             guard interval > .zero else { return }
             while !Task.isCancelled {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What an application talks to: one neutral client in front of any vendor.
+/// The neutral client, an application's interface to any vendor.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(
@@ -107,7 +107,7 @@ public final class ExperimentationClient: Sendable {
     /// How fast events are sent at most, if the vendor's adapter limits it.
     public var pace: BatchPolicy.Pace? { core.roles.events?.batching.pace }
 
-    /// The features that only this vendor has; the adapter documents their type and has a shorter way to them.
+    /// The features that only this vendor has; the adapter documents their type and offers typed access.
     public var extras: (any Sendable)? { core.roles.extras }
 
     /// Returns the features that only one vendor has by their type, also where several providers are composed; `nil` if
@@ -188,14 +188,14 @@ public final class ExperimentationClient: Sendable {
         try await core.outbox.drop(owedTo: destination)
     }
 
-    /// What became of every event ever accepted, for all destinations of this client together.
+    /// The outcomes of all events ever accepted, for all destinations of this client together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await core.outbox.ledger() }
 
-    /// What became of events by type since this client was created, for all of its destinations together.
+    /// The outcomes of events by type since this client was created, for all of its destinations together.
     ///
-    /// For observing an application: the counts live in memory, start from zero with each run, and leave out what the
-    /// store removed on its own (too old, too many, consent denied). The accounts that balance, over all runs, are
-    /// those of ``ledger()``.
+    /// For observing an application: the counts are kept in memory, start from zero with each run, and exclude events
+    /// that the store removed on its own (too old, too many, consent denied). The ledger that balances over all runs is
+    /// ``ledger()``.
     public var countsByType: [String: EventCounts] { core.outbox.counters.counts }
 
     /// What waits for delivery, and why.
@@ -224,12 +224,14 @@ public final class ExperimentationClient: Sendable {
     @discardableResult
     public func removeWaitingEvents() async throws(ExperimentationError) -> Int { try await core.outbox.removeAll() }
 
-    /// Waits until what was recorded without waiting is in the store: exposures, and events of ``UserSession/trackSoon(_:at:on:)``.
+    /// Waits until everything recorded without waiting is in the store: exposures, and events of
+    /// ``UserSession/trackSoon(_:at:on:)``.
     ///
-    /// From then on it survives the end of the process. To call before an answer goes out, or before an application is suspended,
-    /// where no exposure may be missing.
+    /// From then on it survives the end of the process. If no exposure may be missing, call it before you send an answer,
+    /// or before the application is suspended.
     ///
-    /// - Throws: ``ErrorCode/store`` while the store takes nothing: what was recorded waits in memory then; ``ErrorCode/shutDown``.
+    /// - Throws: ``ErrorCode/store`` while the store accepts nothing, and what was recorded waits in memory;
+    ///   ``ErrorCode/shutDown``.
     public func untilStored() async throws(ExperimentationError) { try await core.outbox.untilStored() }
 
     /// Delivers what can be delivered, and waits for that.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The policy by which answers are used again, and what came of it.
+/// The policy for reusing answers, with its counts.
 final class ReusedAnswers: Sendable {
     /// The policy; `nil` to ask each time.
     let policy: AnswerReuse?
@@ -19,13 +19,13 @@ final class ReusedAnswers: Sendable {
         state.withLock { $0.figures[keyPath: kind] += 1 }
     }
 
-    /// Whether a request may go to the vendor, or what it is told in place of an answer.
+    /// Whether a request may be sent to the vendor, or the result that replaces its answer.
     func word(at now: ContinuousClock.Instant) -> VendorPause.Word {
         guard policy != nil else { return .ask }
         return state.withLock { $0.pause.word(at: now) }
     }
 
-    /// Notes what came of a request.
+    /// Records the outcome of a request.
     func note(_ outcome: VendorPause.Outcome, at now: ContinuousClock.Instant) {
         state.withLock { $0.pause.note(outcome, at: now) }
     }

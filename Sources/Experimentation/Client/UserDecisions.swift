@@ -1,4 +1,4 @@
-/// What was decided for one user without a session, at one moment; complete in itself, whatever the client keeps.
+/// The decisions for one user without a session at one time; independent of what the client caches.
 ///
 /// ```swift
 /// let ada = try await client.decisions(for: User(id: "ada"))
@@ -25,7 +25,7 @@ public struct UserDecisions: Sendable {
     /// ``Reason/stale``.
     public var isStale: Bool { held.standing != .good }
 
-    /// What names the rules that decided, as the provider gave it with them; `nil` where there is nothing, and for a vendor
+    /// The identifier of the rules that decided, as the provider gave it; `nil` if there is none, and for a vendor
     /// that is asked for each user.
     public var rulesValidator: String? { held.validator }
 

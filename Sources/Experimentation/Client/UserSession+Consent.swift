@@ -68,7 +68,7 @@ extension UserSession {
         of userID: String,
         after failure: ExperimentationError?
     ) async throws(ExperimentationError) {
-        // Claim it first, so that of two concurrent calls only one tells it.
+        // Claim it first, so that only one of two concurrent calls sends it.
         let isOwed = state.withLock { state in
             guard state.untoldConsent == consent, state.user.id == userID else { return false }
             state.untoldConsent = nil

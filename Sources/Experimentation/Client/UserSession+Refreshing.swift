@@ -87,7 +87,7 @@ extension UserSession {
         guard mayKeep(context.user) else { return }
         await core.kept.write(StoredDecisions(decisions, date: context.date), of: context.user.id)
         await core.kept.trim("decisions/", to: core.options.cachedUsers)
-        // A denial that came while the vendor was asked has removed what was kept before, but not this.
+        // A denial during the request has removed the state stored before, but not this.
         if isForgotten(context.user.id) { try? await core.kept.forget(userID: context.user.id) }
     }
 

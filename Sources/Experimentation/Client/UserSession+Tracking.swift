@@ -192,7 +192,7 @@ extension UserSession {
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {
-        // A provider that wants to know of each flag must also hear of the variation's other flags.
+        // A provider that records each flag also needs the variation's other flags.
         if core.roles.flagSeen != nil { return }
         let snapshot = snapshots.current
         let assignments = snapshot.decisions.catalogue.assignments

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One user of the application, from arrival to leave: what is decided for them, and what they do.
+/// One user of the application, from arrival to departure: their decisions and their events.
 ///
 /// Reading is synchronous and uses one immutable snapshot; it never waits, throws or touches the network. Everything
 /// else is asynchronous. A session may be used from several tasks at once.
@@ -198,7 +198,7 @@ public final class UserSession: Sendable {
         hand(over: due)
     }
 
-    /// Calls handlers on the main actor, in order, unless they are no longer wanted when their turn comes.
+    /// Calls handlers on the main actor, in order, skipping those that have been removed by then.
     private func hand(over deliveries: [CampaignBoard.Delivery]) {
         guard !deliveries.isEmpty else { return }
         Task { @MainActor [weak self] in

@@ -1,28 +1,28 @@
-/// Whether a vendor that has just failed, or is disabled, is asked again.
+/// Decides whether to ask a vendor that has just failed or is disabled.
 ///
-/// After some failures in a row it is left alone for a while. Then one request goes to it, and the others wait for another
-/// such while.
+/// After several consecutive failures, requests pause. Then one request is sent, and the others wait for another
+/// pause.
 struct VendorPause: Sendable {
-    /// What a request is told.
+    /// What a request has to do.
     enum Word: Sendable, Equatable {
-        /// To ask the vendor.
+        /// Ask the vendor.
         case ask
-        /// What the vendor's last answer was.
+        /// Use the vendor's last answer.
         case failed(ExperimentationError)
         case disabled
     }
 
-    /// What came of a request.
+    /// The outcome of a request.
     enum Outcome: Sendable {
         case decided
         case disabled
         case failed(ExperimentationError)
     }
 
-    /// How many failures in a row begin a pause: one may be a single request's own.
+    /// The number of consecutive failures that begin a pause: a single request may fail for its own reasons.
     static let most = 3
 
-    /// How long a pause takes.
+    /// How long a pause lasts.
     let length: Duration
     private var failures = 0
     private var pause: (word: Word, end: ContinuousClock.Instant)?
@@ -30,7 +30,7 @@ struct VendorPause: Sendable {
     /// Creates the state of a vendor that hasn't been asked.
     init(length: Duration) { self.length = length }
 
-    /// What a request is told now.
+    /// What a request has to do now.
     mutating func word(at now: ContinuousClock.Instant) -> Word {
         guard let pause else { return .ask }
         guard now >= pause.end else { return pause.word }
@@ -38,7 +38,7 @@ struct VendorPause: Sendable {
         return .ask
     }
 
-    /// Notes what came of a request.
+    /// Records the outcome of a request.
     mutating func note(_ outcome: Outcome, at now: ContinuousClock.Instant) {
         switch outcome {
         case .decided:
@@ -54,6 +54,6 @@ struct VendorPause: Sendable {
 }
 
 extension ErrorCode {
-    /// Whether it is the vendor's, or the way to it, rather than that of one request.
+    /// Whether the vendor or the connection failed, rather than this request alone.
     fileprivate var isOutage: Bool { [.transport, .timeout, .vendorFault, .unauthorized].contains(self) }
 }

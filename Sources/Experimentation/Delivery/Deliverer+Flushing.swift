@@ -21,7 +21,7 @@ extension Deliverer {
             if isRunning || schedule.earliest(at: began) == nil {
                 guard await runEnded.wait(until: deadline, by: time) else { return }
             }
-            // A run already under way may have read the store before the last events were there.
+            // The current run may have read the store before the last events were stored.
             if !isOwn, !schedule.isBackingOff || (!isPatient && !hasOwnRun) {
                 hasOwnRun = true
                 continue

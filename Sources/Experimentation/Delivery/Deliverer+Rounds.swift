@@ -4,7 +4,7 @@ import Foundation
 extension Deliverer {
     /// Longer than any delivery: the lease of a process that died expires after this.
     private static let lease: Duration = .seconds(120)
-    /// The maximum number of batches leased at once; the number doubles while all goes well.
+    /// The maximum number of batches leased at once; the number doubles while deliveries succeed.
     private static let mostAtOnce = 4
     /// How long to wait before looking again at events of users whose denial the store couldn't carry out.
     private static let passedOverWait: Duration = .seconds(10)
@@ -75,18 +75,18 @@ extension Deliverer {
     /// How a round ended.
     private struct End {
         var ending: DeliverySchedule.Ending
-        /// What the lane is told.
+        /// What to report to the lane.
         var pause: DeliveryPause?
     }
 
     /// Leases the next batches while others are sent.
     private struct LookAhead {
-        /// When they were asked for; the lease counts from then.
+        /// When they were requested; the lease counts from then.
         var asked: Instant
         var answer: Task<Result<LeaseAnswer, ExperimentationError>, Never>
     }
 
-    /// Sends what was leased, and what is leased meanwhile, until the round is over; then frees the lane.
+    /// Sends leased batches, including those leased meanwhile, until the round is over; then releases the lane.
     private func play(under token: LeaseToken, _ began: Moment) async -> DeliverySchedule.Ending {
         var ahead: LookAhead?
         var end: End
@@ -95,7 +95,7 @@ extension Deliverer {
         } catch {
             end = End(ending: ending(nil, despite: error))
         }
-        // What is leased now would otherwise be handed out after the lane's next holder has taken it.
+        // Otherwise batches could be leased after the lane's next holder has taken it.
         _ = await ahead?.answer.value
         do throws(ExperimentationError) {
             try await conclude()
@@ -108,7 +108,8 @@ extension Deliverer {
         return end.ending
     }
 
-    /// Logs a failure of the store, and returns how the round ends: as an outage, unless the vendor's word weighs more.
+    /// Logs a failure of the store and returns how the round ends: as an outage, unless the vendor's answer outweighs
+    /// that.
     private func ending(
         _ ending: DeliverySchedule.Ending?,
         despite error: ExperimentationError
@@ -130,7 +131,7 @@ extension Deliverer {
         var leased = began.instant
         while true {
             if round?.isExhausted == true, let next = ahead {
-                // The store may let the lease wait.
+                // The store may take long to lease.
                 try await conclude()
                 let answer = await next.answer.value
                 (ahead, leased) = (nil, next.asked)
@@ -207,7 +208,7 @@ extension Deliverer {
         if case .refused(let error) = consequences.failure {
             return End(ending: .refused, pause: DeliveryPause(reason: error.description, through: last))
         }
-        // What was interrupted has not failed.
+        // An interrupted request hasn't failed.
         if round?.isOver == true { return End(ending: .again) }
         if case .outage(let reason) = consequences.failure {
             let until = consequences.asked.map { now + $0.seconds }
@@ -223,11 +224,11 @@ extension Deliverer {
         if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
     }
 
-    /// Writes down the answers that aren't yet, and then tells the client of each; of all of them even if the store fails.
+    /// Records pending answers, and then reports each to the client, even if the store fails.
     ///
-    /// If the process dies, the vendor may have two batches of which the store knows nothing: the one being written down
-    /// and the one under way. What a failing store can't write down stays and is written by the next round, so that it isn't
-    /// sent again.
+    /// If the process dies, the vendor may have two batches that the store doesn't know of: the one being recorded and
+    /// the one being sent. Answers that a failing store can't record are kept, and the next round records them, so that
+    /// their events aren't sent again.
     private func conclude() async throws(ExperimentationError) {
         do throws(ExperimentationError) {
             while let answered = unwritten.first {
@@ -263,7 +264,7 @@ extension ClientEnvironment {
 }
 
 extension OperationOutcome {
-    /// What verdicts come to: failed, if the vendor has taken none.
+    /// The combined outcome of verdicts: failed, if the vendor has taken no event.
     fileprivate init(_ verdicts: [Verdict?]) {
         delivered = verdicts.count { $0 == .delivered }
         guard delivered == 0, let verdict = verdicts.first else { return }

@@ -7,13 +7,13 @@ import Foundation
 actor Deliverer {
     typealias Instant = ContinuousClock.Instant
 
-    /// A batch that is about to be sent or under way.
+    /// A batch that is about to be sent or being sent.
     struct Sending {
         var batch: [Envelope]
         var request: Task<DeliveryReport, Never>?
     }
 
-    /// What a vendor answered to a batch, until it is written down and the client is told.
+    /// A vendor's answer to a batch, until it is recorded and reported to the client.
     struct Answered {
         var settlements: [Settlement]
         var token: LeaseToken
@@ -40,11 +40,11 @@ actor Deliverer {
     var sending: Sending?
     /// The ids of the batch that got no answer last time.
     var unanswered: [String] = []
-    /// The answers that aren't written down yet, the oldest first: two at the most, since a round begins with none.
+    /// The answers that aren't recorded yet, oldest first: at most two, since a round begins with none.
     var unwritten: [Answered] = []
     /// Opens when the schedule has changed.
     var wake = AsyncGate()
-    /// Opens when the run under way has ended, or otherwise the next one.
+    /// Opens when the current run has ended, or the next one if there is none.
     var runEnded = AsyncGate()
     var isRunning = false
 
@@ -111,7 +111,7 @@ actor Deliverer {
     /// Sets or lifts a hold on deliveries.
     func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) { change { $0.set(hold, isOn) } }
 
-    /// Forbids deliveries for good, ends the one under way, and has the task end once its answer is written down.
+    /// Stops deliveries for good, cancels the current one, and ends the task once its answer is recorded.
     func close() {
         schedule.set(.closed, true)
         round?.end()
@@ -119,7 +119,7 @@ actor Deliverer {
         wake.open()
     }
 
-    /// Tries again after the vendor refused everything, because the application says that the cause is gone.
+    /// Retries after the vendor refused everything, because the application reports that the cause is gone.
     func resumeAfterRefusal() { change { $0.resumeAfterRefusal() } }
 
     /// Delivers what an earlier run left, if anything.
@@ -127,7 +127,7 @@ actor Deliverer {
     /// A run without a cause would take the first event of this run before its batch is due.
     func resume() async {
         let left = try? await store.status(of: destination, now: environment.time.now)
-        // A store that can't say may have some.
+        // If the store can't tell, there may be some.
         if left?.deliverable != 0 { change { $0.force() } }
     }
 

@@ -75,7 +75,7 @@ enum DeliveryDecision: Equatable {
 enum RetrySchedule {
     /// The mean of the first wait.
     static let base: Duration = .seconds(1)
-    /// No draw is a smaller part of its bound: who draws nothing each time would try without pause.
+    /// The smallest part of its bound that is drawn: repeated draws near zero would retry without pause.
     static let leastShare = 0.05
     /// No wait that a vendor asks for is shorter.
     static let shortest: Duration = .milliseconds(100)

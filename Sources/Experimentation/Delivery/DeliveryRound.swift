@@ -5,8 +5,8 @@ import Foundation
 /// Pure: it uses no clock, no task and no store.
 ///
 /// A round begins at the front of the lane and continues behind what it was handed. It ends when nothing is left, when
-/// a user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. What it
-/// was handed and hasn't sent needs no record: the next round is handed it again.
+/// a user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. Leased
+/// batches that weren't sent aren't recorded; the next round leases them again.
 struct DeliveryRound: Equatable {
     /// Lease more while fewer batches than this are ahead: enough to send while the store waits for the disk.
     private static let mostAhead = 8
@@ -67,7 +67,7 @@ struct DeliveryRound: Equatable {
     /// Whether more must be leased before anything can be sent.
     var isExhausted: Bool { ahead.isEmpty }
 
-    /// Ends the round with the batch under way.
+    /// Ends the round after the current batch.
     mutating func end() {
         isOver = true
         ahead = []

@@ -15,11 +15,11 @@ struct DeliverySchedule: Equatable {
     enum Ending: Equatable {
         /// Nothing deliverable is left.
         case empty
-        /// What is left may be tried from this moment on.
+        /// The remaining events may be tried from this time on.
         case waits(until: Instant)
-        /// Another process holds the lane; look again at this moment, or at once for a flush.
+        /// Another process holds the lane; check again at this time, or at once for a flush.
         case busy(until: Instant)
-        /// There may be more: look again at once.
+        /// There may be more: check again at once.
         case again
         /// The vendor gave no answer, or asked for patience; or the store failed.
         case outage(asked: Duration? = nil)
@@ -163,7 +163,7 @@ struct DeliverySchedule: Equatable {
         }
     }
 
-    /// Notes that, according to the application, the cause of the vendor's refusals is gone.
+    /// Notes that the application reports the cause of the vendor's refusals as gone.
     mutating func resumeAfterRefusal() {
         refusals.forgive()
         set(.refused, false)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What became of the events of one type since a client was created.
+/// The outcomes of the events of one type since a client was created.
 public struct EventCounts: Sendable, Hashable, Codable {
     /// The number of events that the client accepted.
     public var accepted: Int
@@ -29,7 +29,7 @@ final class EventCounters: Sendable {
         count(events.map(\.envelope.event.type)) { $0.accepted += $1 }
     }
 
-    /// Counts what became of a batch, as far as it is final.
+    /// Counts the final outcomes of a batch.
     func settled(_ settlements: [Settlement], of batch: [Envelope]) {
         // Nearly always everything was delivered, in order.
         if settlements.count == batch.count, settlements.allSatisfy({ $0.outcome == .delivered }) {

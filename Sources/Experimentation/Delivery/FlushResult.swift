@@ -12,7 +12,7 @@ public enum FlushResult: Sendable, Hashable {
     ///   - events: How many events wait.
     ///   - held: How many more are held until their users consent.
     case waits(events: Int, held: Int)
-    /// The store didn't say in time what is left.
+    /// The store didn't report in time what is left.
     case unknown
 
     init(_ status: OutboxStatus) {

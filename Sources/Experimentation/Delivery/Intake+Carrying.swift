@@ -20,7 +20,7 @@ extension Intake {
                 if state.line.isEmpty { state.isCarried = false }
                 return state.isCarried
             }
-            // A caller that only wanted one thing stored doesn't carry the others' for ever.
+            // A caller that waits for one statement doesn't keep carrying those of others.
             if hasMore { Task { await carry() } }
             return
         }
@@ -90,7 +90,7 @@ extension Intake {
     private func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) {
         let changes = run.compactMap(\.statement.change)
         let denying = owed.users
-        // A user who consents again keeps what is still there.
+        // A user who consents again keeps the events that remain.
         for change in changes where change.isGranted && denying.contains(ExactText(change.userID)) {
             try await owed.end(change.userID) { () async throws(ExperimentationError) in
                 _ = try await self.store.setConsent([change])

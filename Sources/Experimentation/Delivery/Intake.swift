@@ -1,17 +1,16 @@
 import Foundation
 import Synchronization
 
-/// The one way into the store: events and changes of consent, in the order in which they were said.
+/// The only way into the store: a queue of events and changes of consent, in the order in which they were stated.
 ///
-/// A statement takes its place in line at once and without waiting, so that a caller can decide and state under a lock
-/// of its own. The first in an empty line carries the line into the store; whatever arrives meanwhile goes along in the
-/// next transaction.
+/// A statement joins the line without waiting, so that a caller can decide and state under a lock of its own. The caller
+/// that finds the line empty carries it into the store; statements that arrive meanwhile join the next transaction.
 final class Intake: Sendable {
-    /// What to write down.
+    /// What to store.
     enum Statement: Sendable {
         case event(NewEvent)
         case consent(ConsentChange)
-        /// Nothing: its turn comes once everything before it is stored.
+        /// Nothing: it is answered once everything before it is stored.
         case mark
     }
 
@@ -24,7 +23,7 @@ final class Intake: Sendable {
 
     struct Entry: Sendable {
         var statement: Statement
-        /// Whether no caller waits: what can't be stored then stays in line for a while.
+        /// Whether no caller waits, so that the entry may stay in line while it can't be stored.
         var isNoted: Bool
         var answer: Answer
 
@@ -106,12 +105,12 @@ final class Intake: Sendable {
         return try await ticket.answer.value.get()
     }
 
-    /// Waits until everything that was said before is in the store, or was refused by it.
+    /// Waits until every earlier statement is in the store, or was refused by it.
     ///
     /// - Throws: ``ErrorCode/shutDown``, and what the store says while it takes nothing.
     func untilStored() async throws(ExperimentationError) { _ = try await outcome(of: enter(.mark)) }
 
-    /// Waits until everything that was said before is in the store, or couldn't be stored.
+    /// Waits until every earlier statement is in the store, or couldn't be stored.
     func drain() async { try? await untilStored() }
 
     /// Refuses statements from now on.

@@ -1,8 +1,8 @@
-/// Inspecting and removing what waits.
+/// Inspecting and removing waiting events.
 extension Outbox {
     var destinations: [Destination] { routes.map(\.destination) }
 
-    /// The ledger, after everything stated so far has been taken in.
+    /// The ledger, once every earlier statement has been stored.
     func ledger() async throws(ExperimentationError) -> Ledger {
         await intake.drain()
         var sum = Ledger()
@@ -10,7 +10,7 @@ extension Outbox {
         return sum
     }
 
-    /// The ledger of each destination in the store, after everything stated so far has been taken in.
+    /// The ledger of each destination in the store, once every earlier statement has been stored.
     func ledgers() async throws(ExperimentationError) -> [Destination: Ledger] {
         await intake.drain()
         var ledgers: [Destination: Ledger] = [:]
@@ -31,7 +31,7 @@ extension Outbox {
         return dropped
     }
 
-    /// What waits, after everything stated so far has been taken in.
+    /// The status of what waits, once every earlier statement has been stored.
     func status() async throws(ExperimentationError) -> OutboxStatus {
         await intake.drain()
         var sum = OutboxStatus()
@@ -41,13 +41,13 @@ extension Outbox {
         return sum
     }
 
-    /// The events that wait, after everything stated so far has been taken in.
+    /// The waiting events, once every earlier statement has been stored.
     func waitingEvents(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
         await intake.drain()
         return try await store.waiting(after: sequence, limit: limit)
     }
 
-    /// Removes the waiting events of all users, who may go on as before.
+    /// Removes the waiting events of all users, whose consent is unaffected.
     ///
     /// - Returns: How many deliveries were removed.
     /// - Throws: ``ErrorCode/store``.

@@ -1,6 +1,6 @@
-/// Deliveries: what stops them, what begins them, and who waits for them.
+/// Stopping deliveries, starting them, and waiting for them.
 extension Outbox {
-    /// How long the store may take at least to say whether it is empty, even when the deadline has passed.
+    /// The minimum time that the store gets to report whether it is empty, even when the deadline has passed.
     static let leastForStatus: Duration = .milliseconds(500)
 
     /// Sets or lifts a hold on deliveries.
@@ -10,7 +10,7 @@ extension Outbox {
         }
     }
 
-    /// Tries again after the vendor refused everything, because the application says that the cause is gone.
+    /// Retries after the vendor refused everything, because the application reports that the cause is gone.
     func resumeAfterRefusal() async { for deliverer in deliverers { await deliverer.resumeAfterRefusal() } }
 
     /// Carries out owed denials and delivers what an earlier run left.

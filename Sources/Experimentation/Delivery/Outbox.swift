@@ -1,12 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Takes events, keeps them, and has them delivered: in order per user, at least once, to each destination
+/// Accepts events, stores them and has them delivered: in order per user, at least once, to each destination
 /// independently.
 ///
-/// What is accepted goes through one ``Intake`` into the store, and out of it by one ``Deliverer`` for each
-/// destination. What stops deliveries (no network, the kill switch, wrong settings) stops only those: events are still
-/// accepted.
+/// One ``Intake`` stores accepted events, and one ``Deliverer`` for each destination delivers them. A hold on
+/// deliveries (no network, the kill switch, wrong settings) doesn't affect acceptance.
 final class Outbox: Sendable {
     let store: any OutboxStore
     let kept: KeptState
@@ -159,7 +158,7 @@ final class Outbox: Sendable {
         if let failure { throw failure }
     }
 
-    /// Carries out what follows from a denial beside the store's transaction; what fails is owed.
+    /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed.
     private func denied(_ userID: String, isWanted: @Sendable () -> Bool) async throws(ExperimentationError) {
         await withdraw(userID)
         do throws(ExperimentationError) {
@@ -186,10 +185,10 @@ final class Outbox: Sendable {
         for deliverer in deliverers { await deliverer.withdraw([ExactText(userID)]) }
     }
 
-    /// Waits until everything that was said before is in the store, or was refused by it.
+    /// Waits until every earlier statement is in the store, or was refused by it.
     func untilStored() async throws(ExperimentationError) { try await intake.untilStored() }
 
-    /// Waits until everything that was said before is in the store, or couldn't be stored, and until denials are carried
+    /// Waits until every earlier statement is in the store, or couldn't be stored, and until denials are carried
     /// out.
     func drain() async {
         await intake.drain()

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The denials of consent that a failing store couldn't carry out.
 ///
-/// While one is owed, nothing of its user is sent or accepted. Every round of deliveries and every statement of the
-/// user tries it again; a note in the state store, if that works, makes the next run do the same.
+/// While one is owed, no events of its user are sent or accepted. Every round of deliveries and every statement of the
+/// user retries it; a note in the state store, if that works, makes the next run do the same.
 final class OwedDenials: Sendable {
     private let store: any OutboxStore
     private let kept: KeptState
@@ -24,7 +24,7 @@ final class OwedDenials: Sendable {
     /// Notes that a denial couldn't be carried out.
     func owe(_ userID: String) async {
         state.withLock { _ = $0.insert(ExactText(userID)) }
-        // In turn: written while the denial is being carried out, the note would arrive after its removal and stay.
+        // In turn: a note written while the denial is being carried out would follow its own removal, and stay.
         _ = try? await inTurn(userID) { () async throws(ExperimentationError) in
             await self.kept.oweDenial(of: userID)
         }

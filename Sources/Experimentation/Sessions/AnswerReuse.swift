@@ -10,7 +10,7 @@ public struct AnswerReuse: Sendable, Hashable {
     /// How long after that it is still returned at once, with reason ``Reason/stale``, while the vendor is asked once for a
     /// newer one; never if expired decisions count as absent.
     public var grace: Duration
-    /// How long a failure stands in for an answer, so that a vendor that can't be reached isn't asked by every request.
+    /// How long a failure is returned again, so that an unreachable vendor isn't asked for every request.
     public var failures: Duration
 
     /// Creates a policy.

@@ -1,26 +1,26 @@
 import Foundation
 
-/// A destination's place in a store: who delivers, what keeps them from it, and the accounts.
+/// A destination's place in a store: its holder, what delays its deliveries, and its ledger.
 @_spi(StoredForm) public struct OutboxLane: Sendable, Equatable {
-    /// Whose it is.
+    /// The destination that this lane belongs to.
     public var destination: Destination
     /// Its holder; 0 for none.
     public var owner: Int64 = 0
-    /// Grows whenever the lane changes hands.
+    /// Increases whenever the lane changes hands.
     public var epoch: Int64 = 0
-    /// Grows whenever something happens to an event that was given out.
+    /// Increases whenever something happens to an event that was handed out.
     public var revision: Int64 = 0
-    /// How long the holder has it.
+    /// How long the holder has the lane.
     public var lease = Wait()
-    /// The last event that was given out under this lease.
+    /// The last event that was handed out under this lease.
     public var out: Int64 = 0
     /// How long the vendor asked not to be called.
     public var pause = Wait()
     /// Why the last delivery ended, if it failed.
     public var reason: String?
-    /// The last event that was tried in vain.
+    /// The last event of a failed attempt.
     public var tried: Int64 = 0
-    /// What became of what it was owed, but for what waits.
+    /// The outcomes of the events owed to the destination, without those that still wait.
     public var ledger = Ledger()
 
     /// Creates a free lane.
@@ -36,7 +36,7 @@ import Foundation
         /// A clock correction goes back by seconds; a wait recorded further in the future comes from a clock that was
         /// wrong.
         public static let clockTolerance = 60.0
-        /// A week: no wait and no lease is longer; one that says so was damaged.
+        /// A week: no wait and no lease is longer; a longer one is damaged.
         public static let longest = 604_800.0
 
         /// Creates a wait that is over.
@@ -48,33 +48,33 @@ import Foundation
             self.due = due
         }
 
-        /// Whether it is still to be waited.
+        /// Whether the wait isn't over yet.
         public func isOn(at now: Date) -> Bool {
             now < due && now >= noted - Self.clockTolerance && due.timeIntervalSince(noted) <= Self.longest
         }
     }
 
-    /// What may be delivered, as far as the lane itself tells.
+    /// Whether the lane admits a request.
     public enum Admission: Sendable, Equatable {
-        /// What comes behind an event, of users whose turn it is.
+        /// Admits the events behind this one, of users whose turn it is.
         case from(Int64, Turn)
-        /// Nothing.
+        /// Admits nothing.
         case refused(LeaseAnswer)
     }
 
-    /// Tells whose turn it is in a round.
+    /// Determines whose turn it is in a round.
     public struct Turn: Sendable, Equatable {
         /// When the round began.
         public var began: Date
         /// The time.
         public var now: Date
-        /// Whether the round goes on.
+        /// Whether the round continues, rather than begins.
         public var goesOn: Bool
 
         /// Whether an event's wait holds back the user's later events.
         ///
-        /// In a round that goes on also if it is over since the round began, or began and ended in it: the event was passed
-        /// over, and a later one would overtake it.
+        /// In a round that continues, so does a wait that ended since the round began, or that began and ended in it:
+        /// the event was skipped, and a later one would overtake it.
         public func isHeldBack(by wait: Wait) -> Bool {
             wait.isOn(at: now) || goesOn && (wait.isOn(at: began) || wait.noted > began)
         }
@@ -86,13 +86,13 @@ import Foundation
     /// Whether an event is leased.
     public func hasGivenOut(_ sequence: Int64, at now: Date) -> Bool { sequence <= out && isHeld(at: now) }
 
-    /// Whether a lease holds, and nothing has happened to what was given out under it.
+    /// Whether a lease is valid, and nothing has happened to the events handed out under it.
     public func isCurrent(_ token: LeaseToken) -> Bool { holds(token) && revision == token.revision }
 
-    /// Whether the lane is still in the hands that a token was given to.
+    /// Whether the lane still belongs to the holder that received this token.
     public func holds(_ token: LeaseToken) -> Bool { owner != 0 && epoch == token.epoch }
 
-    /// Gives the lane to the one that asks, or says why not.
+    /// Leases the lane to the requester, or returns the reason for a refusal.
     public mutating func admit(_ request: LeaseRequest) -> Admission {
         if let token = request.token {
             guard owner == request.owner, isCurrent(token) else { return .refused(.lost) }
@@ -108,7 +108,7 @@ import Foundation
         return .from(0, Turn(began: request.now, now: request.now, goesOn: false))
     }
 
-    /// Names the present lease.
+    /// The token of the current lease.
     public var token: LeaseToken { LeaseToken(destination: destination, epoch: epoch, revision: revision) }
 
     /// Notes that consent was denied or granted to an event, or that it was settled by a former holder.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Inspecting what waits.
+/// Inspecting waiting events.
 extension OutboxRows {
     func status(of destination: Destination?, now: Date) -> OutboxStatus {
         var status = OutboxStatus()
@@ -61,7 +61,7 @@ extension OutboxLane {
         package var reason: String?
     }
 
-    /// Why an event waits that was tried in vain with all that the vendor didn't answer.
+    /// The reason for an event that was part of an unanswered request.
     @_spi(StoredForm) public func reason(for sequence: Int64, isHeld: Bool) -> String? {
         !isHeld && sequence <= tried ? reason : nil
     }

@@ -7,10 +7,10 @@ import Foundation
 /// balances after any crash. All methods may be called from any task, and any number of processes may share a store
 /// that documents it.
 ///
-/// A store reads no clock: the caller passes the time. It knows who leases what only from what it has written.
+/// A store reads no clock: the caller passes the time. It knows leases only from its own records.
 ///
-/// A method is carried out even if its task is cancelled: one caller may carry the events of others, and what a vendor
-/// answers while a client ends must be written down. A store that can wait for long needs limits of its own.
+/// A method is carried out even if its task is cancelled: one caller may store the events of others, and a vendor's
+/// answer must be recorded even while a client ends. A store that can wait for long needs limits of its own.
 ///
 /// `OutboxStoreContract` in ConformanceKit has these rules as cases to run against a store of your own. To change a few
 /// methods of an existing store, use ``OutboxStoreDecorator``.
@@ -34,7 +34,7 @@ public protocol OutboxStore: Sendable {
     ///
     /// Denied: the user's waiting events are removed at all destinations and count as purged, and a mark stays (a
     /// digest, never the id) by which ``append(_:now:)`` refuses further ones. Only the consent signal itself is left.
-    /// Granted: the mark goes, and held events may be delivered, with their times and in their order. A lease that
+    /// Granted: the mark is removed, and held events may be delivered, with their times and in their order. A lease that
     /// covers such an event is no longer current.
     ///
     /// - Parameter changes: The changes; of several about one user all are carried out, and the last one decides the
@@ -49,7 +49,7 @@ public protocol OutboxStore: Sendable {
     /// held, those that may not be tried yet, and those behind such an event of the same user. Nothing is written to
     /// the events themselves: the holder of the lane has them until the lease expires or they are settled.
     ///
-    /// - Parameter request: Who asks, for which destination, for how much, and behind which earlier lease.
+    /// - Parameter request: The requester, the destination, the amount, and the earlier lease to continue.
     /// - Returns: The batches, or why there are none.
     /// - Throws: ``ErrorCode/store``; the lane may have been taken nevertheless, and asking again returns it.
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer

@@ -68,7 +68,7 @@ final class ComposedDecisionSource: DecisionSource {
             }
         }
         if origins.count > 1 {
-            // What a vendor that is off said before tells which flags are its own.
+            // A disabled vendor's earlier answer determines which flags are its own.
             let good = zip(said, origins.indices).map { said, index -> Decisions? in
                 if case .decided(let decisions, _) = said { decisions } else { before?[index] }
             }

@@ -115,8 +115,8 @@ final class ComposedRuleset: Ruleset {
         return only.catalogue.keys.elementsEqual(keys) { $0.utf8.elementsEqual($1.utf8) } ? only.reader : nil
     }
 
-    /// Where a flag is read as long as nobody is off: at the first vendor of its line that has it, unless another one might
-    /// answer in its place.
+    /// Where a flag is read while no vendor is switched off: at the first vendor of its line that has it, unless another
+    /// one might answer instead.
     private static func direct(
         _ line: ArraySlice<Place>,
         _ count: Int,
@@ -154,7 +154,7 @@ final class ComposedRuleset: Ruleset {
         return inLine(flag, context)
     }
 
-    /// Goes along the flag's line.
+    /// Tries the vendors of the flag's line in order.
     @inline(never)
     private func inLine(_ flag: Int, _ context: EvaluationContext) -> Int? {
         outcome(flag) { place in

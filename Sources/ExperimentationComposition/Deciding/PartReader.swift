@@ -48,7 +48,7 @@ final class PartReader: Sendable {
     }
 }
 
-/// What a vendor without rules is read from.
+/// The source of reads for a vendor without rules.
 private struct NoRules: Ruleset {
     let catalogue = FlagCatalogue(flags: [], assignments: [])
     func decisions(for context: EvaluationContext) -> Decisions { .none }

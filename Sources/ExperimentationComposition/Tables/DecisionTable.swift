@@ -42,7 +42,7 @@ public struct DecisionTable: Sendable, Hashable {
             Row(names: [], prefix: prefix, vendors: vendors)
         }
 
-        /// What the row claims, for messages.
+        /// The flags that the row covers, for messages.
         var claims: [String] { prefix.map { ["\($0)*"] } ?? names }
     }
 

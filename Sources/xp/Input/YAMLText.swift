@@ -7,7 +7,7 @@ import Yams
 enum YAMLText {
     /// Reads a document.
     ///
-    /// Limits the number of values with aliases expanded, since a few aliases can stand for gigabytes.
+    /// Limits the number of values with aliases expanded, since a few aliases can expand to gigabytes.
     static func document(_ bytes: [UInt8], name: String) throws(DocumentError) -> SourceDocument {
         func refused(_ problem: String, _ line: Int? = nil) -> DocumentError {
             DocumentError(document: line.map { "\(name):\($0)" } ?? name, path: "", problem: problem)

@@ -11,7 +11,7 @@ import Foundation
 /// The target of `--output`: a regular file is replaced atomically and keeps its mode and owner; anything else, such as
 /// a device or a pipe, is written to directly.
 enum OutputFile {
-    /// What a path leads to, links followed.
+    /// The target of a path, with links resolved.
     private enum Place {
         case nothing
         case file(Rights)

@@ -27,7 +27,7 @@ actor LanternBackEnd {
 
     /// What Lantern's callers run into.
     enum Trouble: Error {
-        /// Nobody answers, or not to the end.
+        /// There is no answer, or an incomplete one.
         case noAnswer
         /// Lantern answers with a status, and perhaps with how many seconds to wait.
         case status(Int, retryAfter: Int?)

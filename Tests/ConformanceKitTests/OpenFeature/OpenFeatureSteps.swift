@@ -204,7 +204,7 @@ extension OpenFeatureScene {
         return String(text[range.upperBound...].prefix { $0 != "," && $0 != " " })
     }
 
-    /// The quoted strings, in which `\"` stands for a quotation mark.
+    /// The quoted strings, in which `\"` is an escaped quotation mark.
     static func quoted(in text: String) -> [String] {
         var found: [String] = []
         var current: String?

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Changes inside a document by paths like `h.*.qt`, where `*` stands for each element of a list or object.
+/// Changes inside a document by paths like `h.*.qt`, where `*` matches each element of a list or object.
 extension FlagValue {
     /// Changes the values at a path, wherever it exists.
     mutating func change(_ path: String, _ change: (FlagValue) -> FlagValue?) {

@@ -26,7 +26,7 @@ struct JSONLexerTests {
     }
 
     @Test(
-        "each short escape is the character that it stands for",
+        "each short escape is decoded as its character",
         arguments: [
             (#"\""#, "\""), (#"\\"#, "\\"), (#"\/"#, "/"), (#"\b"#, "\u{8}"), (#"\f"#, "\u{c}"), (#"\n"#, "\n"),
             (#"\r"#, "\r"), (#"\t"#, "\t"), (#"\\n"#, "\\n"), (#"\\\""#, "\\\""),

@@ -6,9 +6,9 @@ import VendorCatalog
 
 /// Moves users from one vendor to another, a stage at a time: `mover old.json new.json plan.json app.db STAGE [SHARE]`.
 ///
-/// It goes to the stage, reads a user's id from each line of its input, and says what they see and which vendor said so. At the
-/// end it says where the move stands. Places are kept in `app.db`: call it again with the next stage, and nobody sees another
-/// variation than before.
+/// It changes to the stage, reads a user's id from each line of its input, and prints the user's variation and the
+/// vendor that answered. At the end it prints the move's status. Places are kept in `app.db`: with the next stage, every
+/// user keeps their variation.
 @main
 struct Mover {
     static func main() async {
@@ -39,7 +39,7 @@ struct Mover {
             let side = session.decisions.assignments.lazy.compactMap { Migration.side(of: $0) }.first
             print("\(id) \(color) \(side.map { "\($0)" } ?? "-")")
             let goal = TrackingEvent.goalCompleted("looked")
-            // A vendor that takes no events is left with nobody to tell once the old one is gone.
+            // A vendor that takes no events leaves no destination for them once the old one is gone.
             if client.supports(goal) { try await session.track(goal) }
         }
         try await client.flush(within: .seconds(10))
