@@ -175,11 +175,10 @@ struct RememberedTagTests {
     @Test("in a move nothing is remembered, so answers follow its stage")
     func move() async throws {
         let old = ChangingVendor(Self.world(1))
-        let provider = MigratingProvider(
-            from: old,
-            to: ChangingVendor(Self.world(2), named: "other"),
-            plan: MigrationPlan()
-        )
+        // The second look of a comparison would fetch rules beside the questions.
+        var plan = MigrationPlan()
+        plan.shadow.moment = .seconds(3_600)
+        let provider = MigratingProvider(from: old, to: ChangingVendor(Self.world(2), named: "other"), plan: plan)
         let bench = try await Bench(provider)
         let body = #"{"context":{"targetingKey":"ada","consent":true}}"#
         var tags: [String] = []
