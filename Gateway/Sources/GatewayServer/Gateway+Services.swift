@@ -46,6 +46,7 @@ extension Gateway {
         return [
             TenantClosing(responder: responder), server, Beating(responder: responder, time: environment.time),
             LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
+            FetchingFirstRules(responder: responder, time: environment.time),
             HeapTrimming(
                 forms: { responder.tenants.tenants.map(\.evaluator.knownForms) },
                 time: environment.time
@@ -94,6 +95,28 @@ private struct LookingAfterOthers: Service {
         await cancelWhenGracefulShutdown {
             while (try? await time.sleep(for: Self.interval)) != nil {
                 for tenant in responder.tenants.tenants { await tenant.connection.lookAfterOthers(now: time.now) }
+            }
+        }
+    }
+}
+
+/// Fetches rules for tenants that have none, because their vendor was away when it was asked first.
+///
+/// No request does it: an instance that isn't ready gets none.
+private struct FetchingFirstRules: Service {
+    let responder: Responder
+    let time: any TimeSource
+
+    private static let interval = Duration.seconds(5)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await time.sleep(for: Self.interval)) != nil {
+                await withTaskGroup { group in
+                    for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed && !tenant.isReady {
+                        group.addTask { try? await tenant.connection.client.refresh() }
+                    }
+                }
             }
         }
     }
