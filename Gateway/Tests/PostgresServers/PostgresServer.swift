@@ -40,7 +40,7 @@ public final class PostgresServer: Sendable {
         )
         let lines =
             [
-                "listen_addresses = ''", "unix_socket_directories = '\(folder.path)'", "max_connections = 200",
+                "listen_addresses = ''", "unix_socket_directories = '\(folder.path)'", "max_connections = 1000",
                 "shared_buffers = 64MB", "autovacuum_naptime = 5s",
             ] + settings
         try Self.run(
