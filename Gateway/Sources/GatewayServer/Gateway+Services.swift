@@ -44,7 +44,7 @@ extension Gateway {
             logger: logger
         )
         return [
-            TenantClosing(responder: responder), server, Beating(responder: responder, time: environment.time),
+            TenantClosing(gateway: self), server, Beating(responder: responder, time: environment.time),
             LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
             FetchingFirstRules(responder: responder, time: environment.time),
             HeapTrimming(
@@ -58,13 +58,11 @@ extension Gateway {
 
 /// Closes the tenants after the server has stopped.
 private struct TenantClosing: Service {
-    let responder: Responder
+    let gateway: Gateway
 
     func run() async throws {
         try? await gracefulShutdown()
-        await withTaskGroup { group in
-            for tenant in responder.tenants.tenants { group.addTask { await tenant.connection.close() } }
-        }
+        await gateway.close()
     }
 }
 

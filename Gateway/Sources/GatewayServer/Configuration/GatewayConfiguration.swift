@@ -14,7 +14,9 @@ public struct GatewayConfiguration: Sendable {
     /// The origins allowed to call from browsers; `*` for all.
     public var origins: [String] = []
     /// How long to keep serving after the termination signal, so that a load balancer notices the failing `/ready`.
-    public var drain = Duration.zero
+    ///
+    /// Longer than the interval at which it asks.
+    public var drain = Duration.seconds(5)
     /// How long the shutdown may take after that, before remaining requests are cut off.
     public var patience = Duration.seconds(30)
     /// The tokens that give access to metrics and the console.

@@ -138,6 +138,13 @@ struct Target: Sendable, Equatable {
     }
 }
 
+extension Target {
+    /// The revision of the rules of which an event told the client, which asks again for that reason.
+    var announced: Int64? {
+        query.isEmpty ? nil : parameter("flagConfigEtag").flatMap { EntityTag.revision(in: $0) }
+    }
+}
+
 /// Strict percent-decoding.
 enum PercentCoding {
     /// Decodes a text; `nil` if an escape is invalid, or if the result isn't UTF-8 or contains a zero byte.

@@ -49,7 +49,7 @@ final class ObservedProvider: ExperimentationProvider {
         var facts = Facts(isSticky: roles.assignments.isSticky, needsConsent: roles.needsConsent)
         if case .computed(let source) = roles.decisions {
             facts.isComputed = true
-            facts.isPolling = source.freshness.polling != nil
+            facts.isPolling = source.freshness.polling.map { $0 > .zero } ?? false
             roles.decisions = .computed(RenewedRules(source: source))
         }
         noted.withLock { $0 = facts }

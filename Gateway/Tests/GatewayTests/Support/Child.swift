@@ -22,7 +22,7 @@ final class Child: Sendable {
                         let (process, output) = (Process(), Pipe())
                         process.executableURL = program
                         process.arguments = arguments
-                        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
+                        process.environment = Self.environment.merging(variables) { $1 }
                         process.standardOutput = output
                         process.standardError = FileHandle.nullDevice
                         try process.run()
@@ -37,6 +37,14 @@ final class Child: Sendable {
         }
         self.process = Mutex(process.value)
         self.head = head
+    }
+
+    /// What a program knows that nobody told anything; it doesn't drain, because no balancer asks it.
+    private static var environment: [String: String] {
+        var environment = ProcessInfo.processInfo.environment
+        environment["XP_GATEWAY_PROGRAM"] = nil
+        environment["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS"] = "0"
+        return environment
     }
 
     /// The one that `XP_GATEWAY_PROGRAM` names, such as one built for release, or else the one beside the tests.

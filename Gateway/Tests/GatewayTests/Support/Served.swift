@@ -50,6 +50,7 @@ struct Served: Sendable {
     ) async throws -> Value {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
+        configuration.drain = .zero
         change(&configuration)
         let gateway = try await Gateway(configuration, environment: ClientEnvironment(time: time), tracer: tracer) {
             tenant in
