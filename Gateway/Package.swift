@@ -88,6 +88,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer",
                 .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationTelemetry", package: "swift-experimentation"),
                 .product(name: "ConformanceSubjects", package: "swift-experimentation"),
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
                 .product(name: "MockVendors", package: "swift-experimentation"),

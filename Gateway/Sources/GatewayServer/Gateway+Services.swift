@@ -111,7 +111,8 @@ private struct FetchingFirstRules: Service {
         await cancelWhenGracefulShutdown {
             while (try? await time.sleep(for: Self.interval)) != nil {
                 await withTaskGroup { group in
-                    for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed && !tenant.isReady {
+                    for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed && !tenant.isReady
+                    {
                         group.addTask { try? await tenant.connection.client.refresh() }
                     }
                 }

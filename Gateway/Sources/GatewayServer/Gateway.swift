@@ -152,7 +152,9 @@ public final class Gateway: Sendable {
         for connection in opened { connection.watch() }
         responder.tenants = TenantDirectory(tenants)
         let needed = tenants.map { ObjectIdentifier($0.connection) }
-        for connection in old where !needed.contains(ObjectIdentifier(connection)) { retire(connection, isInherited: false) }
+        for connection in old where !needed.contains(ObjectIdentifier(connection)) {
+            retire(connection, isInherited: false)
+        }
     }
 
     /// Shuts down a replaced connection after giving its requests ten seconds.

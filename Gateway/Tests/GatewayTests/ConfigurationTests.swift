@@ -143,7 +143,8 @@ struct ConfigurationTests {
                     [setting.variable: "-1"]
                 )
             }
-            #expect(error?.message.contains("\"\(setting.key)\"") == true, "\(setting.variable): \(error?.message ?? "")")
+            let message = error?.message ?? ""
+            #expect(message.contains("\"\(setting.key)\""), "\(setting.variable): \(message)")
         }
     }
 

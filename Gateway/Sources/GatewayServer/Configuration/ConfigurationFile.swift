@@ -3,6 +3,7 @@ import Configuration
 import Experimentation
 import FlagManifest
 import Foundation
+import Logging
 import SystemPackage
 
 /// A configuration file with overrides from the environment.
@@ -112,6 +113,7 @@ public struct ConfigurationFile: Sendable {
         configuration.origins = try values.texts("http.origins")
         configuration.drain = .seconds(try values.number("shutdown.drainSeconds"))
         configuration.patience = .seconds(try values.number("shutdown.seconds"))
+        configuration.logLevel = try choice("log.level", values)
         configuration.operatorTokens = try digests("operators.tokens", values)
         try refuseSharedTokens(tenants)
         return configuration

@@ -1,4 +1,5 @@
 import Experimentation
+import Logging
 import VendorCatalog
 
 /// The gateway's address, tenants and limits.
@@ -21,6 +22,8 @@ public struct GatewayConfiguration: Sendable {
     public var patience = Duration.seconds(30)
     /// The tokens that give access to metrics and the console.
     public var operatorTokens: [TokenDigest] = []
+    /// From which level on a program logs.
+    public var logLevel = Logger.Level.warning
     /// The tenants; each token belongs to one of them.
     public var tenants: [TenantConfiguration]
 

@@ -35,6 +35,11 @@ struct Setting: Sendable {
             "How long to serve on after the signal to end: longer than the interval at which a balancer asks `/ready`."
         ),
         Setting("shutdown.seconds", .number(30, 0...3_600), "How long the end may take after that."),
+        Setting(
+            "log.level",
+            .text("warning"),
+            "What is logged on standard error: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical` and above."
+        ),
         Setting("operators.tokens", .texts([]), "SHA-256 of the tokens that may see figures and the console."),
     ]
 

@@ -36,7 +36,8 @@ enum Parcel: Sendable, Codable {
             if case .native(let native) = event.kind { native.payload[Self.content] }
             // As earlier versions wrote it.
             else { event.attributes[Self.content] }
-        guard let text = content?.stringValue, let parcel = try? JSONDecoder().decode(Parcel.self, from: Data(text.utf8))
+        guard let text = content?.stringValue,
+            let parcel = try? JSONDecoder().decode(Parcel.self, from: Data(text.utf8))
         else { return nil }
         self = parcel
     }

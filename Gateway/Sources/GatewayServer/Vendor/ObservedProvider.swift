@@ -75,7 +75,8 @@ private struct RenewedRules: RulesetSource {
 
     var freshness: Freshness {
         var freshness = source.freshness
-        if freshness.polling == nil, let lifetime = freshness.lifetime, lifetime > .zero { freshness.polling = lifetime }
+        guard freshness.polling == nil, let lifetime = freshness.lifetime, lifetime > .zero else { return freshness }
+        freshness.polling = lifetime
         return freshness
     }
 
