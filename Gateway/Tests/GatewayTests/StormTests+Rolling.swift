@@ -18,7 +18,7 @@ extension StormTests {
             // As many requests wait for one commit as there are callers.
             postgres: #","meanwhile":"meanwhile.sqlite","connections":8"#
         )
-        var variables = ["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS": "3"]
+        var variables = ["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS": "10"]
         func start(_ number: Int) async throws -> Instance {
             variables["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE"] =
                 site.folder.appendingPathComponent("meanwhile-\(number).sqlite").path

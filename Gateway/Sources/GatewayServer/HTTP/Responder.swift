@@ -147,6 +147,7 @@ final class Responder: Sendable {
         switch route {
         case .health: return .json(.ok, ["status": "up"])
         case .ready: return readiness.answer(tenants.tenants)
+        case .schema(let schema): return schema.answer
         case .stream:
             let ticket = target.parameter("ticket")
             guard let tenant = ticket.flatMap({ tenants.tenant(forTicket: $0) }) ?? tenant(of: request) else {

@@ -46,7 +46,7 @@ final class Tenant: Sendable {
         return BulkFrame(
             metadata: [
                 "provider": .string(provider), "events": "/v1/events",
-                "eventsSchema": "gateway-events.schema.json", "manifest": "/openfeature/v0/manifest",
+                "eventsSchema": .string(EventSchema.events.path), "manifest": "/openfeature/v0/manifest",
             ],
             eventStreams: streams ?? []
         )
