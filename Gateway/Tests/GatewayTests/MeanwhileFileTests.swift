@@ -1,6 +1,8 @@
 import Experimentation
+import ExperimentationTesting
 import Foundation
 import GatewayBodies
+import HTTPTypes
 import Testing
 
 @testable import GatewayServer
@@ -62,6 +64,60 @@ struct MeanwhileFileTests {
         #expect(handed.value == accepted)
         isAway.change { $0 = true }
         #expect(await meanwhile.take(Self.event(1_000)) == .accepted)
+        await meanwhile.close()
+    }
+
+    @Test("while the database is away, a user's exposure goes into the file once, and none of one who denies")
+    func exposures() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
+        let provider = InMemoryProvider(
+            experiments: [
+                InMemoryExperiment(
+                    Experiment(id: "button"),
+                    arms: [.init(Variation(id: "blue"), weight: 100, flags: ["button": "blue"])]
+                )
+            ],
+            freshness: Freshness(lifetime: .seconds(3_600)),
+            batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
+        )
+        let client = try await ExperimentationClient(provider: provider)
+        let evaluator = Evaluator(
+            client,
+            facts: ObservedProvider.Facts(),
+            meanwhile: meanwhile,
+            assignments: nil,
+            types: DeclaredTypes(),
+            exposures: .single,
+            frame: BulkFrame(metadata: [:])
+        )
+        for user in ["ada", "bob", "ada"] {
+            let answer = await evaluator.evaluate("button", User(id: user, consent: .granted))
+            #expect(answer.status == .ok)
+            #expect(evaluator.evaluateAtOnce("button", User(id: user, consent: .granted)) == nil)
+        }
+        _ = await evaluator.evaluate("button", User(id: "eve", consent: .denied))
+        #expect(meanwhile.count == 2)
+        let handed = Shared<[String]>([])
+        meanwhile.hand { parcels in
+            for case .event(let event) in parcels {
+                guard case .exposure(let exposure) = event.event.kind else { continue }
+                handed.change { $0.append("\(event.user.id) \(exposure.assignment.variation.id)") }
+            }
+            return Array(repeating: .delivered, count: parcels.count)
+        }
+        isAway.change { $0 = false }
+        try await eventually("everything is handed over", within: .seconds(60)) {
+            await meanwhile.look()
+            return meanwhile.count == 0
+        }
+        #expect(handed.value.sorted() == ["ada blue", "bob blue"])
+        // With the database there, exposures are the client's.
+        _ = await evaluator.evaluate("button", User(id: "cid", consent: .granted))
+        #expect(meanwhile.count == 0)
+        try await client.untilStored()
+        #expect(try await client.waitingEvents().map(\.envelope.identity.id) == ["cid"])
+        await client.shutdown(within: .zero)
         await meanwhile.close()
     }
 

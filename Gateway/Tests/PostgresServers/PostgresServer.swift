@@ -68,7 +68,9 @@ public final class PostgresServer: Sendable {
         )
         var settings = settings
         if let certificate {
-            try Self.run("cp '\(certificate.path)' '\(data)/server.crt' && cp '\(certificate.key)' '\(data)/server.key'")
+            try Self.run(
+                "cp '\(certificate.path)' '\(data)/server.crt' && cp '\(certificate.key)' '\(data)/server.key'"
+            )
             try Self.run("chmod 600 '\(data)/server.key'")
             if getuid() == 0 { try Self.run("chown postgres: '\(data)/server.crt' '\(data)/server.key'") }
             settings += ["ssl = on", "listen_addresses = 'localhost'", "port = \(port)"]
