@@ -81,6 +81,10 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            // Links into docs/schemas: what is served is what is documented.
+            resources: [
+                .embedInCode("Schemas/event.schema.json"), .embedInCode("Schemas/gateway-events.schema.json"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -88,6 +92,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer",
                 .product(name: "Experimentation", package: "swift-experimentation"),
+                .product(name: "ExperimentationTelemetry", package: "swift-experimentation"),
                 .product(name: "ConformanceSubjects", package: "swift-experimentation"),
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
                 .product(name: "MockVendors", package: "swift-experimentation"),

@@ -161,7 +161,8 @@ final class GroupCommit: Sendable {
         do {
             for tell in try table.withLock({ try commit(group, database, &$0) }) { tell() }
         } catch {
-            if isOnCaller, error.isBusy { return Left(jobs: group) }
+            // Where the caller's thread would wait, or repeat the others' work, the database's queue does.
+            if isOnCaller, error.isBusy || group.count > 1 { return Left(jobs: group) }
             if error as? StoreFault == .replaced { return goElsewhere(with: group, database) }
             // Alone, each job would wait for the other process as long as the whole group did.
             guard group.count > 1, !error.isBusy else {

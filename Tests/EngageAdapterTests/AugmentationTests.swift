@@ -3,6 +3,7 @@ import ExperimentationTesting
 import Foundation
 import Synchronization
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -214,9 +215,10 @@ struct AugmentationTests {
                 _ = try? await flushing.value
                 done.withLock { $0 = true }
             }
-            while !done.withLock({ $0 }) {
+            try await eventually("the flush ends") {
                 for _ in 0..<20 { await Task.yield() }
                 if bench.time.sleepers > 1 { bench.time.advance(by: .milliseconds(100)) }
+                return done.withLock { $0 }
             }
             await watcher.value
         }

@@ -306,7 +306,7 @@ struct XMLAPITests {
         arguments: [
             (503, "text/xml", "<Envelope/>", ErrorCode.transport), (200, "text/html", "<html></html>", .transport),
             (200, "", "<Envelope><Body/></Envelope>", .transport), (302, "text/html", "", .transport),
-            (403, "text/xml", "", .unauthorized), (404, "text/html", "", .vendorFault),
+            (403, "text/xml", "", .unauthorized), (404, "text/html", "", .configuration),
             (413, "text/html", "", .tooLarge),
             (200, "text/xml", "", .parseError), (200, "text/xml", "<Envelope><Body><RESULT>", .parseError),
             (200, "text/xml", "<html></html>", .parseError), (200, "text/xml", "<Envelope></Envelope>", .parseError),

@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -71,7 +72,10 @@ struct DurableTests {
         for number in 1...1_001 { try app.global.trackAction("E\(number)") }
         await app.settle()
         app.evergage.setConnectivity(.online)
-        while try await app.evergage.client?.ledger().pending != 0 { await app.settle() }
+        try await eventually("everything is delivered") {
+            await app.settle()
+            return try await app.evergage.client?.ledger().pending == 0
+        }
         #expect(app.actions.count == 1_000)
         #expect(app.actions.prefix(2) == ["Purchase", "E3"] && app.actions.last == "E1001")
         let ledger = try await app.evergage.client?.ledger()

@@ -15,8 +15,8 @@ public struct XMLAPIClient: Sendable {
 
     /// Sends a call and returns the vendor's answer, including a fault.
     ///
-    /// - Throws: When there is no answer of the XML interface: `ErrorCode.transport` for statuses, HTML and lost
-    ///   connections, `ErrorCode.timeout`, `ErrorCode.parseError` for incomplete XML,
+    /// - Throws: When there is no answer of the XML interface: `ErrorCode.transport` for redirects, statuses worth another
+    ///   attempt, HTML and lost connections, other statuses as in `ReadFailure`, `ErrorCode.timeout`, `ErrorCode.parseError` for incomplete XML,
     ///   `ErrorCode.unauthorized` when two tokens were refused, `ErrorCode.invalidArgument` for a call that can't be
     ///   encoded.
     @discardableResult

@@ -6,21 +6,16 @@ import HTTPTypes
 /// Maps statuses and faults to the framework's codes.
 enum EngageErrors {
     /// Returns the error for a status; `nil` for a success.
+    ///
+    /// What is worth another attempt is a transport error, as for the original: it isn't the XML interface that answered.
     static func error(status: Int, of operation: String) -> ExperimentationError? {
-        let cause = RefusingStatus(status)
-        return switch status {
-        case 200..<300: nil
-        case 401, 403: ExperimentationError(.unauthorized, "\(operation): the vendor answered \(status)")
-        case 413: ExperimentationError(.tooLarge, "\(operation): the vendor answered 413")
-        case 408, 425, 429, 500...:
-            ExperimentationError(.transport, "\(operation): the vendor answered \(status)", cause: cause)
-        case 300..<400:
-            ExperimentationError(
-                .transport,
-                "\(operation): the vendor answered a redirect (\(status)), which isn't followed",
-                cause: cause
-            )
-        default: ExperimentationError(.vendorFault, "\(operation): the vendor answered \(status)")
+        let code: ErrorCode? =
+            switch status {
+            case 300..<400, 408, 425, 429, 500...: .transport
+            default: ReadFailure.code(of: status)
+            }
+        return code.map { code in
+            ExperimentationError(code, "\(operation): the vendor answered \(status)", cause: RefusingStatus(status))
         }
     }
 

@@ -12,16 +12,14 @@ enum FlagshipErrors {
     /// - Returns: Why it is invalid, or `nil`.
     static func failure(of reply: HTTPReply, asking what: String) -> ExperimentationError? {
         switch reply.status {
-        case 200...299: nil
-        case 401, 403:
-            ExperimentationError(.unauthorized, "Flagship refused the API key (\(reply.status)) when asked for \(what)")
-        case 400, 404:
+        // The environment is part of the path, and the only part that a setting can get wrong.
+        case 400:
             ExperimentationError(
                 .configuration,
-                "Flagship doesn't know the environment, or refused the request for \(what) (\(reply.status))"
+                "Flagship doesn't know the environment, or refused the request for \(what) (400)",
+                cause: RefusingStatus(400)
             )
-        case 408, 504: ExperimentationError(.timeout, "Flagship took too long for \(what) (\(reply.status))")
-        default: ExperimentationError(.vendorFault, "Flagship answered \(reply.status) when asked for \(what)")
+        default: ReadFailure.of(status: reply.status, from: "Flagship", asking: what)
         }
     }
 

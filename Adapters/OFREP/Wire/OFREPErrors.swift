@@ -19,15 +19,12 @@ enum OFREPErrors {
     static func failure(of reply: HTTPReply, isConditional: Bool) -> ExperimentationError? {
         switch reply.status {
         case 200: nil
+        case 201...299: ExperimentationError(.vendorFault, "The OFREP server answered \(reply.status)")
         case 304 where isConditional: nil
         case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that it never gave (304)")
         case 400: refusal(reply)
-        case 401, 403: ExperimentationError(.unauthorized, "The OFREP server refuses the credentials (\(reply.status))")
-        case 404: ExperimentationError(.configuration, "The base address doesn't serve OFREP (404)")
-        case 408, 504: ExperimentationError(.timeout, "The OFREP server took too long (\(reply.status))")
         case 413, 431: ExperimentationError(.tooLarge, "The user's attributes are too large for the OFREP server")
-        case 429: ExperimentationError(.vendorFault, "The OFREP server asks for patience (429)")
-        default: ExperimentationError(.vendorFault, "The OFREP server answered \(reply.status)")
+        case let status: ReadFailure.of(status: status, from: "The OFREP server", asking: "flags")
         }
     }
 

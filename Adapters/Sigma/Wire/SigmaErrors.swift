@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 /// The errors of a ``SigmaClient``, by the names of the vendor's SDK.
@@ -108,8 +109,8 @@ extension SigmaNetworkError {
         switch self {
         case .incorrectURL: code = .configuration
         case .urlError(let error): code = (error as? ExperimentationError)?.code ?? .transport
-        case .wrongStatusCode(401), .wrongStatusCode(403): code = .unauthorized
-        case .wrongStatusCode, .customError: code = .vendorFault
+        case .wrongStatusCode(let status): code = ReadFailure.code(of: status) ?? .vendorFault
+        case .customError: code = .vendorFault
         case .decodingError, .noData: code = .parseError
         }
         return ExperimentationError(code, "Sigma's \(what) can't be had: \(self)", cause: self)

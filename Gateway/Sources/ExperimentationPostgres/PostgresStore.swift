@@ -94,6 +94,9 @@ public final class PostgresStore: Sendable {
     /// It is looked at each second, and waited for at most two seconds.
     public var isAway: Bool { watches.withLock { $0.contains { $0.isAway } } }
 
+    /// The revision of the shared rules that this machine last heard of; 0 before.
+    public var rulesRevision: Int64 { rules.withLock { $0?.revision ?? 0 } }
+
     /// The revision of the shared rules with which this machine last heard that the vendor's kill switch is on; 0 before.
     ///
     /// Rules that are fetched once for all machines have their revision as ``UserDecisions/rulesValidator``. It only

@@ -44,8 +44,9 @@ extension Gateway {
             logger: logger
         )
         return [
-            TenantClosing(responder: responder), server, Beating(responder: responder, time: environment.time),
+            TenantClosing(gateway: self), server, Beating(responder: responder, time: environment.time),
             LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
+            FetchingFirstRules(responder: responder, time: environment.time),
             HeapTrimming(
                 forms: { responder.tenants.tenants.map(\.evaluator.knownForms) },
                 time: environment.time
@@ -57,13 +58,11 @@ extension Gateway {
 
 /// Closes the tenants after the server has stopped.
 private struct TenantClosing: Service {
-    let responder: Responder
+    let gateway: Gateway
 
     func run() async throws {
         try? await gracefulShutdown()
-        await withTaskGroup { group in
-            for tenant in responder.tenants.tenants { group.addTask { await tenant.connection.close() } }
-        }
+        await gateway.close()
     }
 }
 
@@ -94,6 +93,29 @@ private struct LookingAfterOthers: Service {
         await cancelWhenGracefulShutdown {
             while (try? await time.sleep(for: Self.interval)) != nil {
                 for tenant in responder.tenants.tenants { await tenant.connection.lookAfterOthers(now: time.now) }
+            }
+        }
+    }
+}
+
+/// Fetches rules for tenants that have none, because their vendor was away when it was asked first.
+///
+/// No request does it: an instance that isn't ready gets none.
+private struct FetchingFirstRules: Service {
+    let responder: Responder
+    let time: any TimeSource
+
+    private static let interval = Duration.seconds(5)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await time.sleep(for: Self.interval)) != nil {
+                await withTaskGroup { group in
+                    for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed && !tenant.isReady
+                    {
+                        group.addTask { try? await tenant.connection.client.refresh() }
+                    }
+                }
             }
         }
     }

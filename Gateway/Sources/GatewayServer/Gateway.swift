@@ -22,9 +22,12 @@ public final class Gateway: Sendable {
     let environment: ClientEnvironment
     let responder: Responder
     let readiness = Readiness()
+    let messages: RecentMessages
     /// The certificate by which connections are encrypted; `nil` for none.
     let certificate: CertificateInUse?
     private let turns = Turns()
+    /// Connections whose place others have taken, and that still have a little time.
+    private let retiring = Mutex<[TenantConnection]>([])
     private let makeProvider: ProviderMaker
 
     /// Opens every tenant without waiting for vendors.
@@ -59,6 +62,7 @@ public final class Gateway: Sendable {
         let messages = RecentMessages(environment.log, time: environment.time)
         var environment = environment
         environment.log = messages
+        self.messages = messages
         self.configuration = configuration
         self.environment = environment
         self.makeProvider = makeProvider
@@ -96,8 +100,17 @@ public final class Gateway: Sendable {
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that moves of tenants before
     ///   the one that is refused may have gone on.
     public func reload(_ configuration: GatewayConfiguration) async throws(ExperimentationError) {
-        if let certificate, let files = configuration.certificate { try certificate.replace(files) }
+        // Read first and used last: tenants that can't be opened change nothing, the certificate included.
+        let context = try configuration.certificate.map { files throws(ExperimentationError) in try files.context() }
         try await reload(configuration.tenants)
+        if (certificate == nil) != (context == nil) {
+            environment.log.log(
+                .warning,
+                "certificate.restart",
+                "A certificate was \(context == nil ? "removed" : "added"); this needs a restart."
+            )
+        }
+        if let context { certificate?.use(context) }
     }
 
     func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
@@ -139,7 +152,28 @@ public final class Gateway: Sendable {
         for connection in opened { connection.watch() }
         responder.tenants = TenantDirectory(tenants)
         let needed = tenants.map { ObjectIdentifier($0.connection) }
-        for connection in old where !needed.contains(ObjectIdentifier(connection)) { await connection.close() }
+        for connection in old where !needed.contains(ObjectIdentifier(connection)) {
+            retire(connection, isInherited: false)
+        }
+    }
+
+    /// Shuts down a replaced connection after giving its requests ten seconds.
+    private func retire(_ connection: TenantConnection, isInherited: Bool) {
+        retiring.withLock { $0.append(connection) }
+        connection.retire(isInherited: isInherited)
+        Task {
+            try? await environment.time.sleep(for: .seconds(10))
+            await connection.close()
+            retiring.withLock { $0.removeAll { $0 === connection } }
+        }
+    }
+
+    /// Closes all connections, also those whose time isn't over.
+    func close() async {
+        let connections = responder.tenants.tenants.map(\.connection) + retiring.withLock { $0 }
+        await withTaskGroup { group in
+            for connection in connections { group.addTask { await connection.close() } }
+        }
     }
 
     /// Goes over to the shared databases that were away when their tenants were opened, where they are there by now.
@@ -174,6 +208,6 @@ public final class Gateway: Sendable {
             "database.back",
             "The shared database of \(tenant.name) is there, and is used from now on."
         )
-        tenant.connection.retire(environment.time)
+        retire(tenant.connection, isInherited: true)
     }
 }

@@ -42,6 +42,8 @@ final class Demonstration: Service {
         )
         var configuration = GatewayConfiguration(tenants: [tenant])
         configuration.operatorTokens = tenant.tokens
+        // Nobody stands in front of it.
+        configuration.drain = .zero
         self.configuration = configuration
     }
 

@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationTelemetry
 import Foundation
 import GatewayServer
 import Logging
@@ -29,39 +30,48 @@ enum XPGateway {
         }
     }
 
-    private static let quiet = Logger(label: "xp-gateway") { _ in SwiftLogNoOpLogHandler() }
+    /// The log of everything in this process, on standard error.
+    private static func logger(from level: Logger.Level) -> Logger {
+        var logger = Logger(label: "xp-gateway") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = level
+        return logger
+    }
 
     private static func demonstrate() async throws {
         let demonstration = try await Demonstration()
+        let logger = logger(from: demonstration.configuration.logLevel)
         let gateway = try await Gateway(
             demonstration.configuration,
-            environment: ClientEnvironment(log: .printing(.warning))
+            environment: ClientEnvironment(log: .logger(logger))
         )
         try await run(
-            [demonstration] + gateway.services { demonstration.announce($0) },
-            patience: demonstration.configuration.patience
+            [demonstration] + gateway.services(logger: logger) { demonstration.announce($0) },
+            patience: demonstration.configuration.patience,
+            logger
         )
     }
 
     private static func serve(_ path: String) async throws {
         let file = ConfigurationFile(path: path)
         let configuration = try await file.read()
-        let gateway = try await Gateway(configuration, environment: ClientEnvironment(log: .printing(.warning)))
-        let services = gateway.services { address in
+        let logger = logger(from: configuration.logLevel)
+        let gateway = try await Gateway(configuration, environment: ClientEnvironment(log: .logger(logger)))
+        let services = gateway.services(logger: logger) { address in
             let tenants = configuration.tenants.map { "\"\($0.name)\"" }.joined(separator: ",")
             Output.print("{\"tenants\":[\(tenants)],\"url\":\"\(address)\"}\n")
         }
         try await run(
             services + [Reloading(file: file, gateway: gateway)],
-            patience: configuration.drain + configuration.patience
+            patience: configuration.drain + configuration.patience,
+            logger
         )
     }
 
-    private static func run(_ services: [any Service], patience: Duration) async throws {
+    private static func run(_ services: [any Service], patience: Duration, _ logger: Logger) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: quiet
+            logger: logger
         )
         // Requests that clients don't finish sending are cut off after this time.
         configuration.maximumGracefulShutdownDuration = patience

@@ -1,8 +1,9 @@
 import Experimentation
-import ExperimentationPostgres
 import Foundation
 import PostgresServers
 import Testing
+
+@testable import ExperimentationPostgres
 
 @Suite("Opening a database")
 struct OpeningTests {
@@ -40,6 +41,52 @@ struct OpeningTests {
         let newer = await #expect(throws: ExperimentationError.self) { _ = try await opened(schema, shards: 4) }
         #expect(newer?.code == .store)
         #expect(try PostgresServer.shared.ask("SELECT version FROM \(schema).store") == "99\n")
+    }
+
+    @Test("a store of the first version is upgraded where it stands, and keeps what it has")
+    func upgrade() async throws {
+        let schema = newSchema()
+        let store = try await opened(schema, shards: 4)
+        let home = Destination(provider: "home", scope: "")
+        let event = Envelope(id: "a", identity: Identity(id: "u"), event: .custom("x"), date: Date())
+        #expect(try await store.outbox.append([NewEvent(event, to: home)], now: Date()) == [nil])
+        try await store.state.setValue([7], for: "k")
+        await store.close()
+        // As the first version left it.
+        let server = try PostgresServer.shared
+        try server.ask(
+            "DROP TABLE \(schema).leader, \(schema).published; UPDATE \(schema).store SET version = 1"
+        )
+        // Two instances of the new version at once.
+        async let first = opened(schema, shards: nil)
+        async let second = opened(schema, shards: nil)
+        let stores = [try await first, try await second]
+        #expect(try server.ask("SELECT version, shards FROM \(schema).store") == "2|4\n")
+        #expect(try await stores[0].outbox.waiting(after: 0, limit: 9).map(\.envelope.id) == ["a"])
+        #expect(try await stores[1].state.value(for: "k") == [7])
+        let board = RulesBoard(stores[1].pool, name: "a")
+        #expect(try await board.setDisabled(true))
+        for store in stores { await store.close() }
+    }
+
+    @Test("a database is reached with TLS, and one with another certificate isn't")
+    func encrypted() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
+        let own = try PostgresServer.Certificate(in: folder.appendingPathComponent("own"))
+        let other = try PostgresServer.Certificate(in: folder.appendingPathComponent("other"))
+        let server = try PostgresServer(certificate: own)
+        defer { server.stop() }
+        let url = "postgresql://postgres@localhost:\(server.port)/postgres?sslmode=verify-full&sslrootcert="
+        let store = try await PostgresStore.open(url + own.path)
+        try await store.state.setValue([1], for: "k")
+        #expect(try await store.state.value(for: "k") == [1])
+        let encrypted = try server.ask("SELECT count(*) > 0 FROM pg_stat_ssl WHERE ssl AND pid <> pg_backend_pid()")
+        #expect(encrypted == "t\n")
+        await store.close()
+        let error = await #expect(throws: ExperimentationError.self) {
+            _ = try await PostgresStore.open(url + other.path)
+        }
+        #expect(error?.code == .store)
     }
 
     @Test(

@@ -69,4 +69,25 @@ struct RulesBoardTests {
         #expect(try await other.look()?.body == nil)
         await store.close()
     }
+
+    @Test("a kill switch met while rules are fetched stays on, and the revision never goes back", arguments: [0, 1])
+    func race(growth: Int64) async throws {
+        let store = try await opened()
+        let (leader, deliverer) = (RulesBoard(store.pool, name: "a"), RulesBoard(store.pool, name: "a"))
+        _ = try await leader.publish(Self.row([1], revision: 5), under: try await Self.term(of: leader))
+        let term = try await Self.term(of: leader)
+        #expect(try await deliverer.setDisabled(true))
+        let published = try #require(
+            await leader.publish(Self.row([2], revision: 5 + growth), under: term)
+        )
+        #expect(published.isDisabled)
+        #expect(published.revision == 6 + growth)
+        #expect(published.body == [2])
+        // The vendor's next word counts.
+        let next = try await Self.term(of: leader)
+        let lifted = try #require(await leader.publish(Self.row([2], revision: published.revision + 1), under: next))
+        #expect(!lifted.isDisabled)
+        #expect(lifted.revision == published.revision + 1)
+        await store.close()
+    }
 }

@@ -48,10 +48,9 @@ private final class GatewayStage: SubjectStage {
         self.changes = changes
         backend = InMemoryStage(world)
         let vendor = backend.backend
-        gateway = try await Gateway(
-            GatewayConfiguration(tenants: [Served.tenant()]),
-            environment: ClientEnvironment()
-        ) { _ in vendor }
+        var configuration = GatewayConfiguration(tenants: [Served.tenant()])
+        configuration.drain = .zero
+        gateway = try await Gateway(configuration, environment: ClientEnvironment()) { _ in vendor }
         let (addresses, announced) = AsyncStream.makeStream(of: String.self)
         let group = ServiceGroup(
             services: gateway.services { announced.yield($0) },

@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayServer
 
 /// A vendor that is asked for each user, and that a test can take away.
-private final class AskedVendor: ExperimentationProvider, DecisionSource {
+final class AskedVendor: ExperimentationProvider, DecisionSource {
     let name = "asked"
     let scope = ""
     let capabilities: Set<Capability> = [.flags]

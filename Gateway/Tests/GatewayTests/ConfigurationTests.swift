@@ -118,6 +118,36 @@ struct ConfigurationTests {
         #expect(error?.message.contains(expected) == true, "\(error?.message ?? "")")
     }
 
+    @Test("a mistyped environment variable is named in the error")
+    func strayVariable() async throws {
+        for name in ["XP_GATEWAY_HTTP_PROT", "XP_GATEWAY_TENANTS_SHOPP_CONSENT", "XP_GATEWAY_HTTP_BODYSECONDS"] {
+            let error = await #expect(throws: ExperimentationError.self) {
+                try await read(#"{"tenants":{"shop":\#(Self.tenant())}}"#, [name: "1"])
+            }
+            #expect(error?.code == .configuration)
+            #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test("every setting can be given by the environment variable that its name makes")
+    func variables() async throws {
+        for setting in Setting.all(of: ["shop"]) {
+            switch setting.kind {
+            case .whole, .number: break
+            default: continue
+            }
+            // Only a variable that is read can be out of range.
+            let error = await #expect(throws: ExperimentationError.self) {
+                try await read(
+                    #"{"tenants":{"shop":\#(Self.tenant(#","store":{"postgres":{"url":"postgresql:///a"}}"#))}}"#,
+                    [setting.variable: "-1"]
+                )
+            }
+            let message = error?.message ?? ""
+            #expect(message.contains("\"\(setting.key)\""), "\(setting.variable): \(message)")
+        }
+    }
+
     @Test("the two tables in docs/gateway.md match the code")
     func reference() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../docs")

@@ -142,7 +142,26 @@ struct ConnectionTests {
             #expect(other.fields["vary"] == "origin")
             let asked = try await served.wire.request("OPTIONS", path, ["Origin": "https://shop.example"])
             #expect(asked.fields["access-control-allow-headers"]?.contains("if-none-match") == true)
+            #expect(asked.fields["access-control-allow-headers"]?.contains("traceparent, tracestate") == true)
             #expect(asked.fields["access-control-allow-methods"] == "POST")
+            #expect(asked.fields["access-control-allow-origin"] == "https://shop.example")
+            let foreign = try await served.wire.request("OPTIONS", path, ["Origin": "https://other.example"])
+            #expect(foreign.fields["access-control-allow-origin"] == nil)
+        }
+    }
+
+    @Test("where all origins may call, each is allowed without being named")
+    func anyOrigin() async throws {
+        try await Served.run {
+            $0.origins = ["*"]
+        } body: { served in
+            let path = "/ofrep/v1/evaluate/flags"
+            for method in ["POST", "OPTIONS"] {
+                let fields = ["Origin": "https://any.example", "Authorization": "Bearer t0ken"]
+                let answer = try await served.wire.request(method, path, fields, Self.ada)
+                #expect(answer.fields["access-control-allow-origin"] == "*")
+                #expect(answer.fields["vary"] == nil)
+            }
         }
     }
 

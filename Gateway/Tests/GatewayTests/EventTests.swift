@@ -118,6 +118,42 @@ struct EventTests {
         #expect(try await store.state.keys(beginningWith: "gateway/begun/").isEmpty)
     }
 
+    @Test(
+        "an id that an instance which is gone had claimed is taken over, and its event is accepted unless it is there"
+    )
+    func takenOver() async throws {
+        let store = ClientStore.inMemory()
+        let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
+        let time = ManualTime()
+        let gone = SeenEvents(state: store.state, time: time, isShared: true)
+        for id in ["there", "lost"] { #expect(try await gone.claim(SeenEvents.digest(id)) == .claimed) }
+        let asked = Shared<[String]>([])
+        let intake = try await EventIntake(
+            client,
+            seen: SeenEvents(state: store.state, time: time, isShared: true),
+            isWaiting: { id, userID throws(ExperimentationError) in
+                asked.change { $0.append("\(id) of \(userID)") }
+                return id == "there"
+            }
+        )
+        func take(_ id: String) async throws -> [EventOutcome] {
+            await intake.take(try EventsRequest(body: Array(Self.event(id).utf8), consent: .granted).events)
+        }
+        // Until its claim is over, it may be alive.
+        guard case .refused(let refusal)? = try await take("there").first else {
+            Issue.record("it was taken too early")
+            return
+        }
+        #expect(refusal.mayPass)
+        time.advance(by: .seconds(21))
+        for _ in 0..<2 { #expect(try await take("there") == [.repeated]) }
+        #expect(try await take("lost") == [.accepted])
+        #expect(try await take("lost") == [.repeated])
+        #expect(asked.value == ["there of ada", "lost of ada"])
+        #expect(try await client.waitingEvents().map(\.envelope.id) == ["lost"])
+        await client.shutdown(within: .zero)
+    }
+
     @Test("an id is remembered for at least a day and deleted after two")
     func days() async throws {
         let store = ClientStore.inMemory()

@@ -91,6 +91,16 @@ struct HotRouteTests {
             served.provider.setFailure(nil)
             try await served.client.refresh(force: true)
             #expect(Self.answer(responder, Self.head(Self.path), body) != nil)
+            for field in ["Authorization", "X-API-Key"] {
+                var doubled = Self.head(Self.path)
+                if field == "X-API-Key" {
+                    doubled.headers.remove(name: "Authorization")
+                    doubled.headers.add(name: field, value: "t0ken")
+                    #expect(Self.answer(responder, doubled, body) != nil)
+                }
+                doubled.headers.add(name: field, value: "Bearer t0ken")
+                #expect(Self.answer(responder, doubled, body) == nil)
+            }
             served.gateway.readiness.drain()
             #expect(!responder.mayAnswerAtOnce(Self.head(Self.path)))
             #expect(Self.answer(responder, Self.head(Self.path), body) == nil)

@@ -81,7 +81,9 @@ struct InstancesTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for wire in wires {
                     group.addTask {
-                        while try await wire.post("/v1/events", Self.request(number), token: "test").status != 200 {}
+                        try await eventually("an instance takes it") {
+                            try await wire.post("/v1/events", Self.request(number), token: "test").status == 200
+                        }
                     }
                 }
                 try await group.waitForAll()

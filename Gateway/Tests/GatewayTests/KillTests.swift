@@ -77,10 +77,62 @@ struct KillTests {
         #expect(child.end() == 0)
     }
 
+    /// A folder with a configuration.
+    private static func configured() throws -> (folder: URL, path: String) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
+        return (folder, try configuration(in: folder))
+    }
+
+    /// Misspells a key of the configuration.
+    private static func misspell(_ path: String) throws {
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try Data(text.replacing(#""port""#, with: #""prot""#).utf8).write(to: URL(fileURLWithPath: path))
+    }
+
     @Test("an invalid configuration ends the program at once, with the key in the message")
     func wrong() async throws {
-        let child = try await Child(["--config", "/nowhere/gateway.json"])
+        let nowhere = try await Child(["--config", "/nowhere/gateway.json"])
+        #expect(nowhere.head == "")
+        #expect(nowhere.end() == 66)
+        let (folder, path) = try Self.configured()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Self.misspell(path)
+        let child = try await Child(["--config", path])
         #expect(child.head == "")
         #expect(child.end() == 66)
+        #expect(child.errors.contains("\(path): \"http.prot\""), "\(child.errors)")
+    }
+
+    @Test("SIGHUP with an invalid configuration names the key and changes nothing")
+    func wrongLater() async throws {
+        let (folder, path) = try Self.configured()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let child = try await Child(["--config", path])
+        let wire = try Self.wire(child)
+        try Self.misspell(path)
+        child.hangUp()
+        try await eventually("the key is named") { child.errors.contains("\(path): \"http.prot\"") }
+        #expect(child.errors.contains("nothing was changed"))
+        #expect(try await wire.post("/v1/events", Self.request(1), token: "test").status == 200)
+        #expect(try await wire.request("GET", "/health").status == 200)
+        #expect(child.end() == 0)
+    }
+
+    @Test("messages are logged by swift-log, with the event's name, from the level that is set")
+    func log() async throws {
+        let (folder, path) = try Self.configured()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let child = try await Child(["--config", path])
+        // The vendor can't be reached.
+        try await eventually("the failure is logged") { child.errors.contains("event=refresh.failed") }
+        #expect(child.errors.contains("warning xp-gateway"), "\(child.errors)")
+        #expect(child.end() == 0)
+        let quiet = try await Child(["--config", path], variables: ["XP_GATEWAY_LOG_LEVEL": "critical"])
+        try await eventually("the vendor was asked") {
+            let fields = ["Authorization": "Bearer test"]
+            return try await Self.wire(quiet).request("GET", "/console/state", fields).body.contains("refresh.failed")
+        }
+        #expect(quiet.end() == 0)
+        #expect(quiet.errors == "")
     }
 }

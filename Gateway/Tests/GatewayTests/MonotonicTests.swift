@@ -70,15 +70,19 @@ struct MonotonicTests {
         }
 
         /// Asks as a connection does: at once if possible.
-        func ask(_ tag: String?) async throws -> (status: Int, tag: String, body: String) {
-            if let tag, let answer = evaluator.unchangedAtOnce(MonotonicTests.body, ifNoneMatch: tag) {
+        func ask(
+            _ tag: String?,
+            announced: Int64? = nil
+        ) async throws -> (status: Int, tag: String, body: String) {
+            let body = MonotonicTests.body
+            if let tag, let answer = evaluator.unchangedAtOnce(body, ifNoneMatch: tag, announced: announced) {
                 return (answer.status.code, answer.tag ?? "", "")
             }
             let user = User(id: "ada")
-            if let answer = evaluator.evaluateAllAtOnce(user, MonotonicTests.body, ifNoneMatch: tag) {
+            if let answer = evaluator.evaluateAllAtOnce(user, body, ifNoneMatch: tag, announced: announced) {
                 return (answer.status.code, answer.tag ?? "", answer.body.map { String(buffer: $0) } ?? "")
             }
-            let answer = try await evaluator.evaluation(for: user, ifNoneMatch: tag)
+            let answer = try await evaluator.evaluation(for: user, ifNoneMatch: tag, announced: announced)
             return (answer.status.code, answer.tag ?? "", answer.body.map { String(buffer: $0) } ?? "")
         }
     }
@@ -139,6 +143,30 @@ struct MonotonicTests {
         #expect(unchanged > Self.steps / 4)
         #expect(behind > Self.steps / 500)
         for bench in benches { await bench.gateway.responder.tenants.tenants[0].connection.close() }
+    }
+
+    @Test("a client that one instance told of a change gets it from another that hasn't heard of it yet")
+    func announced() async throws {
+        let (vendor, time) = (ChangingVendor(validFor: .seconds(3_600)), ManualTime())
+        let (teller, behind) = (try await Bench(vendor, time), try await Bench(vendor, time))
+        let old = try await behind.ask(nil)
+        #expect(try await behind.ask(old.tag).status == 304)
+        vendor.change { $0.value = 1 }
+        try await teller.evaluator.client.refresh(force: true)
+        let revision = vendor.revision
+        // Without a word of the event, what the other one has is current.
+        #expect(try await behind.ask(old.tag).status == 304)
+        let answer = try await behind.ask(old.tag, announced: revision)
+        #expect(answer.status == 200)
+        #expect(answer.body.contains(#""value":1"#), "\(answer.body)")
+        // What was announced names no answer that the client has.
+        #expect(try await behind.ask(nil, announced: revision).status == 200)
+        #expect(try await behind.ask(answer.tag, announced: revision).status == 304)
+        vendor.change { $0.isDisabled = true }
+        try? await teller.evaluator.client.refresh(force: true)
+        #expect(try await behind.ask(answer.tag).status == 304)
+        #expect(try await behind.ask(answer.tag, announced: vendor.revision).body.contains("DISABLED"))
+        for bench in [teller, behind] { await bench.gateway.responder.tenants.tenants[0].connection.close() }
     }
 
     @Test("a tag names the same answer whatever its revision, and the greatest revision of a list counts")

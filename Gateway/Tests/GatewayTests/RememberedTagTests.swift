@@ -33,6 +33,8 @@ struct RememberedTagTests {
             ) { _ in provider }
             let tenant = gateway.responder.tenants.tenants[0]
             plain = Tenant(tenant.configuration, over: tenant.connection, now: time.instant).evaluator
+            // Rules that are fetched at the start, beside the questions, are there.
+            try await eventually("the tenant is ready") { tenant.isReady }
         }
 
         /// Asks as a client does that holds this tag.
@@ -78,7 +80,7 @@ struct RememberedTagTests {
         arguments: [true, false]
     )
     func model(saysWhen: Bool) async throws {
-        let vendor = ChangingVendor(saysWhen: saysWhen)
+        let vendor = ChangingVendor(saysWhen: saysWhen, isRenewed: false)
         let bench = try await Bench(vendor)
         var numbers = Numbers(state: 11)
         var held: [String: String] = [:]
@@ -135,7 +137,7 @@ struct RememberedTagTests {
 
     @Test("a request with the same bytes is answered from memory, and one with other bytes isn't")
     func bytes() async throws {
-        let bench = try await Bench(ChangingVendor())
+        let bench = try await Bench(ChangingVendor(isRenewed: false))
         let body = #"{"context":{"targetingKey":"ada"}}"#
         let first = try await bench.ask(body, nil)
         let tag = try await bench.ask(body, nil).tag
@@ -154,7 +156,7 @@ struct RememberedTagTests {
 
     @Test("memory is bounded, and recently used entries stay")
     func bounded() async throws {
-        let bench = try await Bench(ChangingVendor())
+        let bench = try await Bench(ChangingVendor(isRenewed: false))
         _ = try await bench.ask(#"{"context":{"targetingKey":"u"}}"#, nil)
         let basis = try #require(bench.client.basisAtOnce())
         let forms = try #require(bench.tenant.evaluator.knownForms)

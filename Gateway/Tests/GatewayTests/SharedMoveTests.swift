@@ -39,7 +39,7 @@ struct SharedMoveTests {
             }
             return site.fetches(of: 0).count >= 4 && site.fetches(of: 1).count >= 3
         }
-        #expect(number > 10)
+        #expect(number > 3)
         for (place, interval) in intervals.enumerated() {
             let times = site.fetches(of: place)
             // Nine tenths of an interval, less what the mock's clock and the database's differ in.

@@ -1,3 +1,4 @@
+import AdapterKit
 import ConformanceKit
 import Experimentation
 import Foundation
@@ -7,16 +8,17 @@ import Testing
 extension StormTests {
     @Test(
         "P79: a rolling restart under load fails no request, and all are answered while the database is away",
-        .timeLimit(.minutes(120))
+        .timeLimit(.minutes(480))
     )
     func rolling() async throws {
         let site = try await Site(
             .split,
             database: try PostgresServer(),
             polling: 2,
-            postgres: #","meanwhile":"meanwhile.sqlite""#
+            // As many requests wait for one commit as there are callers.
+            postgres: #","meanwhile":"meanwhile.sqlite","connections":8"#
         )
-        var variables = ["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS": "3"]
+        var variables = ["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS": "10"]
         func start(_ number: Int) async throws -> Instance {
             variables["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE"] =
                 site.folder.appendingPathComponent("meanwhile-\(number).sqlite").path
@@ -30,34 +32,11 @@ extension StormTests {
         for number in 0..<3 { running.append(try await start(number)) }
         let rotation = Shared(running.map(\.wire.port))
         let isOver = Shared(false)
-        let answered = Shared(0)
-        let failures = Shared<[String]>([])
-        let asked = Shared(ContinuousClock.now)
+        let rolling = Shared(Rolling())
+        let delivered = DeliveredGoals(at: site.mock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<8 {
-                group.addTask {
-                    var number = 0
-                    var kept: [Int: KeptWire] = [:]
-                    while !isOver.value {
-                        number += 1
-                        let ports = rotation.value
-                        let port = ports[number % ports.count]
-                        let wire = kept[port] ?? KeptWire(port: port)
-                        kept[port] = wire
-                        let body = #"{"context":{"targetingKey":"user-\#(lane)-\#(number)","consent":true}}"#
-                        let path = "/ofrep/v1/evaluate/flags/checkout-color"
-                        let answer = await wire.post(path, body, token: Site.token)
-                        if answer?.status == 200 {
-                            answered.change { $0 += 1 }
-                        } else {
-                            let trouble = await wire.trouble
-                            let what = answer.map { "\($0)" } ?? trouble
-                            let since = asked.value.duration(to: .now)
-                            failures.change { $0.append("\(port), \(since) after the last was asked to end: \(what)") }
-                        }
-                    }
-                    for wire in kept.values { await wire.close() }
-                }
+                group.addTask { await Self.ask(lane, rotation, rolling, until: isOver) }
             }
             // A balancer: an instance that isn't ready gets nothing new.
             group.addTask {
@@ -72,7 +51,7 @@ extension StormTests {
             for round in 0..<max(1, Int(10 * Self.share)) {
                 for number in 0..<3 {
                     let old = running[number]
-                    asked.change { $0 = .now }
+                    rolling.change { $0.asked = .now }
                     let status = try await Self.ended(old.child)
                     #expect(status == 0, "round \(round)")
                     running[number] = try await start(number)
@@ -80,23 +59,125 @@ extension StormTests {
                     rotation.change { $0.append(port) }
                 }
             }
-            let rolled = answered.value
+            let rolled = rolling.value.answered
             #expect(rolled > 100)
-            #expect(failures.value == [])
+            #expect(rolling.value.failures == [])
+            let before = rolling.value.goals.count
             try site.database.pause(true)
             try await Task.sleep(for: .seconds(Self.variable("AWAY") ?? max(8, 3_600 * Self.share)))
+            #expect(rolling.value.goals.count > before)
             try site.database.pause(false)
-            #expect(answered.value > rolled + 100)
+            #expect(rolling.value.answered > rolled + 100)
             try await eventually("an instance is fresh again") {
                 try await !running[0].flag("checkout-color", of: "ada").body.contains("STALE")
             }
             isOver.change { $0 = true }
             try await group.waitForAll()
         }
-        #expect(failures.value == [])
+        let seen = rolling.value
+        #expect(seen.failures == [])
+        #expect(seen.variants.filter { $0.value.count != 1 } == [:])
+        try await eventually("every goal is delivered", within: Self.afterwards) {
+            delivered.goals.isSuperset(of: seen.goals)
+        }
+        delivered.end()
+        try await eventually("every assignment is written down", within: Self.afterwards) {
+            let count = try site.database.ask(
+                "SELECT count(*) FROM \(site.schema).state WHERE encode(key, 'escape') LIKE 'gateway/assigned/%'"
+            )
+            return count == "\(seen.variants.count + 1)\n"
+        }
+        try await Self.isKept(seen.variants, by: running, of: site)
         for instance in running { #expect(instance.child.end() == 0) }
         site.database.stop()
         await site.end()
+    }
+
+    /// What callers were told, and what went wrong.
+    private struct Rolling {
+        var answered = 0
+        var failures: [String] = []
+        var asked = ContinuousClock.now
+        var variants: [String: Set<String>] = [:]
+        var goals: Set<String> = []
+    }
+
+    /// How many users a caller asks for, each again and again.
+    private static let usersOfLane = 2_000
+    /// After how many questions a caller sends a goal.
+    private static let goalEvery = 20
+
+    /// Asks whichever instances a balancer names, over connections that are kept.
+    private static func ask(
+        _ lane: Int,
+        _ rotation: Shared<[Int]>,
+        _ rolling: Shared<Rolling>,
+        until isOver: Shared<Bool>
+    ) async {
+        var number = 0
+        var kept: [Int: KeptWire] = [:]
+        while !isOver.value {
+            number += 1
+            let ports = rotation.value
+            let port = ports[number % ports.count]
+            let wire = kept[port] ?? KeptWire(port: port)
+            kept[port] = wire
+            let user = "user-\(lane)-\(number % usersOfLane)"
+            let isGoal = number % goalEvery == 0
+            let goal = 1_000_000_000 * (lane + 1) + number
+            let answer =
+                isGoal
+                ? await wire.post("/v1/events", Instance.goal(goal, user, true), token: Site.token)
+                : await wire.post(
+                    "/ofrep/v1/evaluate/flags/checkout-color",
+                    #"{"context":{"targetingKey":"\#(user)","consent":true}}"#,
+                    token: Site.token
+                )
+            guard let answer, answer.status == 200 else {
+                let trouble = await wire.trouble
+                let what = answer.map { "\($0)" } ?? trouble
+                rolling.change { rolling in
+                    let since = rolling.asked.duration(to: .now)
+                    rolling.failures.append("\(port), \(since) after the last was asked to end: \(what)")
+                }
+                continue
+            }
+            let variant = isGoal ? nil : try? JSON.parse(answer.body).objectValue?["variant"]?.stringValue
+            rolling.change { rolling in
+                rolling.answered += 1
+                if isGoal { rolling.goals.insert("goal-\(goal)-0") }
+                if let variant { rolling.variants[user, default: []].insert(variant) }
+            }
+        }
+        for wire in kept.values { await wire.close() }
+    }
+
+    /// Checks that users have what they were told, whatever a computation would give them now.
+    private static func isKept(
+        _ variants: [String: Set<String>],
+        by running: [Instance],
+        of site: Site
+    ) async throws {
+        try await site.turnRound()
+        for (number, instance) in running.enumerated() {
+            var round = 0
+            try await eventually("an instance has the new allocation") {
+                round += 1
+                var seen: Set<String> = []
+                for place in 0..<8 {
+                    seen.insert(try await variant(of: "new-\(number)-\(round)-\(place)", at: instance))
+                }
+                return seen.count == 1
+            }
+        }
+        for (place, (user, told)) in variants.sorted(by: { $0.key < $1.key }).prefix(2_000).enumerated() {
+            #expect(Set([try await variant(of: user, at: running[place % running.count])]) == told, "\(user)")
+        }
+    }
+
+    private static func variant(of user: String, at instance: Instance) async throws -> String {
+        let answer = try await instance.flag("checkout-color", of: user)
+        return try #require(try JSON.parse(answer.body).objectValue?["variant"]?.stringValue)
     }
 
     /// Asks a process to end, on a thread that may wait for it.

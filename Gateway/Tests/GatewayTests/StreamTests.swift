@@ -31,21 +31,39 @@ struct StreamTests {
         }
     }
 
-    @Test("a slow client is told of a change, even if its connection has sent more")
-    func slow() async throws {
+    @Test("an event says that flags have changed, and of which revision the rules are where instances share them")
+    func events() throws {
         let streams = ChangeStreams()
-        var counts = try #require(streams.counts()).makeAsyncIterator()
-        let first = await counts.next()
+        let told = Shared<[Int]>([])
+        let place = try #require(
+            streams.listen(ChangeStreams.Listener(tell: { count in told.change { $0.append(count) } }, end: {}))
+        )
         streams.announceChange()
         streams.announceChange()
         streams.beat()
-        let second = await counts.next()
+        #expect(told.value == [1, 2, 2])
+        streams.leave(place.id)
         streams.beat()
-        let third = await counts.next()
-        #expect([first, second, third] == [0, 2, 2])
-        #expect(ChangeStreams.text(2, after: 0).contains("refetchEvaluation"))
-        #expect(!ChangeStreams.text(2, after: 2).contains("data"))
-        #expect(!ChangeStreams.text(2, after: nil).contains("data"))
+        #expect(told.value.count == 3)
+        // A slow client misses none: the latest number covers all before it.
+        #expect(streams.text(2, after: 0) == "id: 2\nevent: message\ndata: {\"type\":\"refetchEvaluation\"}\n\n")
+        #expect(!streams.text(2, after: 2).contains("data"))
+        #expect(!streams.text(2, after: nil).contains("data"))
+        streams.announce { 7 }
+        #expect(streams.text(3, after: 2).contains(#"data: {"type":"refetchEvaluation","etag":"\"rules.7\""}"#))
+        #expect(Target("/x?flagConfigEtag=%22rules.7%22").announced == 7)
+    }
+
+    @Test("a client that listens over a busy connection is told to use another one")
+    func busy() async throws {
+        try await Served.run { served in
+            let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
+            let first = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+            let text = try await served.wire.talk(first + "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") {
+                $0.contains(" 503 ") || $0.contains("says when to ask again")
+            }
+            #expect(text.hasPrefix("HTTP/1.1 200"))
+        }
     }
 
     @Test("the number of listeners is limited, and a place becomes free when a client leaves")
@@ -134,7 +152,39 @@ struct StreamTests {
             try await served.gateway.reload([Served.tenant("other", token: "0ther")])
             #expect(try await served.wire.post(path, Self.ada, token: "new").status == 401)
             #expect(try await served.wire.post(path, Self.ada, token: "0ther").status == 200)
-            await #expect(throws: ExperimentationError.self) { try await client.track(.installed, for: User(id: "u")) }
         }
+    }
+
+    @Test("what is under way over a replaced connection is completed, and the connection is closed a while later")
+    func replaced() async throws {
+        let (time, provider) = (ManualTime(), Served.publisher())
+        try await Served.run(over: provider, provider, time: time) { served in
+            let old = served.gateway.responder.tenants.tenants[0].connection
+            var tenant = Served.tenant()
+            tenant.decisionBytes /= 2
+            try await served.gateway.reload([tenant])
+            #expect(served.gateway.responder.tenants.tenants[0].connection !== old)
+            func track() async throws { try await old.client.track(.installed, for: User(id: "u", consent: .granted)) }
+            try await track()
+            await time.waitForSleepers(1)
+            try await eventually("the old connection is closed", within: .seconds(20)) {
+                time.advance(by: .seconds(1))
+                do { try await track() } catch { return true }
+                return false
+            }
+        }
+    }
+
+    @Test("a replaced connection is closed with the gateway, even if its time isn't over")
+    func replacedAtTheEnd() async throws {
+        let (time, provider) = (ManualTime(), Served.publisher())
+        let old = try await Served.run(over: provider, provider, time: time) { served in
+            let old = served.gateway.responder.tenants.tenants[0].connection
+            var tenant = Served.tenant()
+            tenant.decisionBytes /= 2
+            try await served.gateway.reload([tenant])
+            return old
+        }
+        await #expect(throws: ExperimentationError.self) { try await old.client.track(.installed, for: User(id: "u")) }
     }
 }

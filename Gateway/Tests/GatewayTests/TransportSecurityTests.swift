@@ -87,6 +87,27 @@ struct TransportSecurityTests {
             await #expect(throws: ExperimentationError.self) { try await served.gateway.reload(configuration) }
             let still = try await Self.ask(served.wire.port, trusting: second.certificate)
             #expect(still.status == 200)
+            // Nor do tenants that can't be opened, beside files that can be used.
+            configuration = served.gateway.configuration
+            configuration.certificate = first
+            configuration.tenants[0].store = .file(URL(fileURLWithPath: "/dev/null/store.sqlite"))
+            await #expect(throws: ExperimentationError.self) { try await served.gateway.reload(configuration) }
+            let unchanged = try await Self.ask(served.wire.port, trusting: second.certificate)
+            #expect(unchanged.status == 200)
+        }
+    }
+
+    @Test("a certificate that is added or removed needs a restart, and the log says so", arguments: [true, false])
+    func needsRestart(isAdded: Bool) async throws {
+        let files = try Self.files()
+        try await Served.run {
+            $0.certificate = isAdded ? nil : files
+        } body: { served in
+            var configuration = served.gateway.configuration
+            configuration.certificate = isAdded ? files : nil
+            try await served.gateway.reload(configuration)
+            let state = served.gateway.messages.messages.map(\.entry)
+            #expect(state.map(\.event) == ["certificate.restart"])
         }
     }
 

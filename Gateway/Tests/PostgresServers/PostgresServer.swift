@@ -17,18 +17,46 @@ public final class PostgresServer: Sendable {
     public var sockets: String { folder.path }
 
     /// How clients reach a database over the socket.
-    public var url: String { "postgresql:///postgres?host=\(sockets)&user=postgres" }
+    public var url: String {
+        "postgresql:///postgres?host=\(sockets)&user=postgres" + (port == 0 ? "" : "&port=\(port)")
+    }
 
     /// The one server of this process.
     public static var shared: PostgresServer { get throws { try one.get() } }
     private static let one = Result { try PostgresServer() }
 
+    /// The port on loopback, if it has a certificate; otherwise 0.
+    public let port: Int
+
+    /// A certificate that signed itself, and its key.
+    public struct Certificate: Sendable {
+        /// The certificate's file, which is also what a client trusts.
+        public let path: String
+        fileprivate let key: String
+
+        /// Makes one for `localhost`.
+        ///
+        /// - Parameter folder: Where to.
+        /// - Throws: ``Failure``.
+        public init(in folder: URL) throws {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            (path, key) = (folder.appendingPathComponent("c.pem").path, folder.appendingPathComponent("k.pem").path)
+            try PostgresServer.run(
+                "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
+                    + "-addext subjectAltName=DNS:localhost -keyout '\(key)' -out '\(path)'"
+            )
+        }
+    }
+
     /// Makes a cluster and starts it.
     ///
-    /// - Parameter settings: More lines of its configuration.
+    /// - Parameters:
+    ///   - settings: More lines of its configuration.
+    ///   - certificate: What it listens with on loopback; `nil` for its socket alone.
     /// - Throws: ``Failure``.
-    public init(settings: [String] = []) throws {
+    public init(settings: [String] = [], certificate: Certificate? = nil) throws {
         let programs = try Self.programs()
+        port = certificate == nil ? 0 : Int.random(in: 20_000..<32_000)
         // Short, because a socket's path can't be long; outside of folders that another user may not enter.
         folder = URL(fileURLWithPath: "/tmp/pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,9 +66,18 @@ public final class PostgresServer: Sendable {
         try Self.run(
             "\(owner)'\(programs)/initdb' -D '\(data)' -U postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync"
         )
+        var settings = settings
+        if let certificate {
+            try Self.run(
+                "cp '\(certificate.path)' '\(data)/server.crt' && cp '\(certificate.key)' '\(data)/server.key'"
+            )
+            try Self.run("chmod 600 '\(data)/server.key'")
+            if getuid() == 0 { try Self.run("chown postgres: '\(data)/server.crt' '\(data)/server.key'") }
+            settings += ["ssl = on", "listen_addresses = 'localhost'", "port = \(port)"]
+        }
         let lines =
             [
-                "listen_addresses = ''", "unix_socket_directories = '\(folder.path)'", "max_connections = 200",
+                "listen_addresses = ''", "unix_socket_directories = '\(folder.path)'", "max_connections = 1000",
                 "shared_buffers = 64MB", "autovacuum_naptime = 5s",
             ] + settings
         try Self.run(
@@ -70,7 +107,7 @@ public final class PostgresServer: Sendable {
         _ = fcntl(pipe.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         life = pipe.fileHandleForWriting
         _ = try output.fileHandleForReading.read(upToCount: 1)
-        guard FileManager.default.fileExists(atPath: "\(folder.path)/.s.PGSQL.5432") else {
+        guard FileManager.default.fileExists(atPath: "\(folder.path)/.s.PGSQL.\(port == 0 ? 5_432 : port)") else {
             let log = (try? String(contentsOfFile: "\(data)/log", encoding: .utf8)) ?? "no log"
             throw Failure(description: "PostgreSQL didn't start: \(log.suffix(600))")
         }

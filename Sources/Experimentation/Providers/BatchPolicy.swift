@@ -1,4 +1,6 @@
 /// When events are sent, how many at once, how often, and for how long.
+///
+/// ``count`` and ``interval`` begin deliveries; what is accepted while one is under way goes with the next request at once.
 public struct BatchPolicy: Sendable, Hashable {
     /// How many waiting events trigger a delivery before ``interval`` has passed; 1 sends each at once.
     public var count: Int

@@ -282,11 +282,11 @@ struct OutboxDeliveryTests {
         try await client.session(for: User(id: "ada")).track(.numbered(1))
         let flushing = Task { try await client.flush(within: .seconds(30)).isDone }
         var asked: [Duration] = []
-        while vendor.record.received.isEmpty {
+        try await eventually("the event is taken") {
             if asked.count < vendor.record.batches.count { asked.append(start.duration(to: time.instant)) }
             // Advances time in small steps while someone sleeps.
             if time.untilNextWake ?? .seconds(30) < .seconds(25) { time.advance(by: .milliseconds(100)) }
-            await Task.yield()
+            return !vendor.record.received.isEmpty
         }
         #expect(try await flushing.value)
         #expect(asked.count >= 3 && asked[1] >= .seconds(2) && asked[2] >= asked[1] + .milliseconds(100), "\(asked)")
@@ -317,10 +317,10 @@ struct OutboxDeliveryTests {
         }
         // Time advances only after the first request, so that it doesn't run past the flush.
         try await eventually("a batch") { !vendor.record.batches.isEmpty }
-        while !isOver.value {
+        try await eventually("the flush ends") {
             // Advances only while both the flush and the delivery sleep, so that no work is in between.
             if time.sleepers > 1 { time.advance(by: .milliseconds(100)) }
-            await Task.yield()
+            return isOver.value
         }
         #expect(try await !flushing.value)
         #expect(start.duration(to: time.instant) <= .seconds(11))

@@ -129,6 +129,22 @@ struct OwedDenialTests {
         }
     }
 
+    @Test(
+        "what is kept of a user goes when a session begins as denied, also if the store fails at first",
+        arguments: [0..<0, 0..<1, 0..<3]
+    )
+    func deniedFromTheStart(failing: Range<Int>) async throws {
+        let store = FailingStore(failing: failing, of: [.removeAll])
+        let key = "\(vendor.destination.account.prefix(32))/decisions/\(Digest.hex("ada"))"
+        try await store.setValue([1], for: key)
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: store))
+        _ = client.session(for: User(id: "ada", consent: .denied))
+        for _ in failing { _ = try await client.flush(retrying: false) }
+        _ = try await client.flush(retrying: false)
+        #expect(try await store.value(for: key) == nil)
+        #expect(try await store.keys(beginningWith: "").isEmpty)
+    }
+
     @Test("a denial that is carried out while its note is still being written leaves no note")
     func noteAndRemoval() async throws {
         let slow = SlowState()

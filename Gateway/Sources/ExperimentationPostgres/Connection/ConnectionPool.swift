@@ -32,7 +32,8 @@ final class ConnectionPool: Sendable {
 
     /// Runs a transaction.
     ///
-    /// Cancelling a task that waits for a connection ends the wait; a transaction that has begun is completed.
+    /// It is carried out even if the calling task is cancelled: an answer that comes while a client ends must be written, and what
+    /// a caller carries for others must not fail with it. The time limit ends a wait.
     ///
     /// - Parameters:
     ///   - mode: The mode of the transaction.
@@ -44,17 +45,12 @@ final class ConnectionPool: Sendable {
         _ body: @escaping @Sendable (Transaction) throws(ConnectionFailure) -> Value
     ) async throws(ExperimentationError) -> Value {
         let deadline = Deadline(patience)
-        let place = JobQueue.Place()
-        let result: Result<Value, ConnectionFailure> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                queue.add(at: place) { worker in
-                    continuation.resume(
-                        returning: worker?.transaction(mode, by: deadline, body) ?? .failure(.lost("it was given up"))
-                    )
-                }
+        let result: Result<Value, ConnectionFailure> = await withCheckedContinuation { continuation in
+            queue.add { worker in
+                continuation.resume(
+                    returning: worker?.transaction(mode, by: deadline, body) ?? .failure(.lost("the store is closed"))
+                )
             }
-        } onCancel: {
-            queue.remove(at: place)
         }
         switch result {
         case .success(let value): return value
@@ -68,13 +64,8 @@ final class JobQueue: Sendable {
     /// A job for a thread and its connection; gets `nil` if there will be none.
     typealias Job = @Sendable (Worker?) -> Void
 
-    /// The identity of a job, by which it can be removed.
-    final class Place: Sendable {
-        fileprivate let isCancelled = Mutex(false)
-    }
-
     private struct State {
-        var jobs: [(place: Place, job: Job)] = []
+        var jobs: [Job] = []
         var threads = 0
         var isClosed = false
     }
@@ -90,30 +81,20 @@ final class JobQueue: Sendable {
         while true {
             signal.wait()
             let (job, isClosed) = state.withLock { state in
-                (state.jobs.isEmpty ? nil : state.jobs.removeFirst().job, state.isClosed)
+                (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isClosed)
             }
             if let job { return job }
             if isClosed { return nil }
         }
     }
 
-    /// Adds a job; calls it immediately with `nil` if the queue is closed or the place was removed.
-    func add(at place: Place, _ job: @escaping Job) {
+    /// Adds a job; calls it immediately with `nil` if the queue is closed.
+    func add(_ job: @escaping Job) {
         let isTaken = state.withLock { state in
-            guard !state.isClosed, !place.isCancelled.withLock({ $0 }) else { return false }
-            state.jobs.append((place, job))
-            return true
+            if !state.isClosed { state.jobs.append(job) }
+            return !state.isClosed
         }
         if isTaken { signal.signal() } else { job(nil) }
-    }
-
-    /// Removes a place: calls its waiting job with `nil`, and rejects one that is added later.
-    func remove(at place: Place) {
-        let job = state.withLock { state -> Job? in
-            place.isCancelled.withLock { $0 = true }
-            return state.jobs.firstIndex { $0.place === place }.map { state.jobs.remove(at: $0).job }
-        }
-        job?(nil)
     }
 
     /// Stops the threads; waiting callers get an error.
@@ -123,7 +104,7 @@ final class JobQueue: Sendable {
             defer { (state.jobs, state.threads) = ([], 0) }
             return (state.jobs, state.threads)
         }
-        for (_, job) in left { job(nil) }
+        for job in left { job(nil) }
         for _ in 0..<threads { signal.signal() }
     }
 }

@@ -59,13 +59,17 @@ struct RulesBoard: Sendable {
 
     /// Publishes the vendor's answer, unless a later term has begun.
     ///
+    /// The kill switch may be turned while the vendor is asked. It stays as it was turned then, because the vendor's answer may be
+    /// older; and the revision grows from what it is by now.
+    ///
     /// - Parameters:
     ///   - row: The row to publish.
     ///   - term: The term in which the vendor was asked.
     /// - Returns: The published row; `nil` if the term is over, in which case nothing is written.
     /// - Throws: `ErrorCode.store`.
     func publish(_ row: PublishedRow, under term: LeaderTerm) async throws(ExperimentationError) -> PublishedRow? {
-        try await pool.transaction { transaction throws(ConnectionFailure) in
+        let before = term.before?.revision ?? 0
+        return try await pool.transaction { transaction throws(ConnectionFailure) in
             let leads = try transaction.rows(
                 Statement(
                     "SELECT 1 FROM leader WHERE name = $1 AND epoch = $2 FOR UPDATE",
@@ -79,19 +83,21 @@ struct RulesBoard: Sendable {
                     """
                     INSERT INTO published (name, revision, epoch, attempted, disabled, validator, body, failure, reason)
                     VALUES ($1, $2, $3, clock_timestamp(), $4, $5, $6, $7, $8)
-                    ON CONFLICT (name) DO UPDATE SET revision = excluded.revision, epoch = excluded.epoch,
-                      attempted = excluded.attempted, disabled = excluded.disabled, validator = excluded.validator,
-                      body = excluded.body, failure = excluded.failure, reason = excluded.reason
+                    ON CONFLICT (name) DO UPDATE SET revision = published.revision + $2, epoch = excluded.epoch,
+                      attempted = excluded.attempted, validator = excluded.validator, body = excluded.body,
+                      failure = excluded.failure, reason = excluded.reason,
+                      disabled = CASE WHEN published.revision = $9 THEN excluded.disabled ELSE published.disabled END
                     WHERE published.epoch <= excluded.epoch RETURNING \(PublishedRow.columns)
                     """,
                     .outside(self.name),
-                    .whole(row.revision),
+                    .whole(row.revision - before),
                     .whole(term.epoch),
                     .flag(row.isDisabled),
                     .bytes(row.validator.map { Array($0.utf8) }),
                     .bytes(row.body),
                     .bytes(row.failure.map { Array($0.code.rawValue.utf8) }),
-                    .bytes(row.failure.map { Array($0.message.utf8) })
+                    .bytes(row.failure.map { Array($0.message.utf8) }),
+                    .whole(before)
                 )
             )
             transaction.later(self.release(term.epoch))

@@ -4,8 +4,7 @@ import Synchronization
 /// A vendor's rules that one of several machines fetches for all.
 ///
 /// Whoever asks first once the interval has passed takes a lease, asks the vendor and writes the answer down, under an
-/// epoch that only grows: what a machine brings whose lease ran out is refused. All others read what it wrote, a failure
-/// included.
+/// epoch that only grows; results of an expired lease are rejected. All other machines read the stored result, including failures.
 final class SharedRules: RulesetSource {
     let freshness: Freshness
     private let source: any RulesetSource
@@ -20,6 +19,8 @@ final class SharedRules: RulesetSource {
 
     /// The client spreads its questions over nine to eleven tenths of the interval.
     private static let due = 0.9
+    /// After how long a vendor that failed is asked again, where rules are valid for longer.
+    private static let retry = Duration.seconds(5)
 
     init(
         _ source: any RulesetSource,
@@ -38,7 +39,7 @@ final class SharedRules: RulesetSource {
     /// The revision with which this machine last heard that the kill switch is on; 0 before.
     var disabledRevision: Int64 { disabled.load(ordering: .acquiring) }
 
-    /// Has the next question go to the vendor, because it announced a change.
+    /// Makes the next call ask the vendor, after it announced a change.
     func expire() { noticed.withLock { $0 = time.instant } }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
@@ -73,7 +74,8 @@ final class SharedRules: RulesetSource {
         guard let seen else { return true }
         let notice = noticed.withLock { $0 }
         if let notice, notice.duration(to: time.instant) < seen.age { return true }
-        let interval = freshness.polling ?? freshness.lifetime ?? .zero
+        var interval = freshness.polling ?? freshness.lifetime ?? .zero
+        if seen.failure != nil { interval = min(interval, Self.retry) }
         return seen.age >= max(interval, .seconds(1)) * Self.due
     }
 

@@ -21,7 +21,7 @@ final class SharedSwitch: RemoteSwitch {
     }
 }
 
-/// Has the other machines know what an answer says about the kill switch.
+/// Shares the kill switch found in a decision with the other machines.
 struct SwitchingSource: DecisionSource {
     let source: any DecisionSource
     let shared: SharedSwitch
@@ -35,7 +35,7 @@ struct SwitchingSource: DecisionSource {
     }
 }
 
-/// Has the other machines know that a delivery met the kill switch.
+/// Shares the kill switch found in a delivery with the other machines.
 struct SwitchingSink: EventSink {
     let sink: any EventSink
     let board: RulesBoard

@@ -37,6 +37,8 @@ struct SeenEvents: Sendable {
 
     /// How long a claim is valid, in seconds; after that another instance may accept the event.
     private static let claimSeconds = 20.0
+    /// How long before and after midnight claims may be found under two days: as long as they last, and what clocks differ by.
+    private static let midnightSeconds = 60.0
     private static let accepted: [UInt8] = [1]
 
     private static let prefix = "gateway/event/"
@@ -60,19 +62,44 @@ struct SeenEvents: Sendable {
     /// Claims an id, unless it was accepted today or yesterday.
     func claim(_ digest: String) async throws(ExperimentationError) -> Claim {
         let today = today
-        if try await state.value(for: key(digest, day: today - 1)) == Self.accepted { return .seen }
+        if let other = try await standing(of: digest, on: today - 1) {
+            // What was claimed before midnight may have been accepted after it.
+            return try await standing(of: digest, on: today) == .seen ? .seen : other
+        }
         let now = time.now.timeIntervalSince1970
         let claim = Array("\(owner) \(now + Self.claimSeconds)".utf8)
         var expected: [UInt8]?
         while true {
             switch try await state.update(key(digest, day: today), to: claim, if: expected) {
-            case .updated: return expected == nil ? .claimed : .taken
+            case .updated:
+                // Of two that claim an id around midnight, or by different clocks, each sees the other's claim, and gives way.
+                for day in neighbours(of: today, at: now) {
+                    guard let other = try await standing(of: digest, on: day) else { continue }
+                    try await giveBack(digest)
+                    return other
+                }
+                return expected == nil ? .claimed : .taken
             case .conflict(Self.accepted?): return .seen
             case .conflict(let other):
                 if let other, !isOver(other, at: now) { return .elsewhere }
                 expected = other
             }
         }
+    }
+
+    /// What stands against claiming an id that another instance has under a day; `nil` for nothing.
+    private func standing(of digest: String, on day: Int) async throws(ExperimentationError) -> Claim? {
+        guard let value = try await state.value(for: key(digest, day: day)) else { return nil }
+        if value == Self.accepted { return .seen }
+        return isOver(value, at: time.now.timeIntervalSince1970) ? nil : .elsewhere
+    }
+
+    /// The days under which others may be claiming at this moment, besides today.
+    private func neighbours(of today: Int, at now: Double) -> [Int] {
+        guard isShared else { return [] }
+        let passed = now - Double(today) * 86_400
+        if passed < Self.midnightSeconds { return [today - 1] }
+        return passed > 86_400 - Self.midnightSeconds ? [today + 1] : []
     }
 
     /// Whether a claim has expired.
@@ -84,9 +111,16 @@ struct SeenEvents: Sendable {
         return end <= now
     }
 
-    /// Releases a claim whose event was not accepted.
+    /// Releases this instance's claim of an event that was not accepted; one that another took over stays.
     func giveBack(_ digest: String) async throws(ExperimentationError) {
-        try await state.setValue(nil, for: key(digest, day: today))
+        let today = today
+        // It may be from before midnight.
+        for day in [today, today - 1] {
+            let key = key(digest, day: day)
+            guard let claim = try await state.value(for: key), claim.starts(with: owner.utf8) else { continue }
+            _ = try await state.update(key, to: nil, if: claim)
+            return
+        }
     }
 
     /// Records that an event was accepted.

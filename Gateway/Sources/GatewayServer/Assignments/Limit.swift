@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// Waits for something at most so long, and leaves it to itself after that.
+/// Waits for a result up to a limit; the work continues in the background after that.
 enum Limit {
     static func value<Value: Sendable>(
         within limit: Duration,

@@ -3,6 +3,7 @@ import Configuration
 import Experimentation
 import FlagManifest
 import Foundation
+import Logging
 import SystemPackage
 
 /// A configuration file with overrides from the environment.
@@ -33,6 +34,7 @@ public struct ConfigurationFile: Sendable {
         }
         let names = try tenantNames(document)
         try refuseStrays(document, names)
+        try refuseStrayVariables(names)
         let values = try await SettingValues(file: url, variables: variables, tenants: names)
         var tenants: [TenantConfiguration] = []
         for name in names { tenants.append(try tenant(name, values)) }
@@ -70,9 +72,7 @@ public struct ConfigurationFile: Sendable {
     private static let nameBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789_".utf8)
 
     private func refuseStrays(_ document: FlagValue, _ names: [String]) throws(ExperimentationError) {
-        let known = Set(Setting.gateway.map(\.key)).union(
-            names.flatMap { name in Setting.tenant.map { "tenants.\(name).\($0.key)" } }
-        )
+        let known = Set(Setting.all(of: names).map(\.key))
         var rest = [("", document)]
         var strays: [String] = []
         while let (path, value) = rest.popLast() {
@@ -85,6 +85,13 @@ public struct ConfigurationFile: Sendable {
             }
         }
         if let stray = strays.min() { throw error(stray, "no such setting") }
+    }
+
+    private func refuseStrayVariables(_ names: [String]) throws(ExperimentationError) {
+        let known = Set(Setting.all(of: names).map(\.variable))
+        let strays = variables.keys.filter { $0.hasPrefix(Setting.variablePrefix) && !known.contains($0) }
+        guard let stray = strays.min() else { return }
+        throw ExperimentationError(.configuration, "The environment variable \(stray): no such setting in \(url.path)")
     }
 
     // MARK: Values
@@ -100,11 +107,13 @@ public struct ConfigurationFile: Sendable {
         configuration.limits.connections = try values.whole("http.connections")
         configuration.limits.headBytes = try values.whole("http.headBytes")
         configuration.limits.bodyBytes = try values.whole("http.bodyBytes")
+        configuration.limits.headTime = .seconds(try values.number("http.headSeconds"))
         configuration.limits.bodyTime = .seconds(try values.number("http.bodySeconds"))
         configuration.limits.idleTime = .seconds(try values.number("http.idleSeconds"))
         configuration.origins = try values.texts("http.origins")
         configuration.drain = .seconds(try values.number("shutdown.drainSeconds"))
         configuration.patience = .seconds(try values.number("shutdown.seconds"))
+        configuration.logLevel = try choice("log.level", values)
         configuration.operatorTokens = try digests("operators.tokens", values)
         try refuseSharedTokens(tenants)
         return configuration
@@ -197,7 +206,8 @@ public struct ConfigurationFile: Sendable {
                     schema: schema.isEmpty ? "experimentation_\(name)" : schema,
                     connections: try values.whole(prefix + ".postgres.connections"),
                     lease: .seconds(try values.number(prefix + ".postgres.leaseSeconds")),
-                    meanwhile: meanwhile.isEmpty ? nil : URL(fileURLWithPath: meanwhile, relativeTo: url).absoluteURL
+                    meanwhile: meanwhile.isEmpty ? nil : URL(fileURLWithPath: meanwhile, relativeTo: url).absoluteURL,
+                    meanwhileBytes: try values.whole(prefix + ".postgres.meanwhileMegabytes") * 1_000_000
                 )
             )
         }

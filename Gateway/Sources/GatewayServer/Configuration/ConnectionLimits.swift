@@ -10,7 +10,9 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var bodyBytes = 1_000_000
     /// The maximum time from the end of a head to the end of its body; then 408.
     public var bodyTime = Duration.seconds(10)
-    /// How long a connection may be idle or receive a head before it is closed.
+    /// The maximum time from the first byte of a head to its end; then the connection is closed.
+    public var headTime = Duration.seconds(8)
+    /// How long a connection may be idle before it is closed.
     public var idleTime = Duration.seconds(60)
 
     /// Creates limits with defaults.

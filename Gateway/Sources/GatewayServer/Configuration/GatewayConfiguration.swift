@@ -1,4 +1,5 @@
 import Experimentation
+import Logging
 import VendorCatalog
 
 /// The gateway's address, tenants and limits.
@@ -14,11 +15,15 @@ public struct GatewayConfiguration: Sendable {
     /// The origins allowed to call from browsers; `*` for all.
     public var origins: [String] = []
     /// How long to keep serving after the termination signal, so that a load balancer notices the failing `/ready`.
-    public var drain = Duration.zero
+    ///
+    /// Longer than the interval at which it asks.
+    public var drain = Duration.seconds(5)
     /// How long the shutdown may take after that, before remaining requests are cut off.
     public var patience = Duration.seconds(30)
     /// The tokens that give access to metrics and the console.
     public var operatorTokens: [TokenDigest] = []
+    /// From which level on a program logs.
+    public var logLevel = Logger.Level.warning
     /// The tenants; each token belongs to one of them.
     public var tenants: [TenantConfiguration]
 

@@ -25,11 +25,21 @@ struct Setting: Sendable {
         Setting("http.connections", .whole(20_000, 1...1_000_000), "How many connections at once; more wait."),
         Setting("http.headBytes", .whole(16_384, 1_024...1_048_576), "The bytes of a request's line and fields."),
         Setting("http.bodyBytes", .whole(1_000_000, 1_024...100_000_000), "The bytes of a request's body."),
+        Setting("http.headSeconds", .number(8, 0.1...3_600), "How long a request's line and fields may take."),
         Setting("http.bodySeconds", .number(10, 0.1...3_600), "How long a body may take."),
         Setting("http.idleSeconds", .number(60, 0.1...86_400), "How long a connection may be silent."),
         Setting("http.origins", .texts([]), "The origins whose pages may call; `*` for all."),
-        Setting("shutdown.drainSeconds", .number(0, 0...3_600), "How long to serve on after the signal to end."),
+        Setting(
+            "shutdown.drainSeconds",
+            .number(5, 0...3_600),
+            "How long to serve on after the signal to end: longer than the interval at which a balancer asks `/ready`."
+        ),
         Setting("shutdown.seconds", .number(30, 0...3_600), "How long the end may take after that."),
+        Setting(
+            "log.level",
+            .text("warning"),
+            "What is logged on standard error: `trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical` and above."
+        ),
         Setting("operators.tokens", .texts([]), "SHA-256 of the tokens that may see figures and the console."),
     ]
 
@@ -54,6 +64,11 @@ struct Setting: Sendable {
             "store.postgres.meanwhile",
             .text(""),
             "The SQLite file for what is accepted while the database is away, relative to this file; refused without one."
+        ),
+        Setting(
+            "store.postgres.meanwhileMegabytes",
+            .whole(1_000, 1...1_000_000),
+            "How much may wait in that file; more is refused with 503."
         ),
         Setting("tokens", .texts([]), "SHA-256 of the tenant's bearer tokens, in hexadecimal digits."),
         Setting("exposures", .text("single"), "What single evaluations record: `single` or `none`."),
@@ -90,6 +105,20 @@ struct Setting: Sendable {
         self.kind = kind
         self.meaning = meaning
     }
+
+    /// The settings of a file with these tenants.
+    static func all(of tenants: [String]) -> [Setting] {
+        gateway + tenants.flatMap { name in tenant.map { Setting("tenants.\(name).\($0.key)", $0.kind, $0.meaning) } }
+    }
+
+    /// The environment variable that overrides the file: `http.bodySeconds` is `XP_GATEWAY_HTTP_BODY_SECONDS`.
+    var variable: String {
+        Self.variablePrefix
+            + key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
+    }
+
+    /// How the names of these variables begin.
+    static let variablePrefix = "XP_GATEWAY_"
 
     /// The default, for the last provider in the chain; `nil` for a required setting.
     var fallback: ConfigValue? {

@@ -20,11 +20,7 @@ struct SettingValues: Sendable {
     /// - Throws: `ErrorCode.configuration`.
     init(file: URL, variables: [String: String], tenants: [String]) async throws(ExperimentationError) {
         self.file = file
-        let all =
-            Setting.gateway
-            + tenants.flatMap { name in
-                Setting.tenant.map { Setting("tenants.\(name).\($0.key)", $0.kind, $0.meaning) }
-            }
+        let all = Setting.all(of: tenants)
         settings = Dictionary(all.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
         var defaults: [AbsoluteConfigKey: ConfigValue] = [:]
         for setting in all { defaults[AbsoluteConfigKey(ConfigKey(setting.key))] = setting.fallback }

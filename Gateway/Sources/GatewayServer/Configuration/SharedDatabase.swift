@@ -12,6 +12,8 @@ public struct SharedDatabase: Sendable, Hashable {
     public var lease: Duration
     /// The SQLite file for what is accepted while the database is away; `nil` to refuse it.
     public var meanwhile: URL?
+    /// How many bytes may wait in that file; more is refused.
+    public var meanwhileBytes: Int
 
     /// Creates a place for a tenant's data.
     public init(
@@ -19,9 +21,11 @@ public struct SharedDatabase: Sendable, Hashable {
         schema: String,
         connections: Int = 4,
         lease: Duration = .seconds(30),
-        meanwhile: URL? = nil
+        meanwhile: URL? = nil,
+        meanwhileBytes: Int = 1_000_000_000
     ) {
         self.meanwhile = meanwhile
+        self.meanwhileBytes = meanwhileBytes
         self.url = url
         self.schema = schema
         self.connections = connections

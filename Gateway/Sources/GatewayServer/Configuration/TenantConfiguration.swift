@@ -46,7 +46,7 @@ public struct TenantConfiguration: Sendable {
     public var exposures: Exposures = .single
     /// Whether assignments are written down; `kept` unless set.
     public var assignments: Assignments = .kept
-    /// What counts as said by users whose context doesn't say; `unknown` unless set.
+    /// The consent assumed for users whose context states none; `unknown` by default.
     public var consent: Consent = .unknown
     /// The types of flags whose values don't determine them.
     public var types: [String: FlagType] = [:]

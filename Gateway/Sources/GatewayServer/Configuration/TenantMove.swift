@@ -81,7 +81,7 @@ public struct TenantMove: Sendable, Hashable {
         )
     }
 
-    /// What tells one move from another, whatever its stage: a stage is gone to, not opened.
+    /// The move without its stage, as identity: changing the stage doesn't need a new connection.
     var withoutStage: TenantMove {
         var move = self
         (move.plan.stage, move.plan.share) = (.off, 0)

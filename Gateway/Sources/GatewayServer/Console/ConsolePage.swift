@@ -86,6 +86,10 @@ enum ConsolePage {
           }
           fact("Listening clients", count(t.streams));
           fact("Events waiting", count(t.waiting), t.waiting > 1000 ? "odd" : "");
+          if (t.meanwhile) {
+            fact("Waiting for the database", count(t.meanwhile.waiting), t.meanwhile.waiting ? "odd" : "");
+            fact("No room while it was away", count(t.meanwhile.dropped), t.meanwhile.dropped ? "bad" : "");
+          }
           fact("Events held for consent", count(t.held));
           for (const d of t.destinations) {
             fact(d.provider + ": accepted", count(d.accepted)); fact(d.provider + ": delivered", count(d.delivered));

@@ -1,7 +1,5 @@
 import Experimentation
 import HTTPTypes
-import HummingbirdCore
-import NIOCore
 import Synchronization
 
 /// Announces possible flag changes to the clients of one tenant.
@@ -31,7 +29,13 @@ final class ChangeStreams: Sendable {
         var isFinished = false
     }
 
+    /// See ``DatabaseSight`` for why the closure isn't held by itself.
+    private struct Source {
+        var revision: @Sendable () -> Int64? = { nil }
+    }
+
     private let state = Mutex(State())
+    private let source = Mutex(Source())
 
     /// The number of listening clients.
     var count: Int { state.withLock { $0.streams.count } }
@@ -76,44 +80,16 @@ final class ChangeStreams: Sendable {
     /// Ends a client's listening, without a word to it.
     func leave(_ id: Int) { state.withLock { _ = $0.streams.removeValue(forKey: id) } }
 
-    /// The number of changes, now and with each heartbeat or change; `nil` if the maximum number of clients are
-    /// listening.
-    func counts(atMost most: Int = .max) -> AsyncStream<Int>? {
-        let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        let listener = Listener(tell: { continuation.yield($0) }, end: { continuation.finish() })
-        guard let place = listen(listener, atMost: most) else {
-            guard state.withLock({ $0.isFinished }) else { return nil }
-            continuation.finish()
-            return stream
-        }
-        continuation.yield(place.count)
-        continuation.onTermination = { [weak self] _ in self?.leave(place.id) }
-        return stream
-    }
-
-    /// The answer with the event stream, or a rejection if there are too many.
+    /// The answer to a client that can't listen over this connection.
     ///
-    /// - Parameters:
-    ///   - request: The request; the stream ends with its connection.
-    ///   - most: The maximum number of streams.
-    /// - Returns: The answer.
-    func answer(_ request: Request, atMost most: Int) -> Answer {
-        guard let counts = counts(atMost: most) else {
-            // Long enough for clients to poll without a stream meanwhile.
-            return .empty(.tooManyRequests, [.retryAfter: "30"])
-        }
-        let body = ResponseBody { writer in
-            let out = WriterBox(writer)
-            try? await request.body.consumeWithCancellationOnInboundClose { _ in
-                var last: Int?
-                for await count in counts {
-                    try await out.write(Self.text(count, after: last))
-                    last = count
-                }
-            }
-            try await writer.finish(nil)
-        }
-        return Answer(status: .ok, fields: Self.fields, body: body)
+    /// - Parameter most: The maximum number of streams.
+    /// - Returns: 429 if there are as many; otherwise 503, because the connection has other answers to bring first, or the
+    ///   instance is about to end.
+    func refusal(atMost most: Int) -> Answer {
+        // Long enough for clients to poll without a stream meanwhile.
+        count >= most
+            ? .empty(.tooManyRequests, [.retryAfter: "30"])
+            : .empty(.serviceUnavailable, [.retryAfter: "1", .connection: "close"])
     }
 
     /// The fields of the answer.
@@ -129,18 +105,16 @@ final class ChangeStreams: Sendable {
     ///   - count: The number of changes so far.
     ///   - last: The number that the client was told last; `nil` at the beginning, when it needn't evaluate again.
     /// - Returns: The event.
-    static func text(_ count: Int, after last: Int?) -> String {
+    func text(_ count: Int, after last: Int?) -> String {
         guard let last else { return ": says when to ask again\n\n" }
         guard count > last else { return ":\n\n" }
-        return "id: \(count)\nevent: message\ndata: {\"type\":\"refetchEvaluation\"}\n\n"
+        // The client sends the tag with its question, so that an instance that is behind reads the shared rules first.
+        let tag = source.withLock { $0 }.revision().map { #","etag":"\"rules.\#($0)\"""# } ?? ""
+        return "id: \(count)\nevent: message\ndata: {\"type\":\"refetchEvaluation\"\(tag)}\n\n"
     }
-}
 
-/// A box that lets a closure capture the writer; only one task uses it.
-private final class WriterBox: @unchecked Sendable {
-    private var writer: any ResponseBodyWriter
-
-    init(_ writer: any ResponseBodyWriter) { self.writer = writer }
-
-    func write(_ text: String) async throws { try await writer.write(ByteBuffer(string: text)) }
+    /// Sets what says the revision of the rules that instances share; `nil` where they share none.
+    func announce(by revision: @escaping @Sendable () -> Int64?) {
+        source.withLock { $0 = Source(revision: revision) }
+    }
 }

@@ -11,13 +11,8 @@ final class CertificateInUse: Sendable {
     /// - Throws: `ErrorCode.configuration`, naming the file.
     init(_ files: CertificateFiles) throws(ExperimentationError) { state = Mutex(try files.context()) }
 
-    /// Reads the certificate of connections from now on.
-    ///
-    /// - Throws: `ErrorCode.configuration`, naming the file; nothing changes then.
-    func replace(_ files: CertificateFiles) throws(ExperimentationError) {
-        let context = try files.context()
-        state.withLock { $0 = context }
-    }
+    /// Replaces the certificate of connections from now on.
+    func use(_ context: NIOSSLContext) { state.withLock { $0 = context } }
 
     /// Makes a connection's handler.
     func handler() -> NIOSSLServerHandler { NIOSSLServerHandler(context: state.withLock { $0 }) }

@@ -16,6 +16,10 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
     private var latest = NIODeadline.now()
     /// How many requests have begun and aren't answered.
     private var open = 0
+    /// How many parts of requests have come.
+    private(set) var parts = 0
+    /// Whether nothing is under way, so that bytes belong to the head of a new request.
+    var awaitsHead: Bool { open <= 0 && !isReading }
     /// Whether a request has begun to arrive and isn't complete.
     private var isReading = false
     /// Whether the connection closes once nothing is under way.
@@ -23,7 +27,7 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Creates the end of a connection.
     ///
-    /// - Parameter idleTime: How long it may be silent, or take for a head.
+    /// - Parameter idleTime: How long it may be silent.
     init(idleTime: TimeAmount) { self.idleTime = idleTime }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -45,6 +49,7 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        parts += 1
         switch unwrapInboundIn(data) {
         case .head:
             open += 1

@@ -11,7 +11,8 @@ struct CrossOrigin: Sendable {
     /// - Parameter origins: Origins as browsers send them, or `*`; none by default.
     init(_ origins: [String] = []) { self.origins = Set(origins) }
 
-    private static let allowedFields = "authorization, content-type, if-none-match, x-api-key, last-event-id"
+    private static let allowedFields =
+        "authorization, content-type, if-none-match, x-api-key, last-event-id, traceparent, tracestate"
     // Without this, a client in a browser can't read the tag that it has to send back.
     private static let exposedFields = "etag, retry-after"
 

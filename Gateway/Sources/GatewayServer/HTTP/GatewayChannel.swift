@@ -25,6 +25,8 @@ struct GatewayChannel: HTTPChannelHandler {
             decoder.maxHeaderFieldCount = limits.headFields
             let pipeline = channel.pipeline.syncOperations
             if let certificate { try pipeline.addHandler(certificate.handler()) }
+            let end = ConnectionEnd(idleTime: TimeAmount(limits.idleTime))
+            try pipeline.addHandler(HeadDeadline(headTime: TimeAmount(limits.headTime), end: end))
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: false,
                 withErrorHandling: false,
@@ -33,7 +35,7 @@ struct GatewayChannel: HTTPChannelHandler {
                 withDecoderLimitConfiguration: decoder
             )
             try pipeline.addHandler(ConnectionRules(bodyTime: TimeAmount(limits.bodyTime), forms: forms))
-            try pipeline.addHandler(ConnectionEnd(idleTime: TimeAmount(limits.idleTime)))
+            try pipeline.addHandler(end)
             try pipeline.addHandler(HotRoutes(routes))
             try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: certificate != nil))
             return try NIOAsyncChannel(

@@ -120,7 +120,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
         guard let (head, changes, place) = responder.listenAtOnce(request, listener) else { return false }
         stream = Stream(changes: changes, id: place.id, told: place.count)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        say(ChangeStreams.text(place.count, after: nil), context)
+        say(changes.text(place.count, after: nil), context)
         return true
     }
 
@@ -132,7 +132,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
         }
         self.stream?.due = nil
         self.stream?.told = max(stream.told, count)
-        say(ChangeStreams.text(count, after: stream.told), context)
+        say(stream.changes.text(count, after: stream.told), context)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -37,10 +37,11 @@ extension Responder {
     ) -> (head: HTTPResponseHead, body: ByteBuffer?)? {
         let begin = time.instant
         // The last answer of a connection says so, also if the shutdown began while its request came in.
-        guard !readiness.isDraining, let route = Route(path: Target(head.uri).path),
+        let target = Target(head.uri)
+        guard !readiness.isDraining, let route = Route(path: target.path),
             let token = Self.token(of: head.headers),
             let tenant = tenants.tokens.holder(of: last.digest(of: token)),
-            let question = Question(route, body, head.headers, tenant), tenant.limiter?.take(at: begin) == nil
+            let question = Question(route, target, body, head.headers, tenant), tenant.limiter?.take(at: begin) == nil
         else { return nil }
         guard let answer = question.answer(by: tenant.evaluator) else {
             // It is taken again on the other way.
@@ -102,14 +103,15 @@ extension Responder {
     /// An evaluation that may be answered at once.
     private enum Question {
         case flag(String, User)
-        case flags(User, ByteBuffer, ifNoneMatch: String?)
+        case flags(User, ByteBuffer, ifNoneMatch: String?, announced: Int64?)
         /// One that is answered already, by what is remembered.
         case known(EvaluationAnswer)
 
         /// Reads a request; `nil` for another route, and for a body that is refused.
-        init?(_ route: Route, _ body: ByteBuffer, _ fields: HTTPHeaders, _ tenant: Tenant) {
+        init?(_ route: Route, _ target: Target, _ body: ByteBuffer, _ fields: HTTPHeaders, _ tenant: Tenant) {
             let tags = route == .flags ? Responder.tags(of: fields) : nil
-            if let tags, let answer = tenant.evaluator.unchangedAtOnce(body, ifNoneMatch: tags) {
+            let announced = route == .flags ? target.announced : nil
+            if let tags, let answer = tenant.evaluator.unchangedAtOnce(body, ifNoneMatch: tags, announced: announced) {
                 self = .known(answer)
                 return
             }
@@ -119,7 +121,7 @@ extension Responder {
             }
             switch route {
             case .flag(let key): self = .flag(key, request.user)
-            case .flags: self = .flags(request.user, body, ifNoneMatch: tags)
+            case .flags: self = .flags(request.user, body, ifNoneMatch: tags, announced: announced)
             default: return nil
             }
         }
@@ -128,13 +130,17 @@ extension Responder {
             switch self {
             case .known(let answer): answer
             case .flag(let key, let user): evaluator.evaluateAtOnce(key, user)
-            case .flags(let user, let body, let tags): evaluator.evaluateAllAtOnce(user, body, ifNoneMatch: tags)
+            case .flags(let user, let body, let tags, let announced):
+                evaluator.evaluateAllAtOnce(user, body, ifNoneMatch: tags, announced: announced)
             }
         }
     }
 
+    /// A request's token; `nil` as well if a field for it comes twice, which no token is.
     private static func token(of fields: HTTPHeaders) -> String? {
-        BearerToken.read(authorization: fields.first(name: "authorization"), key: fields.first(name: "x-api-key"))
+        let (authorization, key) = (fields["authorization"], fields["x-api-key"])
+        guard authorization.count <= 1, key.count <= 1 else { return nil }
+        return BearerToken.read(authorization: authorization.first, key: key.first)
     }
 
     /// The tags of all `If-None-Match` fields.

@@ -113,12 +113,12 @@ final class Responder: Sendable {
         if let wait = tenant.limiter?.take(at: time.instant) {
             return .empty(.tooManyRequests, [.retryAfter: "\(wait)"])
         }
-        guard route.method == .post else { return await self.answer(route, tenant, request, []) }
+        guard route.method == .post else { return await self.answer(route, tenant, request, target, []) }
         guard let body = try await body(of: request) else {
             return ProtocolError(.general, "The body is too large.", status: .contentTooLarge).answer()
         }
         exchange.hasReadBody = true
-        return await self.answer(route, tenant, request, body)
+        return await self.answer(route, tenant, request, target, body)
     }
 
     private func tenant(of request: Request) -> Tenant? {
@@ -147,21 +147,30 @@ final class Responder: Sendable {
         switch route {
         case .health: return .json(.ok, ["status": "up"])
         case .ready: return readiness.answer(tenants.tenants)
+        case .schema(let schema): return schema.answer
         case .stream:
             let ticket = target.parameter("ticket")
             guard let tenant = ticket.flatMap({ tenants.tenant(forTicket: $0) }) ?? tenant(of: request) else {
                 return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
             }
             exchange.tenant = tenant.name
-            return tenant.connection.changes.answer(request, atMost: tenant.configuration.streams)
+            // Whoever may listen does so within the event loop, unless there is no place, or the connection is busy.
+            if request.method == .head { return .empty(.ok, ChangeStreams.fields) }
+            return tenant.connection.changes.refusal(atMost: tenant.configuration.streams)
         default: return await operation.answer(route, request, tenants.tenants)
         }
     }
 
-    private func answer(_ route: Route, _ tenant: Tenant, _ request: Request, _ body: [UInt8]) async -> Answer {
+    private func answer(
+        _ route: Route,
+        _ tenant: Tenant,
+        _ request: Request,
+        _ target: Target,
+        _ body: [UInt8]
+    ) async -> Answer {
         switch route {
         case .flag(let key): await evaluate(key, tenant, body)
-        case .flags: await evaluateAll(tenant, body, ifNoneMatch: request.headers[.ifNoneMatch])
+        case .flags: await evaluateAll(tenant, body, ifNoneMatch: request.headers[.ifNoneMatch], target.announced)
         case .events: await take(tenant, body)
         default: Manifest.answer(await tenant.flagTypes())
         }
@@ -185,10 +194,15 @@ final class Responder: Sendable {
         }
     }
 
-    private func evaluateAll(_ tenant: Tenant, _ body: [UInt8], ifNoneMatch: String?) async -> Answer {
+    private func evaluateAll(
+        _ tenant: Tenant,
+        _ body: [UInt8],
+        ifNoneMatch: String?,
+        _ announced: Int64?
+    ) async -> Answer {
         do throws(ProtocolError) {
             let request = try EvaluationRequest(body: body, consent: tenant.configuration.consent)
-            return await tenant.evaluator.evaluateAll(request.user, ifNoneMatch: ifNoneMatch)
+            return await tenant.evaluator.evaluateAll(request.user, ifNoneMatch: ifNoneMatch, announced: announced)
         } catch {
             return error.answer()
         }

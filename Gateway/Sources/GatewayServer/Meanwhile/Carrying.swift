@@ -20,7 +20,7 @@ final class Carrying: Sendable {
             return Array(repeating: .outage(), count: parcels.count)
         }
         let verdicts = await carrier(parcels)
-        waiting.add(-verdicts.count { $0.isFinal })
+        waiting.remove(verdicts.count { $0.isFinal })
         return verdicts
     }
 }
@@ -34,31 +34,65 @@ extension Verdict {
     }
 }
 
-/// The number of waiting parcels, counted without reading the file.
+/// The number and size of waiting parcels, counted without reading the file.
 final class Waiting: Sendable {
     private struct State {
         var count = 0
+        var bytes = 0
         var additions = 0
+        var dropped = 0
     }
 
+    private let limit: Int
     private let state = Mutex(State())
+
+    /// What a parcel takes beside its text, roughly.
+    private static let overhead = 300
+
+    /// Creates an account.
+    ///
+    /// - Parameter limit: How many bytes may wait.
+    init(limit: Int = .max) { self.limit = limit }
 
     var count: Int { state.withLock { $0.count } }
     var isAny: Bool { count > 0 }
+    /// The number of parcels for which there was no room.
+    var dropped: Int { state.withLock { $0.dropped } }
     /// The number of additions so far; equal at two moments if nothing was added in between.
     var additions: Int { state.withLock { $0.additions } }
 
-    func add(_ change: Int) {
+    /// Adds a parcel.
+    ///
+    /// - Parameter bytes: The size of its text.
+    /// - Returns: Whether there is room for it; otherwise nothing is added.
+    func add(bytes: Int) -> Bool {
         state.withLock { state in
-            state.count = max(0, state.count + change)
-            if change > 0 { state.additions += 1 }
+            guard state.bytes + bytes + Self.overhead <= limit else { return false }
+            state.count += 1
+            state.bytes += bytes + Self.overhead
+            state.additions += 1
+            return true
         }
     }
 
-    /// Sets the count that the file reported, unless something has been added since.
-    func set(_ count: Int, unlessAddedSince additions: Int? = nil) {
+    /// Takes parcels off, of average size.
+    func remove(_ count: Int) {
         state.withLock { state in
-            if additions.map({ $0 == state.additions }) ?? true { state.count = count }
+            guard count > 0, state.count > 0 else { return }
+            let left = max(0, state.count - count)
+            state.bytes = Int(Double(state.bytes) * Double(left) / Double(state.count))
+            state.count = left
+        }
+    }
+
+    /// Notes a parcel for which there was no room.
+    func drop() { state.withLock { $0.dropped += 1 } }
+
+    /// Sets what the file reported, unless something has been added since.
+    func set(_ status: OutboxStatus, unlessAddedSince additions: Int? = nil) {
+        state.withLock { state in
+            guard additions.map({ $0 == state.additions }) ?? true else { return }
+            (state.count, state.bytes) = (status.deliverable, status.bytes)
         }
     }
 }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Says whether a tenant's shared database is known to be away; who knows may change.
+/// Tells whether the shared database is known to be away; the source of that knowledge can be replaced.
 final class DatabaseSight: Sendable {
-    /// A closure that a generic type holds by itself is wrapped once more with each access: after a million, a call would go
-    /// through as many wrappers.
+    /// A struct, because Swift adds a wrapper each time a bare closure is read out of a generic type; after a million reads, a
+    /// call would pass through all of them.
     private struct Eye: Sendable {
         let isAway: @Sendable () -> Bool
     }

@@ -15,7 +15,9 @@ final class Meanwhile: Sendable {
     private let database: DatabaseSight
     private let waiting: Waiting
     private let carrying: Carrying
+    private let outbox: any OutboxStore
     private let exposed = BoundedSet<String>(limit: 10_000)
+    private let assigned = BoundedSet<String>(limit: 100_000)
 
     private static let denied = "gateway/denied/"
 
@@ -24,29 +26,32 @@ final class Meanwhile: Sendable {
     /// - Parameters:
     ///   - file: The SQLite file.
     ///   - scope: The database's name, so that nothing is handed over to another database.
+    ///   - bytes: How much may wait; more is refused.
     ///   - environment: Clock, randomness and log.
     ///   - database: Whether the database is known to be away.
     /// - Throws: `ErrorCode.store`.
     init(
         file: URL,
         scope: String,
+        bytes: Int,
         environment: ClientEnvironment,
         database: DatabaseSight
     ) async throws(ExperimentationError) {
-        let (waiting, carrying) = (Waiting(), Carrying())
+        let (waiting, carrying) = (Waiting(limit: bytes), Carrying())
         let provider = Handover(scope: scope) { parcels in
             await carrying.carry(parcels, ifNot: { database.isAway }, counting: waiting)
         }
         var options = SQLiteStore.Options()
         // A parcel is an event within an event.
         options.limits.maximumEventBytes *= 4
+        // The file has room for more than is let in, because a full one would drop what was accepted.
+        options.limits.maximumBytes = bytes + bytes / 2
         let store = try await ClientStore.sqlite(at: file, for: provider, options: options, log: environment.log)
         client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
-        state = store.state
+        (state, outbox) = (store.state, store.outbox)
         seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
         (self.database, self.waiting, self.carrying) = (database, waiting, carrying)
-        let left = try await client.outboxStatus()
-        waiting.set(left.deliverable)
+        waiting.set(try await client.outboxStatus())
     }
 
     /// Whether new events belong here: the database is away, or others are waiting for it.
@@ -60,6 +65,9 @@ final class Meanwhile: Sendable {
 
     /// The number of waiting parcels.
     var count: Int { waiting.count }
+
+    /// The number of parcels for which there was no room and of which no sender was told.
+    var dropped: Int { waiting.dropped + outbox.overflowed }
 
     /// Sets who hands parcels over; until then they wait.
     func hand(over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict]) {
@@ -122,23 +130,30 @@ final class Meanwhile: Sendable {
         let assignment = exposure.assignment
         let key = SeenEvents.digest("\(user.id)\n\(assignment.experiment.id)\n\(assignment.variation.id)")
         guard exposed.insert(key) else { return }
-        _ = await take(EventRequest(id: id, user: user, event: TrackingEvent(.exposure(exposure)), date: date))
+        let event = EventRequest(id: id, user: user, event: TrackingEvent(.exposure(exposure)), date: date)
+        if case .refused(let refusal) = await take(event), refusal.code == .outboxFull { waiting.drop() }
     }
 
-    /// Accepts assignments, to be stored unless another instance has stored some first.
+    /// Accepts assignments, to be stored unless another instance has stored some first; the same ones once.
     func take(_ record: AssignmentRecord) async {
-        try? await accept(.assignments(record), id: UUID().uuidString)
+        let pairs = record.assignments.variations.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        guard assigned.insert(SeenEvents.digest("\(record.userID)\n\(pairs.joined(separator: "\n"))")) else { return }
+        do throws(ExperimentationError) { try await accept(.assignments(record), id: UUID().uuidString) } catch {
+            waiting.drop()
+        }
     }
 
     private func accept(_ parcel: Parcel, id: String) async throws(ExperimentationError) {
         guard let event = parcel.wrapped else {
             throw ExperimentationError(.invalidArgument, "The event can't be written.")
         }
-        waiting.add(1)
+        guard waiting.add(bytes: event.size) else {
+            throw ExperimentationError(.outboxFull, "The file for events has no room until the database is back.")
+        }
         do throws(ExperimentationError) {
-            try await client.track(event, for: User(id: parcel.userID), id: id)
+            try await client.track(event.event, for: User(id: parcel.userID), id: id)
         } catch {
-            waiting.add(-1)
+            waiting.remove(1)
             throw error
         }
     }
@@ -155,7 +170,7 @@ final class Meanwhile: Sendable {
         // The outbox waits longer after each failure, but this outage is known to be over.
         _ = try? await client.flush(within: .seconds(30), retrying: false)
         let before = waiting.additions
-        if let status = try? await client.outboxStatus() { waiting.set(status.deliverable, unlessAddedSince: before) }
+        if let status = try? await client.outboxStatus() { waiting.set(status, unlessAddedSince: before) }
     }
 
     /// Hands over what it can and closes the file.

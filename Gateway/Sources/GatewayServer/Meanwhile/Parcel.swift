@@ -20,15 +20,23 @@ enum Parcel: Sendable, Codable {
     private static let name = "gateway-parcel"
     private static let content = "content"
 
-    /// The parcel as an event of the local outbox.
-    var wrapped: TrackingEvent? {
+    /// The parcel as an event of the local outbox, with the size of its text.
+    ///
+    /// If the file must drop something after all, assignments go before events, since they can be computed again.
+    var wrapped: (event: TrackingEvent, size: Int)? {
         guard let data = try? JSONEncoder().encode(self) else { return nil }
-        return .custom(Self.name, attributes: [Self.content: .string(String(decoding: data, as: UTF8.self))])
+        let priority: Priority = if case .event = self { .high } else { .low }
+        let payload: [String: FlagValue] = [Self.content: .string(String(decoding: data, as: UTF8.self))]
+        return (TrackingEvent(.native(NativeEvent(type: Self.name, payload: payload, priority: priority))), data.count)
     }
 
     /// Unwraps an event of the local outbox.
     init?(_ event: TrackingEvent) {
-        guard let text = event.attributes[Self.content]?.stringValue,
+        let content: FlagValue? =
+            if case .native(let native) = event.kind { native.payload[Self.content] }
+            // As earlier versions wrote it.
+            else { event.attributes[Self.content] }
+        guard let text = content?.stringValue,
             let parcel = try? JSONDecoder().decode(Parcel.self, from: Data(text.utf8))
         else { return nil }
         self = parcel

@@ -22,6 +22,8 @@ enum Route: Sendable, Equatable {
     case console
     /// `GET /console/state`.
     case consoleState
+    /// `GET /v1/schemas/{name}`.
+    case schema(EventSchema)
 
     /// The path of the evaluation of all flags, with which that of one begins.
     static let evaluation = "/ofrep/v1/evaluate/flags"
@@ -32,6 +34,7 @@ enum Route: Sendable, Equatable {
         evaluation: .flags, flagPrefix: .flags, changes: .stream,
         "/v1/events": .events, "/openfeature/v0/manifest": .manifest, "/health": .health, "/ready": .ready,
         "/metrics": .metrics, "/console": .console, "/console/": .console, "/console/state": .consoleState,
+        EventSchema.events.path: .schema(.events), EventSchema.event.path: .schema(.event),
     ]
 
     /// Finds the route of a path without its query.
@@ -62,7 +65,7 @@ enum Route: Sendable, Equatable {
     var method: HTTPRequest.Method {
         switch self {
         case .flag, .flags, .events: .post
-        case .stream, .manifest, .health, .ready, .metrics, .console, .consoleState: .get
+        case .stream, .manifest, .health, .ready, .metrics, .console, .consoleState, .schema: .get
         }
     }
 
@@ -70,7 +73,7 @@ enum Route: Sendable, Equatable {
     var needsTenant: Bool {
         switch self {
         case .flag, .flags, .events, .manifest: true
-        case .stream, .health, .ready, .metrics, .console, .consoleState: false
+        case .stream, .health, .ready, .metrics, .console, .consoleState, .schema: false
         }
     }
 
@@ -86,6 +89,7 @@ enum Route: Sendable, Equatable {
         case .ready: "ready"
         case .metrics: "metrics"
         case .console, .consoleState: "console"
+        case .schema: "schema"
         }
     }
 
@@ -102,12 +106,14 @@ enum Route: Sendable, Equatable {
         case .metrics: "/metrics"
         case .console: "/console"
         case .consoleState: "/console/state"
+        case .schema: "\(EventSchema.folder){name}"
         }
     }
 
     /// The names of all routes, in the order of the documentation.
     static let names = [
-        "evaluate", "evaluate_all", "stream", "events", "manifest", "health", "ready", "metrics", "console", "none",
+        "evaluate", "evaluate_all", "stream", "events", "manifest", "health", "ready", "metrics", "console", "schema",
+        "none",
     ]
 }
 
@@ -135,6 +141,13 @@ struct Target: Sendable, Equatable {
             if parts[0] == name { return parts.count > 1 ? PercentCoding.decoded(parts[1]) : "" }
         }
         return nil
+    }
+}
+
+extension Target {
+    /// The revision of the rules of which an event told the client, which asks again for that reason.
+    var announced: Int64? {
+        query.isEmpty ? nil : parameter("flagConfigEtag").flatMap { EntityTag.revision(in: $0) }
     }
 }
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// The answer to an evaluation, before anybody's HTTP types.
+/// An evaluation's answer, independent of the HTTP library's types.
 struct EvaluationAnswer: Sendable {
     var status: HTTPResponse.Status
     var body: ByteBuffer?

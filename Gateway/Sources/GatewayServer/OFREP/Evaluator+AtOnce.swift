@@ -30,7 +30,7 @@ extension Evaluator {
     /// Evaluates all flags.
     ///
     /// - Returns: The answer; `nil` if something has to be awaited, or if it would be an error.
-    func evaluateAllAtOnce(_ user: User, ifNoneMatch: String?) -> EvaluationAnswer? {
+    func evaluateAllAtOnce(_ user: User, ifNoneMatch: String?, announced: Int64? = nil) -> EvaluationAnswer? {
         guard !isProvisional, let earlier = earlierAtOnce(of: user),
             let decided = client.decisionsAtOnce(for: user, honoring: earlier), !decided.isStale,
             let forms = knownForms(of: decided.decisions.catalogue)
@@ -38,7 +38,7 @@ extension Evaluator {
         if keeps(user), !decided.assignments.allSatisfy({ Self.isKept($0, in: earlier) }) { return nil }
         let revision = revision(of: decided)
         // What the client has seen elsewhere has to be fetched first.
-        if isBehind(revision, ifNoneMatch) { return nil }
+        if isBehind(revision, ifNoneMatch, announced) { return nil }
         return frame.answer(forms.chosen(by: decided.decisions), ifNoneMatch: ifNoneMatch, at: revision)
     }
 

@@ -9,12 +9,14 @@ extension Evaluator {
     /// - Parameters:
     ///   - body: The request's body.
     ///   - ifNoneMatch: Its `If-None-Match` field.
+    ///   - announced: The revision of which the client was told.
     /// - Returns: The answer; `nil` if that can't be told from what is remembered.
-    func unchangedAtOnce(_ body: ByteBuffer, ifNoneMatch: String) -> EvaluationAnswer? {
+    func unchangedAtOnce(_ body: ByteBuffer, ifNoneMatch: String, announced: Int64? = nil) -> EvaluationAnswer? {
         guard !isProvisional, let entry = remembered[body],
             entry.tag == ifNoneMatch
                 || EntityTag.isNamed(entry.tag, in: ifNoneMatch)
                     && !isBehind(EntityTag.revision(in: entry.tag), ifNoneMatch),
+            announced == nil || !isBehind(EntityTag.revision(in: entry.tag), nil, announced),
             client.isCurrent(entry.basis),
             knownForms(of: entry.forms.catalogue) === entry.forms
         else { return nil }
@@ -28,14 +30,20 @@ extension Evaluator {
     ///   - user: The user that the body describes.
     ///   - body: The request's body.
     ///   - ifNoneMatch: Its `If-None-Match` field.
+    ///   - announced: The revision of which the client was told.
     /// - Returns: The answer; `nil` if something has to be awaited, or if it would be an error.
-    func evaluateAllAtOnce(_ user: User, _ body: ByteBuffer, ifNoneMatch: String?) -> EvaluationAnswer? {
+    func evaluateAllAtOnce(
+        _ user: User,
+        _ body: ByteBuffer,
+        ifNoneMatch: String?,
+        announced: Int64? = nil
+    ) -> EvaluationAnswer? {
         guard let basis = client.basisAtOnce(), let forms = knownForms else {
-            return evaluateAllAtOnce(user, ifNoneMatch: ifNoneMatch)
+            return evaluateAllAtOnce(user, ifNoneMatch: ifNoneMatch, announced: announced)
         }
         let userID = keeps(user) ? user.id : nil
         let earlier = userID.map { assignments?.known(of: $0) }
-        let answer = evaluateAllAtOnce(user, ifNoneMatch: ifNoneMatch)
+        let answer = evaluateAllAtOnce(user, ifNoneMatch: ifNoneMatch, announced: announced)
         // What changed in the course of it may or may not be part of the answer.
         guard let tag = answer?.tag, client.isCurrent(basis), knownForms(of: forms.catalogue) === forms,
             userID.map({ assignments?.known(of: $0) }) == earlier

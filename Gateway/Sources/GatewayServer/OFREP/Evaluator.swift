@@ -83,9 +83,9 @@ final class Evaluator: Sendable {
     }
 
     /// Evaluates all flags; never records an exposure, because the user hasn't seen anything yet.
-    func evaluateAll(_ user: User, ifNoneMatch: String?) async -> Answer {
+    func evaluateAll(_ user: User, ifNoneMatch: String?, announced: Int64? = nil) async -> Answer {
         do throws(ProtocolError) {
-            return Answer(try await evaluation(for: user, ifNoneMatch: ifNoneMatch))
+            return Answer(try await evaluation(for: user, ifNoneMatch: ifNoneMatch, announced: announced))
         } catch {
             return error.answer()
         }
@@ -93,11 +93,20 @@ final class Evaluator: Sendable {
 
     /// Evaluates all flags.
     ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - ifNoneMatch: The tags that the client has.
+    ///   - announced: The revision of the rules of which the client was told.
+    /// - Returns: The answer.
     /// - Throws: What the protocol says instead of an answer.
-    func evaluation(for user: User, ifNoneMatch: String?) async throws(ProtocolError) -> EvaluationAnswer {
+    func evaluation(
+        for user: User,
+        ifNoneMatch: String?,
+        announced: Int64? = nil
+    ) async throws(ProtocolError) -> EvaluationAnswer {
         var decided = try await decide(for: user)
         // More than once, because a fetch that is joined may have begun before the rules that the client has seen.
-        for _ in 0..<3 where isBehind(revision(of: decided), ifNoneMatch) {
+        for _ in 0..<3 where isBehind(revision(of: decided), ifNoneMatch, announced) {
             try? await client.refresh(force: true)
             decided = try await decide(for: user)
         }
@@ -115,7 +124,7 @@ final class Evaluator: Sendable {
         guard let decided = try await decide(for: user, earlier.assignments) else { return nil }
         let made = EarlierAssignments(decided.assignments)
         let kept = await assignments.keep(made, beside: earlier, of: user.id)
-        // Another instance was first with something: its word counts.
+        // If another instance stored an assignment first, that one is used.
         let isOther = made.variations.contains { kept.variations[$0.key] != $0.value }
         return isOther ? try await decide(for: user, kept) : decided
     }
@@ -133,7 +142,7 @@ final class Evaluator: Sendable {
         do throws(ExperimentationError) {
             let decided = try await client.decisions(for: user, honoring: earlier)
             if client.status == .disabled { return nil }
-            // By the vendor's own word, which the other instances may not have heard.
+            // A provisional tenant has only the vendor's answer, unconfirmed by the shared store, so it counts as stale.
             return isProvisional ? client.decisionsAtHand(for: user, honoring: earlier) ?? decided : decided
         } catch {
             if client.status == .disabled { return nil }
@@ -155,9 +164,10 @@ final class Evaluator: Sendable {
         return decided.rulesValidator.flatMap { Int64($0) }
     }
 
-    /// Whether a client has been answered by newer rules than these.
-    func isBehind(_ revision: Int64?, _ ifNoneMatch: String?) -> Bool {
-        guard let revision, let ifNoneMatch, let seen = EntityTag.revision(in: ifNoneMatch) else { return false }
+    /// Whether a client has been answered by newer rules than these, or told of them.
+    func isBehind(_ revision: Int64?, _ ifNoneMatch: String?, _ announced: Int64? = nil) -> Bool {
+        guard let revision else { return false }
+        let seen = max(ifNoneMatch.flatMap { EntityTag.revision(in: $0) } ?? 0, announced ?? 0)
         return revision < seen
     }
 
@@ -219,7 +229,7 @@ final class Evaluator: Sendable {
 
     private func expose(_ key: String, _ decided: UserDecisions) async {
         let catalogue = decided.decisions.catalogue
-        // Without a place for them they would be lost, or told by more than one instance.
+        // Without a file, exposures would be lost or recorded by several instances.
         if isProvisional, meanwhile == nil { return }
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
         if let meanwhile, isProvisional || meanwhile.isDatabaseAway {

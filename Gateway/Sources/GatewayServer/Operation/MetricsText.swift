@@ -79,6 +79,7 @@ struct MetricsText {
 
     private mutating func tenants(_ tenants: [TenantFigures]) {
         moves(tenants.compactMap { tenant in tenant.move.map { (tenant.name, $0) } })
+        meanwhile(tenants.compactMap { tenant in tenant.meanwhile.map { (tenant.name, $0) } })
         answers(tenants.compactMap { tenant in tenant.answers.map { (tenant.name, $0) } })
         family(
             "xp_gateway_rules_age_seconds",
@@ -110,6 +111,21 @@ struct MetricsText {
             "gauge",
             "Events that wait for delivery.",
             tenants.map { Sample(Double($0.ledger.pending), ("tenant", $0.name)) }
+        )
+    }
+
+    private mutating func meanwhile(_ tenants: [(tenant: String, figures: (waiting: Int, dropped: Int))]) {
+        family(
+            "xp_gateway_meanwhile_waiting",
+            "gauge",
+            "Events and assignments in this instance's file that wait for the shared database.",
+            tenants.map { Sample(Double($0.figures.waiting), ("tenant", $0.tenant)) }
+        )
+        family(
+            "xp_gateway_meanwhile_dropped_total",
+            "counter",
+            "Exposures and assignments for which that file had no room.",
+            tenants.map { Sample(Double($0.figures.dropped), ("tenant", $0.tenant)) }
         )
     }
 

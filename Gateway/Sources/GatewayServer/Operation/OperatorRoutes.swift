@@ -35,8 +35,7 @@ final class OperatorRoutes: Sendable {
         guard request.token.flatMap({ tokens.holder(of: $0) }) != nil else {
             return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
         }
-        var figures: [TenantFigures] = []
-        for tenant in tenants { figures.append(await TenantFigures(tenant)) }
+        let figures = await TenantFigures.of(tenants)
         guard route == .metrics else { return .json(.ok, state(figures), [.cacheControl: "no-store"]) }
         let text = MetricsText.of(counters.figures, figures, isReady: readiness.isReady(tenants))
         return .bytes(.ok, text.utf8, type: "text/plain; version=0.0.4; charset=utf-8")

@@ -14,6 +14,8 @@ struct TenantFigures: Sendable {
     var ledger: Ledger
     var ledgers: [Destination: Ledger]
     var outbox: OutboxStatus
+    /// How much waits for the shared database, and for how much there was no room; `nil` without a file for it.
+    var meanwhile: (waiting: Int, dropped: Int)?
     /// Where the tenant's move stands; `nil` for none.
     var move: MigrationReport?
     /// The age of the vendor's rules, or of both vendors' in a move, by side; empty for a vendor that is asked.
@@ -21,7 +23,17 @@ struct TenantFigures: Sendable {
     /// How decisions of a vendor that is asked for each user were answered; `nil` for another vendor.
     var answers: AnswerFigures?
 
-    /// Takes a snapshot; values that the store can't provide are empty.
+    /// Takes snapshots of tenants, without one of them waiting for another's store.
+    static func of(_ tenants: [Tenant]) async -> [TenantFigures] {
+        await withTaskGroup { group in
+            for (place, tenant) in tenants.enumerated() { group.addTask { (place, await TenantFigures(tenant)) } }
+            var figures: [(place: Int, figures: TenantFigures)] = []
+            for await one in group { figures.append(one) }
+            return figures.sorted { $0.place < $1.place }.map(\.figures)
+        }
+    }
+
+    /// Takes a snapshot; values that the store can't provide are those of before.
     init(_ tenant: Tenant) async {
         name = tenant.name
         let connection = tenant.connection
@@ -38,12 +50,12 @@ struct TenantFigures: Sendable {
         }
         let isAsked = move == nil && client.supports(.flags) && !client.supports(.localEvaluation)
         answers = isAsked ? client.answerFigures : nil
+        meanwhile = connection.meanwhile.map { ($0.count, $0.dropped) }
         flags = tenant.evaluator.knownForms?.catalogue.count ?? 0
         changes = connection.changes.changes
         streams = connection.changes.count
-        ledgers = (try? await client.ledgers()) ?? [:]
-        ledger = (try? await client.ledger()) ?? Ledger()
-        outbox = (try? await client.outboxStatus()) ?? OutboxStatus()
+        let accounts = await connection.accounts.figures
+        (ledger, ledgers, outbox) = (accounts.ledger, accounts.ledgers, accounts.outbox)
     }
 
     /// The snapshot for the console.
@@ -55,6 +67,9 @@ struct TenantFigures: Sendable {
                 "fresh": .int(answers.fresh), "stale": .int(answers.stale), "refused": .int(answers.refused),
                 "asked": .int(answers.asked), "users": .int(answers.users),
             ]
+        }
+        if let meanwhile {
+            members["meanwhile"] = ["waiting": .int(meanwhile.waiting), "dropped": .int(meanwhile.dropped)]
         }
         return .object(members)
     }

@@ -11,6 +11,7 @@ extension SharedDatabase {
         return try await Meanwhile(
             file: meanwhile,
             scope: schema,
+            bytes: meanwhileBytes,
             environment: environment,
             database: DatabaseSight(isAway)
         )

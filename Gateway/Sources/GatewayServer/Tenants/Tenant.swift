@@ -46,19 +46,20 @@ final class Tenant: Sendable {
         return BulkFrame(
             metadata: [
                 "provider": .string(provider), "events": "/v1/events",
-                "eventsSchema": "gateway-events.schema.json", "manifest": "/openfeature/v0/manifest",
+                "eventsSchema": .string(EventSchema.events.path), "manifest": "/openfeature/v0/manifest",
             ],
             eventStreams: streams ?? []
         )
     }
 
-    /// Whether an evaluation would be answered now.
+    /// Whether the tenant should receive requests.
+    ///
+    /// A vendor that is asked for each user reports the outcome of the last question, which another user's needn't share, so only
+    /// a permanent failure counts.
     var isReady: Bool {
         switch client.status {
         case .ready, .stale, .disabled: true
-        // A vendor that is asked for each user, or has no flags, reports no status before the first request.
-        case .notReady: !client.capabilities.contains(.localEvaluation)
-        case .error: evaluator.knownForms != nil
+        case .notReady, .error: !connection.facts.isComputed || evaluator.knownForms != nil
         case .fatal: false
         }
     }

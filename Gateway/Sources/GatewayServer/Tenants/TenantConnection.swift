@@ -34,11 +34,15 @@ final class TenantConnection: Sendable {
     let shared: PostgresStore?
     /// Where events wait for the shared database while that is away; `nil` without one, or a place.
     let meanwhile: Meanwhile?
+    /// What operators are shown of the store.
+    let accounts: StoreAccounts
     /// Whether the shared database was away, so that another connection is to take this one's place.
     let isProvisional: Bool
     /// The plan that was followed last.
     private let planned: Mutex<MigrationPlan?>
     private let watching = Mutex<Task<Void, Never>?>(nil)
+    /// Whether another connection has listeners and file by now.
+    private let isInherited = Atomic(false)
 
     /// Opens vendor and store, without waiting for the vendor.
     ///
@@ -112,6 +116,12 @@ final class TenantConnection: Sendable {
             environment: environment
         )
         facts = observed.facts
+        accounts = StoreAccounts(
+            client,
+            lifetime: shared == nil ? .zero : .seconds(5),
+            time: environment.time,
+            isAway: { shared?.isAway ?? false }
+        )
         let intake = try await EventIntake(
             client,
             seen: SeenEvents(state: place.store.state, time: environment.time, isShared: shared != nil),
@@ -131,6 +141,8 @@ final class TenantConnection: Sendable {
         )
         observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
         observed.onChange { [changes] in changes.announceChange() }
+        let isMoving = configuration.move != nil
+        changes.announce { shared.flatMap { isMoving ? nil : $0.rulesRevision } }
         (self.intake, assignments) = (intake, book)
         guard let meanwhile, !isProvisional else { return }
         meanwhile.hand { await Self.hand($0, to: intake, and: book) }
@@ -194,25 +206,27 @@ final class TenantConnection: Sendable {
         watching.withLock { $0 = task }
     }
 
+    /// Stops announcing changes, because another connection has taken this one's place; requests under way go on.
+    ///
+    /// - Parameter isInherited: Whether the other one has taken over listeners and file as well.
+    func retire(isInherited: Bool) {
+        watching.withLock { $0?.cancel() }
+        self.isInherited.store(isInherited, ordering: .relaxed)
+        // Clients listen again, to the connection that is there now.
+        if !isInherited { changes.finish() }
+    }
+
     /// Ends every stream and delivers what can be delivered.
     func close() async {
         watching.withLock { $0?.cancel() }
-        changes.finish()
-        // First, since what waits there goes through the client.
-        await meanwhile?.look()
-        await meanwhile?.close()
+        if !isInherited.load(ordering: .relaxed) {
+            changes.finish()
+            // First, since what waits there goes through the client.
+            await meanwhile?.look()
+            await meanwhile?.close()
+        }
         await client.shutdown()
         await shared?.close()
-    }
-
-    /// Ends a provisional connection whose place another has taken, once what is under way over it has had its time.
-    func retire(_ time: any TimeSource) {
-        watching.withLock { $0?.cancel() }
-        let client = client
-        Task {
-            try? await time.sleep(for: .seconds(10))
-            await client.shutdown()
-        }
     }
 
     /// Delivers waiting events that no instance is delivering, such as those left by a lost one.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Has pieces of work follow one another.
+/// Runs pieces of work one at a time, in the order they were submitted.
 final class Turns: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// A tenant's vendor, of which the gateway notes what it needs to know and no client tells.
+/// Wraps a tenant's provider to expose facts and notices that the client keeps to itself.
 final class ObservedProvider: ExperimentationProvider {
     /// What a vendor's roles say.
     struct Facts: Sendable {
@@ -9,7 +9,9 @@ final class ObservedProvider: ExperimentationProvider {
         var isSticky = false
         /// Whether nothing may be kept of a user who hasn't consented.
         var needsConsent = false
-        /// Whether rules are fetched without anybody asking for them.
+        /// Whether the vendor publishes rules that are evaluated here.
+        var isComputed = false
+        /// Whether the vendor has rules fetched at an interval, so that no request waits for newer ones.
         var isPolling = false
     }
 
@@ -32,20 +34,24 @@ final class ObservedProvider: ExperimentationProvider {
     /// What the vendor's roles say; known once it has been started.
     var facts: Facts { noted.withLock { $0 } }
 
-    /// Has something removed of each user who denies consent.
+    /// Sets what else to delete when a user denies consent.
     func onForget(_ forget: @escaping @Sendable (String) async throws(ExperimentationError) -> Void) {
         listeners.withLock { $0.forget = forget }
     }
 
-    /// Has something done when a vendor that is asked for each user announces a change.
+    /// Sets what to run when an asked vendor announces a change.
     ///
-    /// Of new rules the client tells by itself.
+    /// For computed rules, the client announces changes itself.
     func onChange(_ hear: @escaping @Sendable () -> Void) { listeners.withLock { $0.hear = hear } }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         var roles = try await provider.start(in: context)
         var facts = Facts(isSticky: roles.assignments.isSticky, needsConsent: roles.needsConsent)
-        if case .computed(let source) = roles.decisions { facts.isPolling = source.freshness.polling != nil }
+        if case .computed(let source) = roles.decisions {
+            facts.isComputed = true
+            facts.isPolling = source.freshness.polling.map { $0 > .zero } ?? false
+            roles.decisions = .computed(RenewedRules(source: source))
+        }
         noted.withLock { $0 = facts }
         if case .asked = roles.decisions {
             roles.changes = roles.changes.map { changes in
@@ -61,14 +67,36 @@ final class ObservedProvider: ExperimentationProvider {
     }
 }
 
-/// A vendor's notices of changes, of which another hears as well.
+/// Fetches rules that have a lifetime again at the end of it, whether or not anybody asks for a flag.
+///
+/// Behind a balancer nobody asks an instance that has no rules yet, and listeners wait for news rather than ask.
+private struct RenewedRules: RulesetSource {
+    let source: any RulesetSource
+
+    var freshness: Freshness {
+        var freshness = source.freshness
+        guard freshness.polling == nil, let lifetime = freshness.lifetime, lifetime > .zero else { return freshness }
+        freshness.polling = lifetime
+        return freshness
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        try await source.ruleset(ifNot: validator)
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        try source.ruleset(restoring: raw)
+    }
+}
+
+/// Forwards a vendor's change notices and reports each to a second listener.
 private struct HeardChanges: ChangeSource {
     let changes: any ChangeSource
     let hear: @Sendable () -> Void
 
     func notices() -> AsyncStream<ChangeNotice> {
         let notices = changes.notices()
-        // Notices only have somebody ask again, so older ones may be dropped.
+        // A notice only triggers a refetch, so the latest ones suffice.
         let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(2))
         let passing = Task {
             for await notice in notices {

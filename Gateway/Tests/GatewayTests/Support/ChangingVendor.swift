@@ -25,14 +25,24 @@ final class ChangingVendor: ExperimentationProvider, RulesetSource {
     private let saysWhen: Bool
     private let state: Mutex<World>
 
+    /// Creates a vendor.
+    ///
+    /// - Parameters:
+    ///   - world: What it has.
+    ///   - name: Its name.
+    ///   - lifetime: How long its rules are valid.
+    ///   - saysWhen: Whether its rules say when time changes a decision.
+    ///   - isRenewed: Whether rules are fetched at the end of their lifetime without anybody asking, beside what a test does.
     init(
         _ world: World = World(),
         named name: String = "changing",
         validFor lifetime: Duration = .seconds(30),
-        saysWhen: Bool = true
+        saysWhen: Bool = true,
+        isRenewed: Bool = true
     ) {
         self.name = name
-        freshness = Freshness(lifetime: lifetime)
+        // Zero: fetched at the start, and then only when somebody asks.
+        freshness = Freshness(lifetime: lifetime, polling: isRenewed ? nil : .zero)
         self.saysWhen = saysWhen
         state = Mutex(world)
     }

@@ -6,6 +6,12 @@ final class Child: Sendable {
     private let process: Mutex<Process>
     /// The first line that it wrote to standard output.
     let head: String
+    private let messages = FileManager.default.temporaryDirectory.appendingPathComponent(
+        "child-\(UUID().uuidString).log"
+    )
+
+    /// What it has written to standard error.
+    var errors: String { (try? String(contentsOf: messages, encoding: .utf8)) ?? "" }
 
     /// Starts the program and waits for its first line, on a thread of its own.
     ///
@@ -14,7 +20,7 @@ final class Child: Sendable {
     ///   - variables: What its environment has beside this process's.
     /// - Throws: Why it can't be started.
     init(_ arguments: [String], variables: [String: String] = [:]) async throws {
-        let program = Self.program
+        let (program, messages) = (Self.program, messages)
         let (process, head) = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
@@ -22,9 +28,10 @@ final class Child: Sendable {
                         let (process, output) = (Process(), Pipe())
                         process.executableURL = program
                         process.arguments = arguments
-                        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
+                        process.environment = Self.environment.merging(variables) { $1 }
                         process.standardOutput = output
-                        process.standardError = FileHandle.nullDevice
+                        _ = FileManager.default.createFile(atPath: messages.path, contents: nil)
+                        process.standardError = try FileHandle(forWritingTo: messages)
                         try process.run()
                         var line = Data()
                         while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
@@ -39,6 +46,14 @@ final class Child: Sendable {
         self.head = head
     }
 
+    /// What a program knows that nobody told anything; it doesn't drain, because no balancer asks it.
+    private static var environment: [String: String] {
+        var environment = ProcessInfo.processInfo.environment
+        environment["XP_GATEWAY_PROGRAM"] = nil
+        environment["XP_GATEWAY_SHUTDOWN_DRAIN_SECONDS"] = "0"
+        return environment
+    }
+
     /// The one that `XP_GATEWAY_PROGRAM` names, such as one built for release, or else the one beside the tests.
     private static let program =
         ProcessInfo.processInfo.environment["XP_GATEWAY_PROGRAM"].map { URL(fileURLWithPath: $0) }
@@ -46,7 +61,10 @@ final class Child: Sendable {
         .appendingPathComponent("xp-gateway") ?? URL(fileURLWithPath: "xp-gateway")
 
     /// A test that failed halfway leaves nothing behind that goes on.
-    deinit { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
+    deinit {
+        process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } }
+        try? FileManager.default.removeItem(at: messages)
+    }
 
     /// Ends the process at once, without a word.
     func kill() {

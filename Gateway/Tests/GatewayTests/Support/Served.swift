@@ -50,6 +50,7 @@ struct Served: Sendable {
     ) async throws -> Value {
         var configuration = GatewayConfiguration(tenants: [tenant()])
         configuration.operatorTokens = [TokenDigest(of: "0perator")]
+        configuration.drain = .zero
         change(&configuration)
         let gateway = try await Gateway(configuration, environment: ClientEnvironment(time: time), tracer: tracer) {
             tenant in
@@ -76,7 +77,12 @@ struct Served: Sendable {
 
     /// A vendor whose rules are valid for so long after they were fetched; for nothing if zero, so that each request asks.
     static func publisher(validFor lifetime: Duration = .seconds(3_600)) -> InMemoryProvider {
-        InMemoryProvider(flags: flags, freshness: Freshness(lifetime: lifetime > .zero ? lifetime : nil))
+        InMemoryProvider(
+            flags: flags,
+            freshness: Freshness(lifetime: lifetime > .zero ? lifetime : nil),
+            // What was accepted waits, however busy the machine is, until a test has looked.
+            batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
+        )
     }
 
     /// A flag of each type.

@@ -5,6 +5,7 @@ import Experimentation
 import Foundation
 import MockVendors
 import PostgresServers
+import Synchronization
 import Testing
 
 @testable import GatewayServer
@@ -133,22 +134,49 @@ extension FlagValue {
     }
 }
 
-/// The goals in a journal that grows, each entry of which is read once.
-struct DeliveredGoals {
-    private(set) var goals: Set<String> = []
-    private var place = 0
-
-    mutating func read(_ journal: [JournalEntry]) {
-        for entry in journal[place...] {
-            for text in entry.request.body.split(separator: UInt8(ascii: "\"")) where text.starts(with: Self.beginning)
-            {
-                goals.insert(String(decoding: text, as: UTF8.self))
-            }
-        }
-        place = journal.count
+/// The goals that a vendor was sent, read each second from a journal that keeps only the latest exchanges.
+final class DeliveredGoals: Sendable {
+    private struct State {
+        var goals: Set<String> = []
+        var place = 0
     }
 
+    private let mock: MockServer
+    private let state = Mutex(State())
+    private let reading = Mutex<Task<Void, Never>?>(nil)
+
+    /// Far more than come within a second.
+    private static let journal = 20_000
     private static let beginning = Array("goal-".utf8)
+
+    /// Begins to read.
+    init(at mock: MockServer) {
+        self.mock = mock
+        mock.journalLimit = Self.journal
+        let task = Task { [weak self] in
+            while (try? await Task.sleep(for: .seconds(1))) != nil, let self { _ = self.goals }
+        }
+        reading.withLock { $0 = task }
+    }
+
+    /// The goals so far.
+    var goals: Set<String> {
+        state.withLock { state in
+            let first = max(state.place, mock.forgottenEntries)
+            let entries = mock.journal(from: first)
+            for entry in entries {
+                for text in entry.request.body.split(separator: UInt8(ascii: "\""))
+                where text.starts(with: Self.beginning) {
+                    state.goals.insert(String(decoding: text, as: UTF8.self))
+                }
+            }
+            state.place = first + entries.count
+            return state.goals
+        }
+    }
+
+    /// Ends the reading.
+    func end() { reading.withLock { $0 }?.cancel() }
 }
 
 /// A gateway that runs.
@@ -189,7 +217,8 @@ struct Instance: Sendable {
         await wires[wire.port].post("/v1/events", Self.goal(number, user, true), token: Site.token)
     }
 
-    private static func goal(_ number: Int, _ user: String, _ consent: Bool?) -> String {
+    /// The body of a goal.
+    static func goal(_ number: Int, _ user: String, _ consent: Bool?) -> String {
         let said = consent.map { ",\"consent\":\($0)" } ?? ""
         return """
             {"id":"\(number)","user":{"id":"\(user)"\(said)},

@@ -1,0 +1,132 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import GatewayBodies
+import HTTPTypes
+import Testing
+
+@testable import GatewayServer
+
+@Suite("The file for what is accepted while the database is away")
+struct MeanwhileFileTests {
+    /// A file with room for so many bytes, and the database that it waits for.
+    private static func opened(bytes: Int, isAway: Shared<Bool>) async throws -> Meanwhile {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("meanwhile-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try await Meanwhile(
+            file: folder.appendingPathComponent("m.sqlite"),
+            scope: "s",
+            bytes: bytes,
+            environment: ClientEnvironment(),
+            database: DatabaseSight { isAway.value }
+        )
+    }
+
+    private static func event(_ number: Int) -> EventRequest {
+        let user = User(id: "u\(number % 7)", consent: .granted)
+        let event = TrackingEvent.custom("x", attributes: ["text": .string(String(repeating: "x", count: 5_000))])
+        return EventRequest(id: "\(number)", user: user, event: event, date: nil)
+    }
+
+    private static func record(_ number: Int) -> AssignmentRecord {
+        AssignmentRecord(userID: "u\(number)", assignments: EarlierAssignments(["e": "v"]))
+    }
+
+    @Test("a full file refuses events, and what it accepted is all handed over")
+    func full() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
+        var accepted: Set<String> = []
+        var refusal: EventRefusal?
+        for number in 0..<400 {
+            switch await meanwhile.take(Self.event(number)) {
+            case .accepted: accepted.insert("\(number)")
+            case .refused(let why): refusal = why
+            case .repeated: Issue.record("\(number) was never taken before")
+            }
+        }
+        #expect(accepted.count > 100)
+        #expect(refusal?.code == .outboxFull)
+        #expect(refusal?.mayPass == true)
+        // Nobody waits for an answer about these, so they are counted.
+        for number in 0..<3_000 { await meanwhile.take(Self.record(number)) }
+        #expect(meanwhile.dropped > 0)
+        let handed = Shared<Set<String>>([])
+        meanwhile.hand { parcels in
+            for case .event(let event) in parcels { handed.change { _ = $0.insert(event.id) } }
+            return Array(repeating: .delivered, count: parcels.count)
+        }
+        isAway.change { $0 = false }
+        try await eventually("everything is handed over", within: .seconds(60)) {
+            await meanwhile.look()
+            return meanwhile.count == 0
+        }
+        #expect(handed.value == accepted)
+        isAway.change { $0 = true }
+        #expect(await meanwhile.take(Self.event(1_000)) == .accepted)
+        await meanwhile.close()
+    }
+
+    @Test("while the database is away, a user's exposure goes into the file once, and none of one who denies")
+    func exposures() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
+        let provider = InMemoryProvider(
+            experiments: [
+                InMemoryExperiment(
+                    Experiment(id: "button"),
+                    arms: [.init(Variation(id: "blue"), weight: 100, flags: ["button": "blue"])]
+                )
+            ],
+            freshness: Freshness(lifetime: .seconds(3_600)),
+            batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
+        )
+        let client = try await ExperimentationClient(provider: provider)
+        let evaluator = Evaluator(
+            client,
+            facts: ObservedProvider.Facts(),
+            meanwhile: meanwhile,
+            assignments: nil,
+            types: DeclaredTypes(),
+            exposures: .single,
+            frame: BulkFrame(metadata: [:])
+        )
+        for user in ["ada", "bob", "ada"] {
+            let answer = await evaluator.evaluate("button", User(id: user, consent: .granted))
+            #expect(answer.status == .ok)
+            #expect(evaluator.evaluateAtOnce("button", User(id: user, consent: .granted)) == nil)
+        }
+        _ = await evaluator.evaluate("button", User(id: "eve", consent: .denied))
+        #expect(meanwhile.count == 2)
+        let handed = Shared<[String]>([])
+        meanwhile.hand { parcels in
+            for case .event(let event) in parcels {
+                guard case .exposure(let exposure) = event.event.kind else { continue }
+                handed.change { $0.append("\(event.user.id) \(exposure.assignment.variation.id)") }
+            }
+            return Array(repeating: .delivered, count: parcels.count)
+        }
+        isAway.change { $0 = false }
+        try await eventually("everything is handed over", within: .seconds(60)) {
+            await meanwhile.look()
+            return meanwhile.count == 0
+        }
+        #expect(handed.value.sorted() == ["ada blue", "bob blue"])
+        // With the database there, exposures are the client's.
+        _ = await evaluator.evaluate("button", User(id: "cid", consent: .granted))
+        #expect(meanwhile.count == 0)
+        try await client.untilStored()
+        #expect(try await client.waitingEvents().map(\.envelope.identity.id) == ["cid"])
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+
+    @Test("the same assignments of a user are taken once")
+    func assignments() async throws {
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: Shared(true))
+        for _ in 0..<5 { await meanwhile.take(Self.record(1)) }
+        await meanwhile.take(AssignmentRecord(userID: "u1", assignments: EarlierAssignments(["e": "w"])))
+        #expect(meanwhile.count == 2)
+        await meanwhile.close()
+    }
+}

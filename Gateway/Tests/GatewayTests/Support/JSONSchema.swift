@@ -1,0 +1,1 @@
+../../../../Tests/CommandLineTests/JSONSchema.swift
