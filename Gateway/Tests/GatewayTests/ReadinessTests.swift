@@ -1,6 +1,9 @@
+import ConformanceKit
+import ConformanceSubjects
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import MockVendors
 import Testing
 
 @testable import GatewayServer
@@ -26,6 +29,22 @@ struct ReadinessTests {
         try await served(ChangingVendor()) { served in
             try await eventually("it is ready", within: .seconds(20)) { try await Self.isReady(served) }
         }
+    }
+
+    @Test("Sigma, which asks for nothing by itself, is ready without a request")
+    func sigma() async throws {
+        let (vendor, _) = try await #require(Vendor.named("sigma")).mock(with: .shop)
+        let mock = MockServer(vendor)
+        try await mock.start()
+        var settings = vendor.credentials.mapValues { FlagValue.string($0) }
+        settings["vendor"] = "sigma"
+        settings["endpoints"] = .object(mock.endpoints.mapValues { .string($0) })
+        var tenant = Served.tenant()
+        tenant.vendor = .object(settings)
+        try await Served.run(over: try tenant.provider(variables: [:])) { served in
+            try await eventually("it is ready", within: .seconds(30)) { try await Self.isReady(served) }
+        }
+        await mock.stop()
     }
 
     @Test("a vendor that is away at the start is ready once it is back, without a request")

@@ -86,6 +86,33 @@ struct SharedRulesTests {
         await site.end()
     }
 
+    @Test("whoever was told of a change by one instance gets it from another, whether or not that has heard of it")
+    func announced() async throws {
+        let site = try await Site(polling: 2, lease: 60)
+        let instances = [try await site.instance(), try await site.instance()]
+        for instance in instances {
+            try await eventually("an instance has rules") {
+                try await instance.flag("welcome", of: "ada").body.contains("Hello!")
+            }
+        }
+        let (path, ada) = ("/ofrep/v1/evaluate/flags", #"{"context":{"targetingKey":"ada"}}"#)
+        let bulk = try await instances[0].wire.post(path, ada, token: Site.token)
+        let stream = try #require(bulk.body.firstMatch(of: /"requestUri":"([^"]+)"/)?.output.1)
+        let text = try await instances[0].wire.talk("GET \(stream) HTTP/1.1\r\nHost: a\r\n\r\n") { text in
+            if text.contains("says when to ask again"), !text.contains("data:") {
+                try await site.change { $0.replacing("Hello!", with: "Good day!") }
+            }
+            return text.contains("data:")
+        }
+        let revision = try #require(text.firstMatch(of: /"etag":"\\"rules\.([0-9]+)\\""/)?.output.1, "\(text)")
+        let query = "?flagConfigEtag=%22rules.\(revision)%22"
+        let tag = try #require(bulk.fields["etag"])
+        let answer = try await instances[1].wire.post(path + query, ada, token: Site.token, ["If-None-Match": tag])
+        #expect(answer.body.contains("Good day!"), "\(answer)")
+        for instance in instances { #expect(instance.child.end() == 0) }
+        await site.end()
+    }
+
     @Test("when an instance is killed while fetching, another fetches under a later epoch")
     func killedLeader() async throws {
         let site = try await Site(polling: 2)

@@ -116,7 +116,7 @@ struct TransportSecurityTests {
         let files = try Self.files()
         try await Served.run {
             $0.certificate = files
-            $0.limits.idleTime = .milliseconds(300)
+            $0.limits.idleTime = .seconds(2)
         } body: { served in
             // Without a close by the gateway this would wait for ever.
             let text = try await served.wire.talk("")

@@ -3,21 +3,43 @@ import Synchronization
 
 /// The kill switch of a vendor that is asked for each user: what one machine hears from it, all know within a second.
 final class SharedSwitch: RemoteSwitch {
+    private struct State {
+        var isOn = false
+        /// How many changes are being written down.
+        var writing = 0
+        /// How often the vendor's word was another than before.
+        var changes = 0
+    }
+
     private let board: RulesBoard
-    private let isOn = Atomic<Bool>(false)
+    private let state = Mutex(State())
 
     init(_ board: RulesBoard) { self.board = board }
 
     func ask() async -> RemoteSwitchAnswer {
+        let before = state.withLock { $0.writing == 0 ? $0.changes : nil }
         guard let row = try? await board.look() else { return RemoteSwitchAnswer(isOff: nil, wait: .seconds(1)) }
-        isOn.store(row.isDisabled, ordering: .relaxed)
-        return RemoteSwitchAnswer(isOff: row.isDisabled, wait: .seconds(1))
+        let isKnown = state.withLock { state in
+            // What this machine heard meanwhile is newer than what it has read.
+            guard state.changes == before else { return false }
+            state.isOn = row.isDisabled
+            return true
+        }
+        return RemoteSwitchAnswer(isOff: isKnown ? row.isDisabled : nil, wait: .seconds(1))
     }
 
     /// Takes what the vendor said to this machine.
     func hear(isOn isNowOn: Bool) async {
-        guard isOn.exchange(isNowOn, ordering: .relaxed) != isNowOn else { return }
+        let isNew = state.withLock { state in
+            guard state.isOn != isNowOn else { return false }
+            state.isOn = isNowOn
+            state.changes += 1
+            state.writing += 1
+            return true
+        }
+        guard isNew else { return }
         _ = try? await board.setDisabled(isNowOn)
+        state.withLock { $0.writing -= 1 }
     }
 }
 

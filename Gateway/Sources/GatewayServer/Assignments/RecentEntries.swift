@@ -1,51 +1,38 @@
 import Experimentation
 import Synchronization
 
-/// What is known of the users who were asked about lately: so many at most, and each for a minute.
-///
-/// Others may forget a user meanwhile, and this one learns of it when the minute is over.
+/// A cache of recently seen users, bounded in number; entries expire after a minute, because other instances may delete a
+/// user's data.
 final class RecentEntries: Sendable {
     private struct Known {
         var entry: AssignmentBook.Entry
         var end: ContinuousClock.Instant
     }
 
-    private let limit: Int
     private let lifetime: Duration
-    private let state = Mutex((young: [String: Known](), old: [String: Known]()))
+    private let table: Mutex<RecentTable<String, Known>>
 
     init(limit: Int = 100_000, lifetime: Duration = .seconds(60)) {
-        self.limit = limit
         self.lifetime = lifetime
+        table = Mutex(RecentTable(limit: limit))
     }
 
     func entry(of userID: String, at now: ContinuousClock.Instant) -> AssignmentBook.Entry? {
-        state.withLock { state in
-            guard let known = state.young[userID] ?? state.old[userID], now < known.end else { return nil }
-            return known.entry
-        }
+        guard let known = table.withLock({ $0[userID] }), now < known.end else { return nil }
+        return known.entry
     }
 
     /// Adds what was read, unless something was written meanwhile.
     func add(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
-        state.withLock { state in
-            if let known = state.young[userID] ?? state.old[userID], now < known.end { return }
-            if state.young.count >= limit / 2 { state = ([:], state.young) }
-            state.young[userID] = Known(entry: entry, end: now.advanced(by: lifetime))
+        table.withLock { table in
+            if let known = table[userID], now < known.end { return }
+            table.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: userID)
         }
     }
 
     func set(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
-        state.withLock { state in
-            if state.young.count >= limit / 2 { state = ([:], state.young) }
-            state.young[userID] = Known(entry: entry, end: now.advanced(by: lifetime))
-        }
+        table.withLock { $0.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: userID) }
     }
 
-    func remove(_ userID: String) {
-        state.withLock { state in
-            state.young[userID] = nil
-            state.old[userID] = nil
-        }
-    }
+    func remove(_ userID: String) { table.withLock { $0.remove(userID) } }
 }

@@ -14,7 +14,7 @@ struct Exchange: Sendable {
 /// Counts requests by tenant, route and status, and measures their durations.
 final class Counters: Sendable {
     /// The labels of a counter.
-    struct Key: Sendable, Hashable {
+    struct Labels: Sendable, Hashable {
         var tenant: String
         var route: String
         var status: Int
@@ -36,7 +36,7 @@ final class Counters: Sendable {
 
     /// A snapshot of all metrics.
     struct Figures: Sendable {
-        var requests: [Key: Int] = [:]
+        var requests: [Labels: Int] = [:]
         var durations: [String: Histogram] = [:]
     }
 
@@ -51,7 +51,7 @@ final class Counters: Sendable {
         let seconds = duration / .seconds(1)
         let place = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
         state.withLock { figures in
-            figures.requests[Key(tenant: exchange.tenant, route: route, status: status), default: 0] += 1
+            figures.requests[Labels(tenant: exchange.tenant, route: route, status: status), default: 0] += 1
             figures.durations[route, default: Histogram()].add(seconds, at: place)
         }
     }

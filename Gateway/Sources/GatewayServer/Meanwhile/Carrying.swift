@@ -96,23 +96,3 @@ final class Waiting: Sendable {
         }
     }
 }
-
-/// A bounded set of the newest members; when it is full, the older half is dropped.
-final class BoundedSet<Member: Hashable & Sendable>: Sendable {
-    private let limit: Int
-    private let state = Mutex((young: Set<Member>(), old: Set<Member>()))
-
-    init(limit: Int) { self.limit = limit }
-
-    /// Inserts a member.
-    ///
-    /// - Returns: Whether it is new.
-    func insert(_ member: Member) -> Bool {
-        state.withLock { state in
-            guard !state.young.contains(member), !state.old.contains(member) else { return false }
-            if state.young.count >= limit / 2 { state = ([], state.young) }
-            state.young.insert(member)
-            return true
-        }
-    }
-}

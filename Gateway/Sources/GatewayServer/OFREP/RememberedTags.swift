@@ -21,48 +21,34 @@ final class RememberedTags: Sendable {
         let earlier: EarlierAssignments
     }
 
-    private struct Shelves {
-        var young: [ByteBuffer: Entry] = [:]
-        var old: [ByteBuffer: Entry] = [:]
-        var bytes = 0
-    }
-
-    private let limit: Int
-    private let state = Mutex(Shelves())
+    private let table: Mutex<RecentTable<ByteBuffer, Entry>>
     /// The size of an entry beside its body: the slot in the table, the tag and the assignments, roughly.
     private static let overhead = 400
 
     /// Creates an empty memory.
     ///
     /// - Parameter bytes: How large it may be, roughly.
-    init(bytes: Int = 8_000_000) { limit = bytes }
+    init(bytes: Int = 8_000_000) { table = Mutex(RecentTable(limit: bytes)) }
 
     /// What is remembered of a request with these bytes.
     subscript(body: ByteBuffer) -> Entry? {
-        state.withLock { shelves in
-            if let entry = shelves.young[body] { return entry }
-            guard let entry = shelves.old[body] else { return nil }
-            Self.put(entry, body, on: &shelves, limit)
+        table.withLock { table in
+            guard let entry = table[body] else { return nil }
+            if table.isOld(body) { Self.put(entry, body, into: &table) }
             return entry
         }
     }
 
     /// Remembers the tag of the answer to a request with these bytes.
     func remember(_ entry: Entry, of body: ByteBuffer) {
-        state.withLock { Self.put(entry, body, on: &$0, limit) }
+        table.withLock { Self.put(entry, body, into: &$0) }
     }
 
     /// How much is remembered.
-    var count: Int { state.withLock { $0.young.count + $0.old.count } }
+    var count: Int { table.withLock { $0.count } }
 
-    /// Half of the memory is filled; then it takes the place of the other half, which is given up.
-    private static func put(_ entry: Entry, _ body: ByteBuffer, on shelves: inout Shelves, _ limit: Int) {
-        let size = body.readableBytes + overhead
-        guard size <= limit / 2 else { return }
-        if shelves.bytes + size > limit / 2 { shelves = Shelves(old: shelves.young) }
+    private static func put(_ entry: Entry, _ body: ByteBuffer, into table: inout RecentTable<ByteBuffer, Entry>) {
         // A copy, so that the connection's buffer isn't kept with it.
-        if shelves.young.updateValue(entry, forKey: ByteBuffer(bytes: body.readableBytesView)) == nil {
-            shelves.bytes += size
-        }
+        table.set(entry, for: ByteBuffer(bytes: body.readableBytesView), weighing: body.readableBytes + overhead)
     }
 }

@@ -58,7 +58,7 @@ struct MetricsText {
         family("xp_gateway_requests_total", "counter", "Requests answered.", samples)
     }
 
-    private static func order(_ key: Counters.Key) -> String { "\(key.tenant)\u{0}\(key.route)\u{0}\(key.status)" }
+    private static func order(_ key: Counters.Labels) -> String { "\(key.tenant)\u{0}\(key.route)\u{0}\(key.status)" }
 
     private mutating func durations(_ figures: Counters.Figures) {
         guard !figures.durations.isEmpty else { return }
