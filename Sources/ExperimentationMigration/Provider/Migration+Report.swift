@@ -28,7 +28,7 @@ extension Migration {
             latencies: tally.latencies,
             exposures: tally.exposures,
             unsupported: tally.unsupported,
-            sides: tally.sides.map { .init($0, arms: ["old", "new"], level: level) },
+            sides: tally.sides.map { .init($0.test, arms: ["old", "new"], level: level) },
             allocations: ratios(tally.arms.allocations, level),
             exposed: ratios(tally.arms.exposed, level),
             stages: tally.armsByStage.mapValues {
