@@ -22,8 +22,11 @@ struct MigrateTests {
         let report = try await report(["--from", "flagship-bucketing", "--to", "sigma", "--users", "60"])
         #expect(report["changedVariant"] == .number(0))
         #expect(report["unassigned"] == .number(0))
-        #expect(report["exposures"]?["flagship-bucketing"]?["missing"] == .number(0))
-        #expect(report["ledgers"]?["flagship-bucketing"]?["ledger"]?["pending"] == .number(0))
+        for vendor in ["flagship-bucketing", "sigma"] {
+            #expect(report["exposures"]?[vendor]?["missing"] == .number(0))
+            #expect(report["ledgers"]?[vendor]?["ledger"]?["pending"] == .number(0))
+        }
+        #expect(report["exposures"]?["flagship-bucketing"]?["twice"] == .number(0))
         #expect(report["leftOut"] == .array([]))
         #expect(report["stages"]?.array?.count == 13)
     }

@@ -6,6 +6,7 @@ extension Migration {
         let tally = tally.snapshot
         let (level, stageLevel) = (self.tally.level, self.tally.stageLevel)
         let visible = tally.confirmed.filter { $0.key.isVisible }.values.reduce(0, +)
+        let undecided = tally.undecided.filter { $0.key.isVisible }.values.reduce(0, +)
         func ratios(_ counts: [String: Tally.ArmCount], _ level: Double) -> [String: MigrationReport.Ratio] {
             var ratios: [String: MigrationReport.Ratio] = [:]
             for (key, count) in counts {
@@ -23,7 +24,8 @@ extension Migration {
             dropped: shadows.counts.dropped,
             observed: tally.observed,
             confirmed: tally.confirmed,
-            rate: MismatchRate(compared: tally.compared, mismatched: visible),
+            undecided: tally.undecided,
+            rate: MismatchRate(compared: tally.compared - undecided, mismatched: visible),
             recent: tally.recent,
             latencies: tally.latencies,
             exposures: tally.exposures,

@@ -7,6 +7,7 @@ final class Tally: Sendable {
         var compared = 0
         var observed: [Mismatch.Kind: Int] = [:]
         var confirmed: [Mismatch.Kind: Int] = [:]
+        var undecided: [Mismatch.Kind: Int] = [:]
         var recent: [Mismatch] = []
         var quiet: [String: Int] = [:]
         var latencies: [MigrationSide: LatencyHistogram] = [:]
@@ -53,7 +54,9 @@ final class Tally: Sendable {
     private let state: Mutex<State>
     private let counted: Mutex<CountedUsers>
     private let mapping: Mapping
-    /// The level of each whole-move test. All tests of a move together raise at most one false alarm in 1,000 moves.
+    /// The level of each whole-move test.
+    ///
+    /// All tests of a move together raise at most one false alarm in 1,000 moves.
     let level: Double
     /// The level of each test over one stage.
     let stageLevel: Double
@@ -111,6 +114,9 @@ final class Tally: Sendable {
             state.recent.append(mismatch)
         }
     }
+
+    /// Counts a mismatch of which nothing is known, because configurations kept changing.
+    func leaveUndecided(_ mismatch: Mismatch) { state.withLock { $0.undecided[mismatch.kind, default: 0] += 1 } }
 
     // MARK: Users and events
 
