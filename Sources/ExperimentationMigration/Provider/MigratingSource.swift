@@ -85,7 +85,7 @@ struct MigratingSource: DecisionSource {
             found = try await migration.old.answer(for: told)
         } catch {
             // An old vendor that leads nobody any more mustn't hold up the new one's users.
-            if standing.stage == .rampDown, error.code != .cancelled { return [:] }
+            if standing.stage == .rampDown, error.code != .cancelled, !Task.isCancelled { return [:] }
             throw error
         }
         // While the old vendor is disabled its users have no places, so the new vendor may assign them.
