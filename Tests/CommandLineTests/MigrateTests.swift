@@ -46,6 +46,46 @@ struct MigrateTests {
         #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
     }
 
+    @Test("simulate fails if a step was held, and says why")
+    func held() async throws {
+        let arguments = ["migrate", "simulate", "--from", "sigma", "--to", "flagship", "--users", "20"]
+        let result = try await Tool.run(arguments, limit: 400)
+        #expect(result.status == 1)
+        #expect(result.errors.contains("the move was held or broke a promise"))
+        #expect(result.output.contains("held before live: flagship can't be told which variations users have"))
+    }
+
+    @Test(
+        "simulate with a plan that accepts reassignment succeeds, and tells where, when and by whom users were changed"
+    )
+    func accepted() async throws {
+        let folder = try Tool.folder()
+        let plan = try Tool.file(
+            Self.plan.replacing("{\"from\"", with: "{\"reassignment\": \"accepted\", \"from\""),
+            "accepted.json",
+            in: folder
+        )
+        let report = try await report(["--plan", plan, "--users", "100"])
+        #expect((report["changedVariant"]?.number ?? 0) > 0)
+        guard case .string(let first)? = report["changes"]?.array?.first else { throw NoChange() }
+        #expect(first.hasPrefix("step ") && first.contains("(live)"), "\(first)")
+        #expect(first.contains("answered by old; then ") && first.hasSuffix("answered by new"), "\(first)")
+    }
+
+    private struct NoChange: Error {}
+
+    @Test("simulate gives an arm without a weight nobody, and doesn't wonder that nobody is there")
+    func partialWeights() async throws {
+        let folder = try Tool.folder()
+        let plan = try Tool.file(
+            Self.plan.replacing("\"b\": \"two\"}", with: "\"b\": \"two\", \"c\": \"three\"}"),
+            "partial.json",
+            in: folder
+        )
+        let report = try await report(["--plan", plan, "--users", "100"])
+        #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
+    }
+
     @Test("simulate says what it leaves out, and adds faults")
     func faults() async throws {
         let folder = try Tool.folder()
