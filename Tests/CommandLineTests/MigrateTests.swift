@@ -46,6 +46,37 @@ struct MigrateTests {
         #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
     }
 
+    @Test("plan writes a mapping that it then finds without fault, and names file, line and key of one that has some")
+    func plans() async throws {
+        let (old, new) = (try await ServedMock("flagship"), try await ServedMock("sigma"))
+        let vendors = ["--from", try old.configuration(#","mode":"bucketing""#), "--to", try new.configuration()]
+        let folder = try Tool.folder()
+        let path = folder.appending(path: "plan.json").path
+        let first = try await Tool.run(["migrate", "plan"] + vendors + ["--output", path])
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(first.output.contains("experiments are mapped; review each of them"))
+        let plan = try String(contentsOfFile: path, encoding: .utf8)
+        let mapped = try #require(try JSONValue(plan)["mapping"]?.array)
+        #expect(!mapped.isEmpty)
+        let second = try await Tool.run(["migrate", "plan"] + vendors + ["--mapping", path])
+        #expect(second.status == 0, "\(second.errors)")
+
+        let (name, id) = try #require(mapped[0]["variations"]?.object?.first)
+        let broken = plan.replacing(": \"\(id.string ?? "")\"", with: ": \"nobody-knows-it\"")
+        let third = try await Tool.run(
+            ["migrate", "plan"] + vendors + ["--mapping", try Tool.file(broken, "broken.json", in: folder)]
+        )
+        #expect(third.status == 1)
+        let line = broken.split(separator: "\n", omittingEmptySubsequences: false)
+            .firstIndex { $0.contains("nobody-knows-it") }
+        #expect(
+            third.output.contains("broken.json:\((line ?? -1) + 1): \"mapping[0].variations.\(name)\": "),
+            "\(third.output)"
+        )
+        #expect(third.output.contains("the new vendor has no variation \"nobody-knows-it\""))
+        for mock in [old, new] { _ = try await mock.end() }
+    }
+
     @Test("simulate fails if a step was held, and says why")
     func held() async throws {
         let arguments = ["migrate", "simulate", "--from", "sigma", "--to", "flagship", "--users", "20"]
