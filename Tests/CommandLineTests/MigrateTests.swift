@@ -17,13 +17,16 @@ struct MigrateTests {
         return report
     }
 
-    @Test("simulate plays a whole move: variations stay, every exposure counts once, and both ledgers balance")
+    @Test("simulate plays a whole move: variations stay, no exposure is lost, nothing waits, and both ledgers balance")
     func simulates() async throws {
         let report = try await report(["--from", "flagship-bucketing", "--to", "sigma", "--users", "60"])
         #expect(report["changedVariant"] == .number(0))
         #expect(report["unassigned"] == .number(0))
-        #expect(report["exposures"]?["flagship-bucketing"]?["missing"] == .number(0))
-        #expect(report["ledgers"]?["flagship-bucketing"]?["ledger"]?["pending"] == .number(0))
+        for vendor in ["flagship-bucketing", "sigma"] {
+            #expect(report["exposures"]?[vendor]?["missing"] == .number(0))
+            #expect(report["exposures"]?[vendor]?["unexpected"] == .number(0))
+            #expect(report["ledgers"]?[vendor]?["ledger"]?["pending"] == .number(0))
+        }
         #expect(report["leftOut"] == .array([]))
         #expect(report["stages"]?.array?.count == 13)
     }
@@ -40,6 +43,77 @@ struct MigrateTests {
         let first = try #require(counts?["a"]?.number)
         #expect(first + (counts?["b"]?.number ?? 0) == 300)
         #expect((50..<150).contains(first))
+        #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
+    }
+
+    @Test("plan writes a mapping that it then finds without fault, and names file, line and key of one that has some")
+    func plans() async throws {
+        let (old, new) = (try await ServedMock("flagship"), try await ServedMock("sigma"))
+        let vendors = ["--from", try old.configuration(#","mode":"bucketing""#), "--to", try new.configuration()]
+        let folder = try Tool.folder()
+        let path = folder.appending(path: "plan.json").path
+        let first = try await Tool.run(["migrate", "plan"] + vendors + ["--output", path])
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(first.output.contains("experiments are mapped; review each of them"))
+        let plan = try String(contentsOfFile: path, encoding: .utf8)
+        let mapped = try #require(try JSONValue(plan)["mapping"]?.array)
+        #expect(!mapped.isEmpty)
+        let second = try await Tool.run(["migrate", "plan"] + vendors + ["--mapping", path])
+        #expect(second.status == 0, "\(second.errors)")
+
+        let (name, id) = try #require(mapped[0]["variations"]?.object?.first)
+        let broken = plan.replacing(": \"\(id.string ?? "")\"", with: ": \"nobody-knows-it\"")
+        let third = try await Tool.run(
+            ["migrate", "plan"] + vendors + ["--mapping", try Tool.file(broken, "broken.json", in: folder)]
+        )
+        #expect(third.status == 1)
+        let line = broken.split(separator: "\n", omittingEmptySubsequences: false)
+            .firstIndex { $0.contains("nobody-knows-it") }
+        #expect(
+            third.output.contains("broken.json:\((line ?? -1) + 1): \"mapping[0].variations.\(name)\": "),
+            "\(third.output)"
+        )
+        #expect(third.output.contains("the new vendor has no variation \"nobody-knows-it\""))
+        for mock in [old, new] { _ = try await mock.end() }
+    }
+
+    @Test("simulate fails if a step was held, and says why")
+    func held() async throws {
+        let arguments = ["migrate", "simulate", "--from", "sigma", "--to", "flagship", "--users", "20"]
+        let result = try await Tool.run(arguments, limit: 400)
+        #expect(result.status == 1)
+        #expect(result.errors.contains("the move was held or broke a promise"))
+        #expect(result.output.contains("held before live: flagship can't be told which variations users have"))
+    }
+
+    @Test(
+        "simulate with a plan that accepts reassignment succeeds, and tells where, when and by whom users were changed"
+    )
+    func accepted() async throws {
+        let folder = try Tool.folder()
+        let plan = try Tool.file(
+            Self.plan.replacing("{\"from\"", with: "{\"reassignment\": \"accepted\", \"from\""),
+            "accepted.json",
+            in: folder
+        )
+        let report = try await report(["--plan", plan, "--users", "100"])
+        #expect((report["changedVariant"]?.number ?? 0) > 0)
+        guard case .string(let first)? = report["changes"]?.array?.first else { throw NoChange() }
+        #expect(first.hasPrefix("step ") && first.contains("(live)"), "\(first)")
+        #expect(first.contains("answered by old; then ") && first.hasSuffix("answered by new"), "\(first)")
+    }
+
+    private struct NoChange: Error {}
+
+    @Test("simulate gives an arm without a weight nobody, and doesn't wonder that nobody is there")
+    func partialWeights() async throws {
+        let folder = try Tool.folder()
+        let plan = try Tool.file(
+            Self.plan.replacing("\"b\": \"two\"}", with: "\"b\": \"two\", \"c\": \"three\"}"),
+            "partial.json",
+            in: folder
+        )
+        let report = try await report(["--plan", plan, "--users", "100"])
         #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
     }
 

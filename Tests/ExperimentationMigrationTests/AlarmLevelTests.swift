@@ -27,10 +27,10 @@ struct AlarmLevelTests {
     @Test("all tests of a move share one false alarm in a thousand: an alarm of a single test may be none among twenty")
     func isShared() {
         // For 17 such users, the p-value is 0.00009; for 20, 0.000004.
-        #expect(Self.tally(Self.mapped(1), users: 17).isAlarming)
-        #expect(!Self.tally(Self.mapped(20), users: 17).isAlarming)
-        #expect(Self.tally(Self.mapped(20), users: 20).isAlarming)
-        #expect(!Self.tally(Self.mapped(1), users: 10).isAlarming)
+        #expect(!Self.tally(Self.mapped(1), users: 17).alarms.isEmpty)
+        #expect(Self.tally(Self.mapped(20), users: 17).alarms.isEmpty)
+        #expect(!Self.tally(Self.mapped(20), users: 20).alarms.isEmpty)
+        #expect(Self.tally(Self.mapped(1), users: 10).alarms.isEmpty)
     }
 
     @Test("experiments without weights use none of it")
@@ -38,7 +38,7 @@ struct AlarmLevelTests {
         let others = (1..<20).map { index in
             ExperimentMapping(old: .init("e\(index)"), new: .init("x\(index)"), variations: ["a": "A"])
         }
-        #expect(Self.tally(Self.mapped(1) + others, users: 17).isAlarming)
+        #expect(!Self.tally(Self.mapped(1) + others, users: 17).alarms.isEmpty)
     }
 
     @Test("a stage that deals wrongly isn't hidden by all the users who came before it")
@@ -56,12 +56,12 @@ struct AlarmLevelTests {
             }
         }
         come(100_000, in: .shadow) { $0.isMultiple(of: 2) ? "a" : "b" }
-        #expect(!tally.isAlarming)
+        #expect(tally.alarms.isEmpty)
         come(600, in: .live) { _ in "b" }
-        #expect(tally.isAlarming)
+        #expect(!tally.alarms.isEmpty)
         let (whole, stages) = (tally.snapshot.arms, tally.snapshot.armsByStage)
-        #expect(!whole.isAlarming(level: tally.level))
-        #expect(stages[.live]?.isAlarming(level: tally.stageLevel) == true)
-        #expect(stages[.shadow]?.isAlarming(level: tally.stageLevel) == false)
+        #expect(whole.alarming(level: tally.level).isEmpty)
+        #expect(stages[.live]?.alarming(level: tally.stageLevel).isEmpty == false)
+        #expect(stages[.shadow]?.alarming(level: tally.stageLevel).isEmpty == true)
     }
 }

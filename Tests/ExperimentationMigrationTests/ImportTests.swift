@@ -43,6 +43,29 @@ struct ImportTests {
         }
     }
 
+    @Test("reasons are few and name no user, however many unknown ids there are")
+    func fewReasons() async throws {
+        let lines = (0..<50).map { #"{"person-\#($0)":{"gone-\#($0)":{"value":true,"group_name":"a"}}}"# }
+        let others = (0..<50).map { #"{"person-\#($0):userID":{"gone-\#($0)":{"value":true,"group_name":7}}}"# }
+        let more = (0..<50).map { #"{"person-\#($0):userID":{"gone-\#($0)":{"value":true,"group_name":"a"}}}"# }
+        let good = #"{"u:userID":{"e0":{"group_name":"a"}}}"#
+        let report = try await Self.run([good] + lines + others + more, .statsig, Moves())
+        #expect(report.refused.count == 3)
+        #expect(report.refused.values.reduce(0, +) == 150)
+        #expect(!report.refused.keys.contains { $0.contains("person") || $0.contains("gone") })
+        #expect(!report.examples.contains { $0.contains("person") })
+    }
+
+    @Test("a group without a name is known by its rule, and a visitor without a history has no places")
+    func missingMembers() async throws {
+        let sticky = #"{"u:userID":{"e0":{"value":true,"rule_id":"a","group_name":null}}}"#
+        #expect(try await Self.run([sticky], .statsig, Moves()).taken == 1)
+        let visitor = #"{"version":1,"data":{"visitorId":"u"}}"#
+        let report = try await Self.run([visitor], .visitorCache, Moves())
+        #expect(report.refused == [:])
+        #expect(report.taken == 0)
+    }
+
     @Test("truncated lines and unknown ids are reported and left out; the rest is imported")
     func faults() async throws {
         let moves = Moves()
@@ -57,8 +80,8 @@ struct ImportTests {
         )
         #expect([report.lines, report.taken] == [3, 1])
         #expect(report.refused.count == 3)
-        #expect(report.refused["no experiment \"gone\" is mapped"] == 1)
-        #expect(report.refused["no variation \"z\" of \"e0\" is mapped"] == 1)
+        #expect(report.refused["the experiment isn't mapped"] == 1)
+        #expect(report.refused["the variation of \"e0\" isn't mapped"] == 1)
     }
 
     @Test("an interrupted import resumes, and ends as if it hadn't been interrupted")

@@ -77,7 +77,7 @@ struct KilledMovesTests {
         _ moves: Moves,
         _ chance: inout RatioTests.Seeded
     ) async throws {
-        let mortal = MortalStore(moves.store, dyingAfter: Int.random(in: 12..<60, using: &chance))
+        let mortal = MortalStore(moves.store, dyingAfter: Int.random(in: 16..<64, using: &chance))
         var plan = moves.plan
         (plan.stage, plan.share) = (.live, 0.5)
         let client = try? await ExperimentationClient(

@@ -39,7 +39,7 @@ struct PlanTests {
         arguments: [
             ("{\n\"stage\": \"begun\"}", #"plan.json:2: "stage": there is no "begun""#),
             ("{\n\n\"share\": 1.5}", #"plan.json:3: "share": expected a number from 0 to 1, found 1.5"#),
-            ("{\"colour\": 1}", #"plan.json:1: "colour": nobody reads this"#),
+            ("{\"colour\": 1}", #"plan.json:1: "colour": unknown member"#),
             (
                 "{\"mapping\": [\n{\"old\": \"a\", \"new\": \"b\",\n\"variations\": {\"x\": \"1\",\n\"y\": \"1\"}}]}",
                 #"plan.json:4: "mapping[0].variations.y": "1" is mapped twice: from "x" as well"#

@@ -48,6 +48,67 @@ struct RandomMovesTests {
         }
     }
 
+    @Test("nor do they among processes that are killed between any two operations, at one time on one store")
+    func nobodyChangesAmongKills() async throws {
+        for seed in 0..<(isSoak ? 2_000 : 60) { try await playKilled(UInt64(seed)) }
+    }
+
+    /// What a user has seen, and whether the id and the anonymous id have come together.
+    private struct Seen {
+        var values: [String]?
+        var isLinked = false
+    }
+
+    private func playKilled(_ seed: UInt64) async throws {
+        var chance = RatioTests.Seeded(state: seed &* 7_919 &+ 5)
+        let moves = Moves(experiments: 2)
+        func process() async throws -> (client: ExperimentationClient, store: MortalStore) {
+            while true {
+                let store = MortalStore(moves.store, dyingAfter: Int.random(in: 10..<80, using: &chance))
+                let client = try? await ExperimentationClient(
+                    provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+                    store: store.clientStore,
+                    environment: ClientEnvironment(time: moves.time)
+                )
+                if let client { return (client, store) }
+            }
+        }
+        var processes = [try await process(), try await process(), try await process()]
+        var seen = [Seen](repeating: Seen(), count: 6)
+        for step in 0..<40 {
+            for index in processes.indices where processes[index].store.isDead {
+                await processes[index].client.shutdown(within: .zero)
+                processes[index] = try await process()
+            }
+            let client = processes[Int.random(in: 0..<processes.count, using: &chance)].client
+            moves.time.advance(by: .milliseconds(Int64.random(in: 0..<1_500, using: &chance)))
+            if Int.random(in: 0..<5, using: &chance) == 0 {
+                let stage = MigrationStage.allCases.randomElement(using: &chance) ?? .off
+                let share = Double.random(in: 0...1, using: &chance)
+                try? await Moves.migration(of: client).move(to: stage, share: share)
+                continue
+            }
+            let number = Int.random(in: 0..<seen.count, using: &chance)
+            let kind = Int.random(in: 0..<3, using: &chance)
+            // Before they have come together, the two ids are two users.
+            let user =
+                switch kind {
+                case 0 where seen[number].isLinked: User(id: "person-\(number)", consent: .granted)
+                case 1: User(id: "person-\(number)", anonymousID: "visit-\(number)", consent: .granted)
+                default: User(id: "visit-\(number)", consent: .granted)
+                }
+            let session = client.session(for: user)
+            let isAnswered = (try? await session.refresh()) != nil
+            let now = (0..<2).map { session.string("f\($0)", default: "none") }
+            guard isAnswered || now != ["none", "none"] else { continue }
+            if isAnswered, kind == 1 { seen[number].isLinked = true }
+            let before = seen[number].values ?? now
+            seen[number].values = before
+            #expect(now == before, "seed \(seed), step \(step), user \(number)")
+        }
+        for process in processes { await process.client.shutdown(within: .zero) }
+    }
+
     private func play(_ seed: UInt64) async throws {
         var chance = RatioTests.Seeded(state: seed &* 104_729 &+ 17)
         let moves = Moves(experiments: 2)

@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import Synchronization
 import Testing
 import Waiting
 
@@ -169,6 +170,45 @@ struct TroubleTests {
         #expect(moves.new.record.batches.isEmpty)
         try await eventually("the old vendor has it") { moves.old.delivered.contains(.custom("goal")) }
         await second.shutdown(within: .zero)
+    }
+
+    @Test("asking for the stage flag isn't a comparison, even where it is dropped")
+    func flagIsNoComparison() async throws {
+        let queue = ShadowQueue(ShadowPolicy(workers: 1, waiting: 0, isInBackground: false))
+        let gate = AsyncGate()
+        queue.submit(isComparison: true) { _ = await gate.wait() }
+        queue.submit(isComparison: false) {}
+        #expect(queue.counts.dropped == 0)
+        queue.submit(isComparison: true) {}
+        #expect(queue.counts.dropped == 1)
+        gate.open()
+    }
+
+    @Test("a mismatch that no look can decide is counted as such, and the rate leaves it out")
+    func undecided() async throws {
+        let moves = Moves()
+        let looks = Mutex(0)
+        let changing = ScriptedVendor("new") { _ in
+            // Another answer at each look is another configuration.
+            let number = looks.withLock { looks in
+                looks += 1
+                return looks
+            }
+            return .flags([(key: "plain", resolution: Resolution(.string("\(number)")))])
+        }
+        var plan = moves.plan
+        (plan.stage, plan.mapping, plan.reassignment) = (.shadow, Mapping(), .accepted)
+        let old = InMemoryProvider(name: "old", flags: [InMemoryFlag("plain", "same")])
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: old, to: changing, plan: plan),
+            environment: ClientEnvironment(time: moves.time)
+        )
+        try await client.session(for: User(id: "ada", consent: .granted)).refresh()
+        let migration = try Moves.migration(of: client)
+        try await eventually("the looks are over") { migration.report.undecided[.value] == 1 }
+        #expect(migration.report.confirmed.isEmpty)
+        #expect(migration.report.compared == 1 && migration.report.rate.compared == 0)
+        await client.shutdown(within: .zero)
     }
 
     @Test("the stage survives the process, and another plan overrides it")

@@ -29,6 +29,8 @@ package struct ExposureBook: Sendable {
     private var expected: [MigrationSide: [UInt8]]
     private var received: [MigrationSide: [UInt8]]
     private var unexpected: [MigrationSide: Int] = [:]
+    /// The ids of the exposures that have arrived, as hashes.
+    private var ids: [MigrationSide: Set<Int>] = [:]
     private var places: [MigrationSide: [String: Int]] = [:]
 
     package init(users: Int, _ mapping: Mapping) {
@@ -52,7 +54,10 @@ package struct ExposureBook: Sendable {
     }
 
     /// An exposure has arrived at a vendor.
+    ///
+    /// One that arrives again under the same id is the same.
     package mutating func receive(_ exposure: Received, at side: MigrationSide) {
+        if let id = exposure.eventID, !ids[side, default: []].insert(id.hashValue).inserted { return }
         // `visit-7` and, once signed in, `person-7`.
         let user = exposure.userID.flatMap { $0.split(separator: "-").last }.flatMap { Int($0) }
         let index = exposure.experiment.flatMap { places[side]?[$0] }

@@ -70,7 +70,13 @@ public struct MigratingSubject: ConformanceSubject {
     public var knownDeviations: [KnownDeviation] {
         leader.knownDeviations
             + (isToldByLeader ? [] : teller.knownDeviations.filter { $0.caseName.hasPrefix("outages/not-delivered") })
+            + (leader.capabilities.contains(.localEvaluation) ? [Self.sameRules] : [])
     }
+
+    private static let sameRules = KnownDeviation(
+        "consent/nothing-kept-of-who-denies",
+        reason: "the leader's rules of an earlier run decide, which are the same for everybody"
+    )
 
     /// The caveat about the leader's variations.
     public var variationCaveat: String? { leader.variationCaveat }

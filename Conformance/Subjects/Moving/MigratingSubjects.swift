@@ -1,19 +1,29 @@
 import ConformanceKit
+import Experimentation
 import ExperimentationMigration
 
 extension MigratingSubject {
-    /// Every move that the suite tests, at each stage: between the vendors that decide on this device, from one that is
+    /// Every move that the suite tests, at each possible stage: between the vendors that decide on this device, from one that is
     /// asked to one that computes, and from the in-memory provider to each vendor.
-    public static let all: [MigratingSubject] = {
-        let pairs =
+    public static let all: [MigratingSubject] = everyPair.flatMap { pair in
+        MigrationStage.allCases.map { MigratingSubject(from: pair.old, to: pair.new, at: $0) }.filter(\.isPossible)
+    }
+
+    private static let everyPair: [(old: any ConformanceSubject, new: any ConformanceSubject)] = {
+        let names =
             [("flagship-bucketing", "sigma"), ("sigma", "flagship-bucketing"), ("flagship", "sigma")]
             + [("flagship", "flagship-bucketing")]
             + Vendor.all.flatMap(\.subjects).map { ("in-memory", $0.name) }
-        return pairs.flatMap { old, new in
-            guard let one = Vendor.played(old), let two = Vendor.played(new) else { return [MigratingSubject]() }
-            return MigrationStage.allCases.map { MigratingSubject(from: one, to: two, at: $0) }
+        return names.compactMap { old, new in
+            guard let one = Vendor.played(old), let two = Vendor.played(new) else { return nil }
+            return (one, two)
         }
     }()
+
+    /// Whether the move may be there: a vendor that decides nothing can neither lead nor be compared.
+    private var isPossible: Bool {
+        new.decides || !old.decides || stage == .off || stage == .dualWrite
+    }
 
     /// A selection that covers each leader, each stage with a shadow, and both kinds of vendors at least once.
     public static let few: [MigratingSubject] = {
@@ -24,10 +34,14 @@ extension MigratingSubject {
     }()
 
     /// Each pair of vendors once: the cases about moves choose their stages themselves.
-    public static let pairs: [MigratingSubject] = all.filter { $0.stage == .live }
+    public static let pairs: [MigratingSubject] = all.filter { $0.stage == ($0.new.decides ? .live : .dualWrite) }
 
     /// The one that `xp conform` runs by default, alongside the vendors.
     public static let one = few.filter { $0.name == "sigma>flagship-bucketing@live" }
+}
+
+extension ConformanceSubject {
+    fileprivate var decides: Bool { capabilities.contains(.flags) }
 }
 
 extension Vendor {

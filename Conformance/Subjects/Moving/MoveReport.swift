@@ -51,7 +51,11 @@ public struct MoveReport: Sendable {
         /// The number that arrived for no user or experiment of the move.
         public var unexpected: Int
 
-        init(_ sum: ExposureBook.Sum, isTaking: Bool) {
+        /// Whether the wire has ids, by which a repeated delivery isn't another exposure.
+        var tellsRepeats: Bool
+
+        init(_ sum: ExposureBook.Sum, isTaking: Bool, tellsRepeats: Bool) {
+            self.tellsRepeats = tellsRepeats
             expected = isTaking ? sum.expected : 0
             received = sum.received
             unsupported = isTaking ? 0 : sum.expected
@@ -102,18 +106,33 @@ public struct MoveReport: Sendable {
     /// The results of the steps, in order.
     public var stages: [Stage] = []
 
+    /// Whether the plan promises that variations stay.
+    var keepsVariations = true
+    /// Whether there were faults besides those of the story.
+    var hasFaults = false
+
     init(old: String, new: String, users: Int) {
         self.old = old
         self.new = new
         self.users = users
     }
 
-    /// Whether no variation or place was lost, no exposure was missed or, except for kills, counted twice, both ledgers
-    /// balance, and no sample ratio is alarming.
+    /// Whether the move went through without breaking a promise.
+    ///
+    /// No step was held; no variation or place was lost, unless the plan accepts it; no exposure was missed or counted
+    /// twice; nothing waits or, without faults, was dropped; both ledgers balance, and no sample ratio is alarming.
     public var isGood: Bool {
+        // A killed process may have delivered what the next one delivers again; without ids a vendor can't tell.
         let isKilled = stages.contains(where: \.isKilled)
-        return changedVariant == 0 && unassigned == 0
-            && exposures.values.allSatisfy { ($0.twice == 0 || isKilled) && $0.missing == 0 && $0.unexpected == 0 }
-            && ledgers.values.allSatisfy(\.ledger.isBalanced) && !ratios.values.contains(where: \.isAlarming)
+        return (!keepsVariations || (changedVariant == 0 && unassigned == 0)) && stages.allSatisfy(\.held.isEmpty)
+            && exposures.values.allSatisfy { sum in
+                (sum.twice == 0 || (isKilled && !sum.tellsRepeats)) && sum.missing == 0 && sum.unexpected == 0
+            }
+            && ledgers.values.allSatisfy { accounts in
+                let ledger = accounts.ledger
+                return ledger.isBalanced && ledger.pending == 0
+                    && (hasFaults || ledger.dropped.values.allSatisfy { $0 == 0 })
+            }
+            && !ratios.values.contains(where: \.isAlarming)
     }
 }

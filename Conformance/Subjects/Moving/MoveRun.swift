@@ -13,7 +13,7 @@ struct MoveRun {
     private var reports: [MigrationReport] = []
     private var leftOut: [String] = []
     private var destinations: [Destination] = []
-    /// Runs at normal speed, and is pushed forward where a task would wait for minutes.
+    /// Real time; advanced by hand past leases and long pauses.
     private let time = SuiteTime()
 
     /// The maximum number of events that wait while more users come.
@@ -50,7 +50,7 @@ struct MoveRun {
             if let away = step.away { try await stage(away).setReachable(false) }
             try await inject(number)
             let before = watch.counts
-            let people = await visit(number, process, isAway: step.away != nil, progress)
+            let people = await visit(number, entry.reached, process, isAway: step.away != nil, progress)
             if let away = step.away { try await stage(away).setReachable(true) }
             for stage in stages { try await stage.clearFaults() }
             let after = watch.counts
@@ -100,12 +100,12 @@ struct MoveRun {
         var plan = simulation.plan
         // Later processes find the stage in the store; the first one starts where the story does.
         (plan.stage, plan.share) = (.off, 0)
-        // The story waits for every comparison; in the background a busy machine would let it wait for minutes.
+        // Normal priority: the simulation waits for every comparison.
         plan.shadow.isInBackground = false
         let client = try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: plan),
             store: cut.clientStore,
-            // Users come back a step later, after all others: what is kept of each would only be thrown away.
+            // A small cache: users return only in a later step.
             options: ClientOptions(decisionCacheBytes: 4_000_000),
             environment: ClientEnvironment(time: time)
         )
@@ -140,6 +140,7 @@ struct MoveRun {
     /// Lets a step's users visit the shop, with a limited number at a time.
     private func visit(
         _ step: Int,
+        _ stage: MigrationStage,
         _ process: Process,
         isAway: Bool,
         _ progress: @Sendable (MoveSimulation.Progress) -> Void
@@ -162,7 +163,7 @@ struct MoveRun {
                     inside -= 1
                 }
                 inside += 1
-                group.addTask { await watch.visit(user, step, client, world, signsIn: signsIn) }
+                group.addTask { await watch.visit(user, step, stage, client, world, signsIn: signsIn) }
                 if people.isMultiple(of: 500) {
                     await count()
                     if !isAway { await keepUp(process) }
@@ -173,8 +174,7 @@ struct MoveRun {
         return people
     }
 
-    /// Lets the next users wait until most events of those before them are delivered, so that neither the store nor a mock
-    /// ever holds what a step's users did.
+    /// Pauses arrivals until most events are delivered, which bounds the memory of store and mocks.
     private func keepUp(_ process: Process) async {
         for _ in 0..<100 {
             guard let ledger = try? await process.client.ledger(), ledger.pending > Self.mostWaiting else { return }
@@ -206,6 +206,8 @@ struct MoveRun {
         var report = MoveReport(old: simulation.old.name, new: simulation.new.name, users: simulation.users)
         report.experiments = (simulation.worlds[.old] ?? .movingShop).experiments.filter(\.isRunning).map(\.id)
         report.leftOut = leftOut
+        report.keepsVariations = simulation.plan.reassignment == .refused
+        report.hasFaults = !simulation.faults.isEmpty
         report.stages = told
         await count()
         let counts = watch.counts
@@ -226,7 +228,11 @@ struct MoveRun {
             let subject = side == .old ? simulation.old : simulation.new
             let takes = subject.capabilities.contains(.exposures)
             watch.add(try await stages[index].received(), at: side)
-            report.exposures[subject.name] = .init(watch.exposures(at: side), isTaking: takes)
+            report.exposures[subject.name] = .init(
+                watch.exposures(at: side),
+                isTaking: takes,
+                tellsRepeats: subject.wireFields.contains(.eventID)
+            )
             guard destinations.indices.contains(index) else { continue }
             let destination = destinations[index]
             report.ledgers[subject.name] = .init(

@@ -4,6 +4,8 @@ import ExperimentationMigration
 import Synchronization
 
 /// Records what the users of a simulation see: a byte per user and experiment, and some counts.
+///
+/// The byte is the number of the arm seen first, from 1, and a bit for the vendor that answered last.
 final class MoveWatch: Sendable {
     struct Counts: Sendable {
         var changed = 0
@@ -20,6 +22,7 @@ final class MoveWatch: Sendable {
         var tests: [SampleRatioTest?]
     }
 
+    private static let newBit: UInt8 = 0x80
     /// The maximum number of changes described individually.
     private static let mostTold = 20
 
@@ -31,7 +34,7 @@ final class MoveWatch: Sendable {
         self.mapping = mapping
         arms = mapping.experiments.map { $0.variations.keys.sorted() }
         let tests = zip(mapping.experiments, arms).map { experiment, arms in
-            SampleRatioTest(weights: arms.map { experiment.weights[$0] ?? 1 })
+            SampleRatioTest(weights: arms.map { experiment.weights.isEmpty ? 1 : experiment.weights[$0] ?? 0 })
         }
         state = Mutex(
             State(
@@ -66,7 +69,14 @@ final class MoveWatch: Sendable {
     func exposures(at side: MigrationSide) -> ExposureBook.Sum { state.withLock { $0.exposures.sum(at: side) } }
 
     /// A user comes, reads the flags of every experiment, perhaps buys, and goes.
-    func visit(_ user: Int, _ step: Int, _ client: ExperimentationClient, _ world: World, signsIn: Bool) async {
+    func visit(
+        _ user: Int,
+        _ step: Int,
+        _ stage: MigrationStage,
+        _ client: ExperimentationClient,
+        _ world: World,
+        signsIn: Bool
+    ) async {
         let isSignedIn = signsIn && user % 4 == 0 && step % 2 == 1
         let session = client.session(
             for: User(
@@ -87,10 +97,10 @@ final class MoveWatch: Sendable {
             _ = session.string(flag.key, default: flag.value.stringValue ?? "")
         }
         if user % 3 == 0 { try? await session.track(.custom("goal", value: 1)) }
-        note(user, assignments)
+        note(user, assignments, "step \(step + 1) (\(stage))")
     }
 
-    private func note(_ user: Int, _ assignments: [Assignment]) {
+    private func note(_ user: Int, _ assignments: [Assignment], _ when: String) {
         state.withLock { state in
             if let side = assignments.lazy.compactMap(Migration.side).first { state.counts.led[side, default: 0] += 1 }
             for (index, experiment) in mapping.experiments.enumerated() {
@@ -98,7 +108,8 @@ final class MoveWatch: Sendable {
                     Migration.side(of: assignment).map { experiment.place(at: $0).group == assignment.group } ?? false
                 }
                 let place = user * mapping.experiments.count + index
-                let before = state.seen[place]
+                let before = state.seen[place] & ~Self.newBit
+                let last: MigrationSide = state.seen[place] & Self.newBit == 0 ? .old : .new
                 guard let found, let side = Migration.side(of: found) else {
                     if before != 0 { state.counts.lost += 1 }
                     continue
@@ -107,14 +118,15 @@ final class MoveWatch: Sendable {
                 let id = found.variation.id
                 let own = side == .new ? mapping.translate(id, ofGroup: found.group, from: .new) : id
                 guard let arm = own.flatMap({ arms[index].firstIndex(of: $0) }) else { continue }
+                let first = before == 0 ? UInt8(truncatingIfNeeded: arm + 1) & ~Self.newBit : before
+                state.seen[place] = side == .new ? first | Self.newBit : first
                 if before == 0 {
-                    state.seen[place] = UInt8(truncatingIfNeeded: arm + 1)
                     state.tests[index]?.count(arm: arm)
                 } else if Int(before) != arm + 1 {
                     state.counts.changed += 1
                     if state.counts.changes.count < Self.mostTold {
                         state.counts.changes.append(
-                            "user \(user) in \(experiment.old.experiment): \(arms[index][Int(before) - 1]), then \(arms[index][arm])"
+                            "\(when), user \(user) in \(experiment.old.experiment): \(arms[index][Int(before) - 1]), answered by \(last); then \(arms[index][arm]), answered by \(side)"
                         )
                     }
                 }

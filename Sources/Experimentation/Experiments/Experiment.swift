@@ -85,6 +85,15 @@ public struct Assignment: Sendable, Hashable, Codable {
     }
 }
 
+extension Assignment {
+    /// The metadata key of ``answerer``.
+    package static let answererKey = "migration"
+
+    /// Which of several vendors made the assignment, where a provider asks more than one; equal ids at two of them are
+    /// different assignments.
+    package var answerer: String? { metadata[Self.answererKey]?.stringValue }
+}
+
 /// An assignment that this device forces against the vendor's allocation, for tests and demonstrations.
 public enum AssignmentOverride: Sendable, Hashable, Codable {
     /// Puts the user into an experiment, and into the variation with this id or index if there is one.

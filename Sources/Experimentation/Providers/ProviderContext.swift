@@ -31,4 +31,31 @@ public struct ProviderContext: Sendable {
     package func context(of provider: any ExperimentationProvider) -> ProviderContext {
         ProviderContext(of: provider, in: store, environment)
     }
+
+    /// Returns what a client kept for this provider when it was the client's only one.
+    package func kept(for provider: any ExperimentationProvider) -> KeptBefore {
+        KeptBefore(store, of: provider.destination, environment.log)
+    }
+}
+
+/// What a client kept of a provider's users and rules, for a provider that now wraps it.
+package struct KeptBefore: Sendable {
+    private let state: KeptState
+
+    init(_ store: any StateStore, of account: Destination, _ log: any LogSink) {
+        state = KeptState(store: store, of: account, log: log)
+    }
+
+    /// The user's variations by group, for a vendor that honors earlier ones.
+    package func assignments(of userID: String) async -> [String: String] {
+        await state.read([String: String].self, .assignments(of: userID)) ?? [:]
+    }
+
+    /// Whether the client has decisions of an earlier run for a user.
+    package func hasDecisions(of userID: String) async -> Bool { await state.bytes(.decisions(of: userID)) != nil }
+
+    /// The vendor's own bytes of its last rules.
+    package func ruleset() async -> [UInt8]? {
+        await state.bytes(.ruleset).flatMap { StoredRuleset(written: $0)?.raw }
+    }
 }

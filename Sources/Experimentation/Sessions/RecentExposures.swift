@@ -36,6 +36,8 @@ struct ExposureKey: Hashable, Sendable {
     var experiment: String
     var group: String
     var variation: String
+    /// The vendor that answered, where there are several.
+    var answerer: String?
     /// The flag through which the variation was seen; `nil` for the variation itself.
     var flag: String?
 
@@ -44,6 +46,7 @@ struct ExposureKey: Hashable, Sendable {
         experiment = assignment.experiment.id
         group = assignment.group
         variation = assignment.variation.id
+        answerer = assignment.answerer
         self.flag = flag
     }
 }

@@ -5,12 +5,16 @@ import Foundation
 struct People: Sendable {
     private let state: any StateStore
     private let imported: Imported?
+    private let kept: Kept?
 
     /// Looks up imported places at the old vendor: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
+    /// Looks up what the client kept of a user before the move was wrapped around the old vendor.
+    typealias Kept = @Sendable (_ userID: String) async -> [String: String]
 
-    init(in state: any StateStore, log: any LogSink, imported: Imported? = nil) {
+    init(in state: any StateStore, log: any LogSink, kept: Kept? = nil, imported: Imported? = nil) {
         self.state = SealedState(state, log: log)
+        self.kept = kept
         self.imported = imported
     }
 
@@ -20,30 +24,42 @@ struct People: Sendable {
     /// A user's record as read, with the bytes that a write is compared with.
     struct Found: Sendable {
         var person: Person
-        var written: [UInt8]?
+        var written: [UInt8]? = nil
         /// The digest under which the record is stored.
         var digest: String
     }
 
-    /// Finds a user's record by the anonymous id, or through the id of an earlier visit.
+    /// Finds a user's record by the anonymous id or by the id, under which it may have begun, or through an alias of
+    /// either.
     func find(_ identity: Identity) async throws(ExperimentationError) -> Found {
-        let own = StableKey(identity).digest
-        if let written = try await state.value(for: Self.prefix + own) {
-            return Found(person: Self.read(written), written: written, digest: own)
+        var found = try await stored(identity) ?? Found(person: Person(), digest: StableKey(identity).digest)
+        // What users have seen elsewhere fills in until the old vendor has been asked.
+        if found.written == nil {
+            for id in Self.ids(of: identity) { found.person.addOld(imported?(id) ?? [:]) }
         }
-        if !identity.id.isEmpty, let bytes = try await state.value(for: Self.alias(of: identity.id)) {
-            let first = String(decoding: bytes, as: UTF8.self)
-            if let written = try await state.value(for: Self.prefix + first) {
-                return Found(person: Self.read(written), written: written, digest: first)
-            }
+        if !found.person.isKnown, let kept { found.person.addOld(await kept(identity.id)) }
+        return found
+    }
+
+    private func stored(_ identity: Identity) async throws(ExperimentationError) -> Found? {
+        for id in Self.ids(of: identity) {
+            let own = StableKey(id).digest
+            if let found = try await stored(under: own) { return found }
+            guard let alias = try await state.value(for: Self.aliases + own) else { continue }
+            if let found = try await stored(under: String(decoding: alias, as: UTF8.self)) { return found }
         }
-        var person = Person()
-        if let imported {
-            for (group, variation) in imported(StableKey(identity).text) {
-                person.places["old/\(group)"] = Person.Place(variation: variation, by: .old)
-            }
-        }
-        return Found(person: person, written: nil, digest: own)
+        return nil
+    }
+
+    private func stored(under digest: String) async throws(ExperimentationError) -> Found? {
+        guard let written = try await state.value(for: Self.prefix + digest) else { return nil }
+        return Found(person: Self.read(written), written: written, digest: digest)
+    }
+
+    /// The ids that lead to a user's record: the anonymous one, which stays the same when the user signs in, first.
+    private static func ids(of identity: Identity) -> [String] {
+        let stable = StableKey(identity).text
+        return [stable] + (identity.id.isEmpty || identity.id == stable ? [] : [identity.id])
     }
 
     /// Whether any record can also be found by a second id.
@@ -83,19 +99,20 @@ struct People: Sendable {
     /// - Returns: Whether it was written; if not, read it again.
     func write(_ person: Person, over found: Found, of identity: Identity) async throws(ExperimentationError) -> Bool {
         var person = person
-        let id = StableKey(identity.id).digest
-        let needsAlias = !identity.id.isEmpty && id != found.digest && !person.names.contains(id)
-        if needsAlias { person.names.insert(id) }
+        let names = Self.ids(of: identity).map { StableKey($0).digest }.filter { $0 != found.digest }
+        let missing = names.filter { !person.names.contains($0) }
+        person.names.formUnion(missing)
         guard person != found.person || found.written == nil else { return true }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let data = try? encoder.encode(person) else { return true }
+        // Before the record, which names them: an alias that leads nowhere is ignored, but a missing one is never added.
+        for name in missing {
+            // With several devices, the record belongs to the one on which the user signed in first.
+            _ = try await state.update(Self.aliases + name, to: Array(found.digest.utf8), if: nil)
+        }
         let update = try await state.update(Self.prefix + found.digest, to: Array(data), if: found.written)
         guard case .updated = update else { return false }
-        if needsAlias {
-            // With several devices, the record belongs to the one on which the user signed in first.
-            _ = try await state.update(Self.alias(of: identity.id), to: Array(found.digest.utf8), if: nil)
-        }
         return true
     }
 

@@ -19,6 +19,26 @@ struct Person: Sendable, Hashable, Codable {
     var names: Set<String> = []
     /// The places, by ``key(ofGroup:at:in:)``.
     var places: [String: Place] = [:]
+    /// The old vendor's mapped groups in which it gave the user no place: by its traffic, a holdout or its audience.
+    var outside: Set<String> = []
+    /// Whether the user has seen a vendor change what the other one had shown.
+    var hasChanged = false
+
+    /// Adds places at the old vendor, by group; existing ones stay.
+    mutating func addOld(_ variations: [String: String]) {
+        for (group, variation) in variations where places["old/\(group)"] == nil {
+            places["old/\(group)"] = Place(variation: variation, by: .old)
+        }
+    }
+
+    /// Whether the old vendor gave the user no place in the experiment of a key.
+    func isOutside(_ key: String) -> Bool { key.hasPrefix("old/") && outside.contains(String(key.dropFirst(4))) }
+
+    /// Records that the old vendor has answered for this user.
+    mutating func know(_ mapping: Mapping) {
+        isKnown = true
+        outside = Set(mapping.experiments.map(\.old.group).filter { places["old/\($0)"] == nil })
+    }
 
     /// Returns an experiment's key: the old vendor's group if it is mapped, otherwise the vendor's own.
     static func key(ofGroup group: String, at side: MigrationSide, in mapping: Mapping) -> String {
@@ -58,6 +78,7 @@ struct Person: Sendable, Hashable, Codable {
             } else {
                 places[key] = place
                 new[key] = place
+                outside.remove(String(key.dropFirst(4)))
             }
         }
         return new
@@ -76,6 +97,11 @@ struct Person: Sendable, Hashable, Codable {
                 continue
             }
             if place.by != side { carried.groups.insert(group) }
+        }
+        if side == .new, policy.allowsOverrides {
+            carried.overrides += outside.sorted().compactMap { group in
+                mapping.experiment(ofGroup: group, at: .old).map { .exclude(experiment: $0.new.experiment) }
+            }
         }
         return carried
     }
@@ -109,4 +135,18 @@ struct Carried: Sendable, Hashable {
     var overrides: [AssignmentOverride] = []
     /// The groups whose place was assigned by the other vendor.
     var groups: Set<String> = []
+}
+
+extension Person {
+    private enum CodingKeys: CodingKey { case side, isKnown, names, places, outside, hasChanged }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        side = try values.decodeIfPresent(MigrationSide.self, forKey: .side)
+        isKnown = try values.decode(Bool.self, forKey: .isKnown)
+        names = try values.decode(Set<String>.self, forKey: .names)
+        places = try values.decode([String: Place].self, forKey: .places)
+        outside = try values.decodeIfPresent(Set<String>.self, forKey: .outside) ?? []
+        hasChanged = try values.decodeIfPresent(Bool.self, forKey: .hasChanged) ?? false
+    }
 }

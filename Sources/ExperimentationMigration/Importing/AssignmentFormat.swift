@@ -31,9 +31,15 @@ public struct ImportedAssignments: Sendable, Hashable {
 
 /// Why a line was rejected.
 public struct ImportFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reason, for people.
+    /// The reason with what was found, for people.
     public var description: String
-    init(_ description: String) { self.description = description }
+    /// The reason alone: one of few texts, whatever the lines contain.
+    public var reason: String
+
+    init(_ description: String, as reason: String? = nil) {
+        self.description = description
+        self.reason = reason ?? description
+    }
 }
 
 /// Reads lines of one format; remembers the header line.
@@ -55,7 +61,7 @@ public struct AssignmentReader: Sendable {
         do throws(JSONFault) {
             document = try JSONParser.document(line, deepest: 32)
         } catch {
-            throw ImportFault("not a JSON document: \(error.reason)")
+            throw ImportFault("not a JSON document: \(error.reason)", as: "not a JSON document")
         }
         guard case .object(let members) = document else { throw ImportFault("expected an object") }
         switch format {
@@ -74,6 +80,8 @@ public struct AssignmentReader: Sendable {
             throw ImportFault("\"data.visitorId\": expected an id")
         }
         let history = data["assignationHistory"] ?? data["assignmentsHistory"]
+        // A visitor who was in no campaign has none.
+        guard let history, history != .null else { return ImportedAssignments(user: anonymous, variations: [:]) }
         return ImportedAssignments(user: anonymous, variations: try texts(history, "data.assignationHistory"))
     }
 
@@ -86,7 +94,7 @@ public struct AssignmentReader: Sendable {
         for (key, variation) in try texts(members["assignments"], "assignments") {
             // The key ends in a version; the newest version of an experiment counts.
             guard let end = key.range(of: "__", options: .backwards), let version = Int(key[end.upperBound...]) else {
-                throw ImportFault("\"\(key)\": expected a version")
+                throw ImportFault("\"\(key)\": expected a version", as: "a key of \"assignments\": expected a version")
             }
             let experiment = String(key[..<end.lowerBound])
             if let known = newest[experiment], known > version { continue }
@@ -106,7 +114,10 @@ public struct AssignmentReader: Sendable {
         var variations: [String: String] = [:]
         for (experiment, value) in map {
             guard let id = value.objectValue?["variation_id"]?.stringValue else {
-                throw ImportFault("\"experiment_bucket_map.\(experiment).variation_id\": expected an id")
+                throw ImportFault(
+                    "\"experiment_bucket_map.\(experiment).variation_id\": expected an id",
+                    as: "\"variation_id\": expected an id"
+                )
             }
             variations[experiment] = id
         }
@@ -117,12 +128,16 @@ public struct AssignmentReader: Sendable {
         var all: [ImportedAssignments] = []
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             guard let colon = key.lastIndex(of: ":"), colon != key.startIndex, let configs = value.objectValue else {
-                throw ImportFault("\"\(key)\": expected a unit, a colon and its type, with an object")
+                throw ImportFault("a key: expected a unit, a colon and its type, with an object")
             }
             var variations: [String: String] = [:]
             for (config, kept) in configs {
-                guard let group = (kept.objectValue?["group_name"] ?? kept.objectValue?["rule_id"])?.stringValue else {
-                    throw ImportFault("\"\(key).\(config).group_name\": expected a name")
+                let kept = kept.objectValue
+                guard let group = kept?["group_name"]?.stringValue ?? kept?["rule_id"]?.stringValue else {
+                    throw ImportFault(
+                        "\"\(config).group_name\": expected a name",
+                        as: "\"group_name\": expected a name"
+                    )
                 }
                 variations[config] = group
             }
@@ -135,7 +150,9 @@ public struct AssignmentReader: Sendable {
         guard let members = value?.objectValue else { throw ImportFault("\"\(key)\": expected an object") }
         var texts: [String: String] = [:]
         for (name, value) in members {
-            guard let text = value.stringValue else { throw ImportFault("\"\(key).\(name)\": expected an id") }
+            guard let text = value.stringValue else {
+                throw ImportFault("\"\(key).\(name)\": expected an id", as: "a member of \"\(key)\": expected an id")
+            }
             texts[name] = text
         }
         return texts
@@ -156,7 +173,8 @@ public struct AssignmentReader: Sendable {
         }
         guard fields.count > max(columns.unit, columns.experiment, columns.variant) else {
             throw ImportFault(
-                "expected \(max(columns.unit, columns.experiment, columns.variant) + 1) fields, found \(fields.count)"
+                "expected \(max(columns.unit, columns.experiment, columns.variant) + 1) fields, found \(fields.count)",
+                as: "too few fields"
             )
         }
         let user = fields[columns.unit]

@@ -12,7 +12,7 @@ public struct ImportReport: Sendable, Hashable {
     public var taken = 0
     /// The number of places that the user already had.
     public var known = 0
-    /// The number of rejections, by reason.
+    /// The number of rejections, by reason; a reason names no user and nothing that the plan doesn't have.
     public var refused: [String: Int] = [:]
     /// The first rejected lines, with the reason.
     public var examples: [String] = []
@@ -21,8 +21,7 @@ public struct ImportReport: Sendable, Hashable {
 /// Imports another system's assignments as the old vendor's places, so that the move carries them.
 ///
 /// A place that a user already has stays; of several for one experiment, the first one counts. An interrupted import
-/// with a name resumes where it stopped, and importing the same lines twice changes nothing. cut; reading the same
-/// lines again changes nothing either.
+/// with a name resumes where it stopped, and importing the same lines twice changes nothing.
 public struct AssignmentImport: Sendable {
     private let people: People
     private let state: any StateStore
@@ -150,7 +149,7 @@ public struct AssignmentImport: Sendable {
     }
 
     private static func refuse(_ report: inout ImportReport, _ line: Int, _ fault: ImportFault) {
-        report.refused[fault.description, default: 0] += 1
+        report.refused[fault.reason, default: 0] += 1
         if report.examples.count < mostExamples { report.examples.append("line \(line): \(fault)") }
     }
 

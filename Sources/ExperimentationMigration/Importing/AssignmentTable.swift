@@ -132,9 +132,12 @@ extension Mapping {
         guard
             let index = index(ofGroup: experiment, at: .old)
                 ?? experiments.firstIndex(where: { $0.old.experiment == experiment })
-        else { throw ImportFault("no experiment \"\(experiment)\" is mapped") }
+        else { throw ImportFault("no experiment \"\(experiment)\" is mapped", as: "the experiment isn't mapped") }
         guard experiments[index].variations[variation] != nil else {
-            throw ImportFault("no variation \"\(variation)\" of \"\(experiment)\" is mapped")
+            throw ImportFault(
+                "no variation \"\(variation)\" of \"\(experiment)\" is mapped",
+                as: "the variation of \"\(experiments[index].old.experiment)\" isn't mapped"
+            )
         }
         return index
     }

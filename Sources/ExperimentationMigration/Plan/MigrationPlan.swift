@@ -110,8 +110,7 @@ public struct ShadowPolicy: Sendable, Hashable {
     public var deadline: Duration
     /// The delay before the second look that confirms a mismatch.
     public var moment: Duration
-    /// Whether shadows run at background priority, so that on a busy machine they are delayed and dropped before
-    /// readers slow.
+    /// Whether shadows run at background priority, so that a busy machine delays them rather than readers.
     public var isInBackground: Bool
 
     /// Creates a policy.

@@ -82,7 +82,7 @@ struct PlanReader {
 
     /// Rejects members that weren't read.
     func finish() throws(PlanFault) {
-        if let key = members.keys.min() { throw PlanFault(path(key), "nobody reads this") }
+        if let key = members.keys.min() { throw PlanFault(path(key), "unknown member") }
     }
 
     /// Converts a word to a case of an enum.

@@ -1,9 +1,9 @@
 import Experimentation
 
-/// The users whom the tests of exposures have counted, in bounded memory: each at most once, whoever comes in between.
+/// Users already counted, in bounded memory.
 ///
-/// Whenever it is full, it halves the users that count, by a hash that knows nothing of arms, and forgets the other half. So a
-/// test over those who count stays valid, and nobody is counted again because they were forgotten.
+/// When full, it keeps only users whose hash ends in one more zero bit. The hash ignores variations, so the test stays
+/// valid.
 struct CountedUsers {
     private let limit: Int
     /// The stages in which a user was counted, by the user's mark; a bit for each stage.

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Links a user at both vendors, one after the other.
+/// Links a user at the vendors that the stage sends to, one after the other.
 struct MigratingLinker: IdentityLinker {
     let migration: Migration
     private let linkers: [(side: MigrationSide, linker: any IdentityLinker)]
@@ -17,6 +17,10 @@ struct MigratingLinker: IdentityLinker {
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
         var notes = Notes(progress.notes)
+        let stage = try await migration.current().stage
+        while linkers.indices.contains(notes.done), !stage.sendsEvents(to: linkers[notes.done].side) {
+            (notes.done, notes.own) = (notes.done + 1, [])
+        }
         guard linkers.indices.contains(notes.done) else { return finished(progress, notes) }
         var own = progress
         own.notes = notes.own

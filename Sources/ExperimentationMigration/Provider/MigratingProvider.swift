@@ -75,20 +75,27 @@ public struct MigratingProvider: ExperimentationProvider {
                 "The plan: \"to\": it is the same account of \(new.name) as \"from\""
             )
         }
-        let oldParty = try await Party(old, .old, in: context)
-        let newParty = try await Party(new, .new, in: context)
+        // The client knows the move under the old vendor's account.
+        let client = context.kept(for: old)
+        let oldParty = try await Party(old, .old, in: context, client: client)
+        let newParty = try await Party(new, .new, in: context, client: client)
         let migration = Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
-        let planned = migration.standing
-        var start = planned
-        start.stage = .off
-        let reasons = await migration.objections(to: plan.stage, from: start, isStart: true)
-        if !reasons.isEmpty {
-            throw ExperimentationError(
-                .configuration,
-                "The plan: \"stage\": \(plan.stage) is held: " + reasons.joined(separator: "; ")
-            )
-        }
+        try await check(migration)
         return roles(of: migration)
+    }
+
+    /// Checks the plan's stage, unless the move has gone elsewhere since.
+    private func check(_ migration: Migration) async throws(ExperimentationError) {
+        // An unreadable store mustn't keep the application from starting; decisions read it again.
+        let kept = try? await migration.reread()
+        guard migration.stage == plan.stage, migration.share == plan.share else { return }
+        let before = kept ?? Standing(stage: .off, share: 0)
+        let reasons = await migration.objections(to: plan.stage, share: plan.share, from: before, isStart: true)
+        if reasons.isEmpty { return migration.warn(of: plan.stage) }
+        throw ExperimentationError(
+            .configuration,
+            "The plan: \"stage\": \(plan.stage) is held: " + reasons.joined(separator: "; ")
+        )
     }
 
     private func roles(of migration: Migration) -> ProviderRoles {

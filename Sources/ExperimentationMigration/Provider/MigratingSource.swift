@@ -14,30 +14,33 @@ struct MigratingSource: DecisionSource {
             let found = try await migration.people.find(identity)
             var person = found.person
             let side = side(of: &person, identity, standing)
-            let isNewlyPinned = person.side != nil && found.person.side == nil
-            try await learn(&person, context, side, standing)
+            let learned = try await learn(&person, context, side, standing)
             let (told, carried) = tell(side, person, context)
             let party = migration.party(side)
             guard let answer = try await party.answer(for: told) else {
                 return standing.stage.leader == nil ? .decided(off(party)) : .disabled
             }
             let dealt = answer.decisions.assignments
-            let isSticky = party.policy.isSticky
-            let before = person
-            let allocated = person.take(dealt, by: side, isSticky: isSticky, in: plan.mapping)
-            if side == .old { person.isKnown = true }
-            if mayKeep(context.user), !(try await migration.people.write(person, over: found, of: identity)) {
-                // Another instance has changed the record; decides again from what it wrote.
-                continue
+            let isChanged = !person.hasChanged && changes(dealt, of: person, by: side)
+            if isChanged { person.hasChanged = true }
+            let allocated = person.take(dealt, by: side, isSticky: party.policy.isSticky, in: plan.mapping)
+            if side == .old { person.know(plan.mapping) }
+            if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) {
+                // Before the user's record: whoever finds the one finds the other.
+                guard try await migration.noteDealt().stage == standing.stage else { continue }
             }
-            if isNewlyPinned, let pinned = person.side { migration.tally.pin(pinned) }
-            migration.tally.allocate(allocated, in: standing.stage)
+            if mayKeep(context.user) {
+                // Otherwise another instance has changed the record; decides again from what it wrote.
+                guard try await migration.people.write(person, over: found, of: identity) else { continue }
+                if found.person.side == nil, let pinned = person.side { migration.tally.pin(pinned) }
+                migration.tally.allocate(learned.merging(allocated) { $1 }, in: standing.stage)
+            }
             migration.tally.add(latency: answer.latency, of: side)
-            if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) { await migration.noteDealt() }
-            noteChanges(before, dealt, side)
+            if isChanged { migration.tally.change() }
+            try? await migration.noteAlarms()
             heedStageFlag(answer.decisions, side, tell(side.other, person, context).0)
             submitShadow(answer, side, person, context, told, standing)
-            return .decided(party.marked.mark(answer.decisions, carried: carried.groups))
+            return .decided(party.marked.mark(answer.decisions, carried: carried.groups, at: standing.stage))
         }
         throw ExperimentationError(.store, "Other instances keep changing the user's record of the move.")
     }
@@ -47,7 +50,7 @@ struct MigratingSource: DecisionSource {
     private func side(
         of person: inout Person,
         _ identity: Identity,
-        _ standing: Migration.Standing
+        _ standing: Standing
     ) -> MigrationSide {
         if let leader = standing.stage.leader { return leader }
         let drawn = StableKey(identity).side(share: standing.share, salt: plan.salt)
@@ -65,24 +68,32 @@ struct MigratingSource: DecisionSource {
     // MARK: Carrying
 
     /// Asks the old vendor once for a user's places, before the new vendor assigns any.
+    ///
+    /// - Returns: The places that are new.
     private func learn(
         _ person: inout Person,
         _ context: EvaluationContext,
         _ side: MigrationSide,
-        _ standing: Migration.Standing
-    ) async throws(ExperimentationError) {
-        guard side == .new, standing.stage == .live, !person.isKnown, plan.reassignment == .refused,
+        _ standing: Standing
+    ) async throws(ExperimentationError) -> [String: Person.Place] {
+        guard side == .new, standing.stage != .complete, !person.isKnown, plan.reassignment == .refused,
             !plan.mapping.experiments.isEmpty, migration.old.roles.decisions != nil
-        else { return }
+        else { return [:] }
         let (told, _) = tell(.old, person, context)
+        let found: Party.Answer?
+        do throws(ExperimentationError) {
+            found = try await migration.old.answer(for: told)
+        } catch {
+            // An old vendor that leads nobody any more mustn't hold up the new one's users.
+            if standing.stage == .rampDown, error.code != .cancelled, !Task.isCancelled { return [:] }
+            throw error
+        }
         // While the old vendor is disabled its users have no places, so the new vendor may assign them.
-        guard let answer = try await migration.old.answer(for: told) else { return }
+        guard let answer = found else { return [:] }
         // Imported places win, because users have seen them; the old vendor fills in the rest.
-        migration.tally.allocate(
-            person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping),
-            in: standing.stage
-        )
-        person.isKnown = true
+        let new = person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping)
+        person.know(plan.mapping)
+        return new
     }
 
     /// Returns the context with the places that a vendor must be told.
@@ -105,13 +116,16 @@ struct MigratingSource: DecisionSource {
         return (told, carried)
     }
 
-    private func noteChanges(_ person: Person, _ dealt: [Assignment], _ side: MigrationSide) {
-        for assignment in dealt where !assignment.isHoldout {
+    /// Whether a vendor shows a user something else than what the other one has shown.
+    private func changes(_ dealt: [Assignment], of person: Person, by side: MigrationSide) -> Bool {
+        dealt.contains { assignment in
+            if assignment.isHoldout { return false }
             let key = Person.key(ofGroup: assignment.group, at: side, in: plan.mapping)
-            guard let place = person.places[key], place.by != side else { continue }
+            if side == .new, person.isOutside(key) { return true }
+            guard let place = person.places[key], place.by != side else { return false }
             let id = assignment.variation.id
             let own = side == .new ? plan.mapping.translate(id, ofGroup: assignment.group, from: .new) : id
-            if own != place.variation { migration.tally.change() }
+            return own != place.variation
         }
     }
 
@@ -127,7 +141,7 @@ struct MigratingSource: DecisionSource {
         guard let flag = plan.stageFlag else { return }
         if flag.side == side { return migration.heed(decisions[flag.key]?.value.stringValue) }
         guard migration.party(flag.side).roles.decisions != nil, migration.isStageFlagDue() else { return }
-        migration.shadows.submit { [migration] in
+        migration.shadows.submit(isComparison: false) { [migration] in
             let answer = try? await migration.party(flag.side).answer(for: told, isShadow: true)
             migration.heed(answer?.decisions[flag.key]?.value.stringValue)
         }
@@ -139,7 +153,7 @@ struct MigratingSource: DecisionSource {
         _ person: Person,
         _ context: EvaluationContext,
         _ told: EvaluationContext,
-        _ standing: Migration.Standing
+        _ standing: Standing
     ) {
         let other = migration.party(side.other)
         guard standing.stage.hasShadow, other.roles.decisions != nil else { return }
@@ -157,6 +171,6 @@ struct MigratingSource: DecisionSource {
             time: migration.environment.time,
             tally: migration.tally
         )
-        migration.shadows.submit { await shadow.compare(led) }
+        migration.shadows.submit(isComparison: true) { await shadow.compare(led) }
     }
 }

@@ -5,22 +5,34 @@ extension Migration {
     ///
     /// - Parameters:
     ///   - stage: The target stage.
-    ///   - before: The current standing.
+    ///   - share: The target share.
+    ///   - before: Where the move stands.
     ///   - isStart: Whether the client starts in this stage. An application must be able to start offline, so
-    ///     unavailable rules are then only logged.
+    ///     what can't be checked is then only logged.
     /// - Returns: The reasons, for people; empty if the move may go there.
-    func objections(to stage: MigrationStage, from before: Standing, isStart: Bool = false) async -> [String] {
+    func objections(
+        to stage: MigrationStage,
+        share: Double,
+        from before: Standing,
+        isStart: Bool = false
+    ) async -> [String] {
         var reasons: [String] = []
         let isForward = stage.order > before.stage.order
-        if isForward, plan.holdsOnAlarm, tally.isAlarming {
-            reasons.append("users don't fall where they should: the sample-ratio test alarms")
+        let raises = stage == before.stage && share > before.share
+        if isForward, plan.holdsOnAlarm, let tests = alarming(before) {
+            reasons.append("users don't fall where they should: the sample-ratio test alarms for \(tests)")
         }
-        guard plan.reassignment == .refused else { return reasons }
-        if stage.mayLead(.new), isForward || before.stage == stage, !before.stage.mayLead(.new) || isForward {
+        if isForward || isStart { reasons += missing(in: stage) }
+        guard plan.reassignment == .refused, reasons.isEmpty else { return reasons }
+        if stage.mayLead(.new), isForward || raises || isStart {
             reasons += await objectionsToLeading(isStart: isStart)
         }
-        let isBack = before.stage.leader == .new && stage.mayLead(.old)
-        if isBack, before.hasDealt, !old.canBeTold {
+        if stage == .complete, before.stage.leader == .old, !isStart, isCarrying {
+            reasons.append(
+                "users who come back only then would lose what \(old.name) has dealt them; go through live or rampDown"
+            )
+        }
+        if before.hasDealt, !old.canBeTold, takesBack(to: stage, share: share, from: before) {
             reasons.append(
                 "\(old.name) can't be told which variations users have got from \(new.name) since; accept reassignment, or stay"
             )
@@ -28,26 +40,74 @@ extension Migration {
         return reasons
     }
 
+    private var isCarrying: Bool { !plan.mapping.experiments.isEmpty && old.roles.decisions != nil }
+
+    private func alarming(_ before: Standing) -> String? {
+        let alarms = Set(before.alarms.filter { tally.applies($0, share: before.share) }.map(\.test))
+        return alarms.isEmpty ? nil : alarms.sorted().joined(separator: ", ")
+    }
+
+    /// What a stage needs of the new vendor, whatever the plan accepts.
+    private func missing(in stage: MigrationStage) -> [String] {
+        if old.roles.decisions != nil, new.roles.decisions == nil, stage.hasShadow || stage.mayLead(.new) {
+            return ["\(new.name) decides nothing"]
+        }
+        return []
+    }
+
+    /// Whether users whom the new vendor leads would be led by the old one.
+    private func takesBack(to stage: MigrationStage, share: Double, from before: Standing) -> Bool {
+        guard before.stage.mayLead(.new), stage.mayLead(.old) else { return false }
+        if stage.leader == .old || before.stage.leader == .new { return true }
+        return plan.pins == .ignored && share < before.share
+    }
+
+    /// Logs what a stage is for and the new vendor lacks, though the move may go there.
+    func warn(of stage: MigrationStage) {
+        guard stage == .dualWrite, old.roles.events != nil, new.roles.events == nil else { return }
+        environment.log.log(
+            .warning,
+            "migration.unsupported",
+            "The stage \(stage) sends nothing to \(new.name), which takes no events."
+        )
+    }
+
     private func objectionsToLeading(isStart: Bool) async -> [String] {
         guard old.roles.decisions != nil else { return [] }
-        if new.roles.decisions == nil { return ["\(new.name) decides nothing"] }
-        var reasons: [String] = []
+        var unknown: [String] = []
         var known: [MigrationSide: [VendorExperiment]] = [:]
         // Without a mapping, the new vendor's experiments aren't checked.
-        for party in plan.mapping.experiments.isEmpty ? [old] : [old, new] {
+        for party in plan.mapping.experiments.isEmpty ? [old] : [old, new] where party.rules != nil {
             do throws(ExperimentationError) {
                 known[party.side] = try await party.experiments()
             } catch {
-                let reason =
+                unknown.append(
                     "the rules of \(party.name) can't be had now, so the mapping can't be checked: \(error.message)"
-                if isStart {
-                    environment.log.log(.warning, "migration.unchecked", "The move starts unchecked: \(reason)")
-                } else {
-                    reasons.append(reason)
-                }
+                )
             }
         }
-        let open = plan.mapping.unmapped(of: known[.old] ?? [])
+        // Answers show experiments without their values, so only their presence is checked.
+        var running = known[.old] ?? []
+        if let seen = old.seen {
+            do throws(ExperimentationError) {
+                running = try await seen.experiments() ?? []
+                if try await seen.experiments() == nil {
+                    unknown.append(
+                        "no answer of \(old.name) has been seen, so its experiments aren't known; let users come first"
+                    )
+                }
+            } catch {
+                unknown.append("the experiments of \(old.name) can't be read: \(error.message)")
+            }
+        }
+        if isStart {
+            for reason in unknown {
+                environment.log.log(.warning, "migration.unchecked", "The move starts unchecked: \(reason)")
+            }
+            unknown = []
+        }
+        var reasons = unknown
+        let open = plan.mapping.unmapped(of: running)
         if !open.isEmpty {
             reasons.append(
                 "not mapped; map or finish first: " + open.map(\.experiment.id).sorted().joined(separator: ", ")

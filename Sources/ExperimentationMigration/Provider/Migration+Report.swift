@@ -6,6 +6,7 @@ extension Migration {
         let tally = tally.snapshot
         let (level, stageLevel) = (self.tally.level, self.tally.stageLevel)
         let visible = tally.confirmed.filter { $0.key.isVisible }.values.reduce(0, +)
+        let undecided = tally.undecided.filter { $0.key.isVisible }.values.reduce(0, +)
         func ratios(_ counts: [String: Tally.ArmCount], _ level: Double) -> [String: MigrationReport.Ratio] {
             var ratios: [String: MigrationReport.Ratio] = [:]
             for (key, count) in counts {
@@ -23,12 +24,13 @@ extension Migration {
             dropped: shadows.counts.dropped,
             observed: tally.observed,
             confirmed: tally.confirmed,
-            rate: MismatchRate(compared: tally.compared, mismatched: visible),
+            undecided: tally.undecided,
+            rate: MismatchRate(compared: tally.compared - undecided, mismatched: visible),
             recent: tally.recent,
             latencies: tally.latencies,
             exposures: tally.exposures,
             unsupported: tally.unsupported,
-            sides: tally.sides.map { .init($0, arms: ["old", "new"], level: level) },
+            sides: tally.sides.map { .init($0.test, arms: ["old", "new"], level: level) },
             allocations: ratios(tally.arms.allocations, level),
             exposed: ratios(tally.arms.exposed, level),
             stages: tally.armsByStage.mapValues {

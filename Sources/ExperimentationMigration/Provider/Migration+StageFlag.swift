@@ -12,6 +12,8 @@ extension Migration {
     func heed(_ text: String?) {
         guard let (stage, share) = Self.place(text) else { return }
         guard stage != self.stage || (share.map { $0 != self.share } ?? false) else { return }
+        // A stage that was refused isn't tried again for each user.
+        guard isFlagValueDue(text, every: Self.flagInterval) else { return }
         Task { try? await move(to: stage, share: share) }
     }
 

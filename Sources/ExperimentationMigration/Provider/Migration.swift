@@ -8,20 +8,11 @@ import Synchronization
 /// that store follows within a few seconds. A plan whose stage differs from the previous plan's overrides the stored
 /// stage.
 public final class Migration: Sendable {
-    struct Standing: Sendable, Hashable, Codable {
-        var stage: MigrationStage
-        var share: Double
-        /// The stage of the plan under which this was written.
-        var planned: MigrationStage
-        var plannedShare: Double
-        /// Whether the new vendor has assigned users on its own.
-        var hasDealt = false
-    }
-
     private struct State {
         var standing: Standing
         var read: ContinuousClock.Instant?
         var flagRead: ContinuousClock.Instant?
+        var heeded: (text: String?, instant: ContinuousClock.Instant)?
         var held: [String] = []
         var watchers: [Int: AsyncStream<MigrationReport>.Continuation] = [:]
         var nextWatcher = 0
@@ -36,9 +27,8 @@ public final class Migration: Sendable {
     let tally: Tally
     let shadows: ShadowQueue
     let environment: ClientEnvironment
-    private let store: any StateStore
+    private let record: StandingRecord
     private let state: Mutex<State>
-    private static let key = "migration/stage"
     /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
 
@@ -53,17 +43,17 @@ public final class Migration: Sendable {
         self.old = old
         self.new = new
         let log = context.environment.log
-        store = SealedState(context.state, log: log)
-        if let imported {
-            people = People(in: context.state, log: log) { user in imported.variations(of: user) }
-        } else {
-            people = People(in: context.state, log: log)
-        }
+        record = StandingRecord(in: context.state, log: log)
+        // Only a vendor that honors earlier variations has any kept; others would be asked to no avail.
+        var kept: People.Kept?
+        if old.policy.isSticky { kept = { user in await old.kept.assignments(of: user) } }
+        var found: People.Imported?
+        if let imported { found = { user in imported.variations(of: user) } }
+        people = People(in: context.state, log: log, kept: kept, imported: found)
         tally = Tally(plan)
         shadows = ShadowQueue(plan.shadow)
         environment = context.environment
-        let standing = Standing(stage: plan.stage, share: plan.share, planned: plan.stage, plannedShare: plan.share)
-        state = Mutex(State(standing: standing))
+        state = Mutex(State(standing: Standing(stage: plan.stage, share: plan.share)))
     }
 
     // MARK: Stage
@@ -88,7 +78,7 @@ public final class Migration: Sendable {
             guard let read = state.read else { return true }
             return read.advanced(by: Self.patience) < now
         }
-        if isDue { try await reread(now) }
+        if isDue { try await reread() }
         return standing
     }
 
@@ -102,18 +92,45 @@ public final class Migration: Sendable {
         }
     }
 
-    /// Returns the stage in a store.
-    static func kept(in store: any StateStore) async throws(ExperimentationError) -> Standing? {
-        try await store.value(for: key).flatMap { try? JSONDecoder().decode(Standing.self, from: Data($0)) }
+    /// Whether a value of the stage flag is due to be followed; if so, counts it as followed.
+    func isFlagValueDue(_ text: String?, every interval: Duration) -> Bool {
+        let now = environment.time.instant
+        return state.withLock { state in
+            if let before = state.heeded, before.text == text, before.instant.advanced(by: interval) > now {
+                return false
+            }
+            state.heeded = (text, now)
+            return true
+        }
     }
 
-    private func reread(_ now: ContinuousClock.Instant) async throws(ExperimentationError) {
-        let kept = try await Self.kept(in: store)
-        state.withLock { state in
-            state.read = now
-            guard let kept, kept.planned == plan.stage, kept.plannedShare == plan.share else { return }
-            if kept.share != state.standing.share { tally.restartSides(share: kept.share) }
-            state.standing = kept
+    /// Reads the stored stage.
+    ///
+    /// - Returns: What was stored, under whichever plan; `nil` if nothing was.
+    @discardableResult
+    func reread() async throws(ExperimentationError) -> Standing? {
+        let now = environment.time.instant
+        let kept = try await record.read()
+        if let kept { adopt(kept.under(plan)) }
+        state.withLock { $0.read = now }
+        return kept
+    }
+
+    /// Continues from where the move stands now, and tells listeners if that is another stage or share.
+    private func adopt(_ standing: Standing) {
+        let before = state.withLock { state in
+            defer { (state.standing, state.read) = (standing, environment.time.instant) }
+            return state.standing
+        }
+        if standing.share != before.share { tally.restartSides(share: standing.share) }
+        if standing.stage != before.stage || standing.share != before.share {
+            environment.log.log(
+                .info,
+                "migration.stage",
+                "The move is at \(standing.stage), with a share of \(standing.share)."
+            )
+            warn(of: standing.stage)
+            announce()
         }
     }
 
@@ -127,47 +144,45 @@ public final class Migration: Sendable {
     /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
     ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed.
     public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
-        let before = try await current()
-        let share = share ?? before.share
-        guard share.isFinite, (0...1).contains(share) else {
+        if let share, !(share.isFinite && (0...1).contains(share)) {
             throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
         }
-        let reasons = await objections(to: stage, from: before)
-        if !reasons.isEmpty {
-            state.withLock { $0.held = reasons }
-            throw ExperimentationError(
-                .configuration,
-                "The move to \(stage) is held: " + reasons.joined(separator: "; ")
-            )
+        try await noteAlarms()
+        let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
+            let share = share ?? standing.share
+            let reasons = await objections(to: stage, share: share, from: standing)
+            if !reasons.isEmpty {
+                state.withLock { $0.held = reasons }
+                throw ExperimentationError(
+                    .configuration,
+                    "The move to \(stage) is held: " + reasons.joined(separator: "; ")
+                )
+            }
+            (standing.stage, standing.share) = (stage, share)
         }
-        var after = before
-        (after.stage, after.share) = (stage, share)
-        (after.planned, after.plannedShare) = (plan.stage, plan.share)
-        try await write(after)
-        state.withLock { state in
-            state.held = []
-            state.standing = after
-            state.read = environment.time.instant
-        }
-        if share != before.share { tally.restartSides(share: share) }
-        environment.log.log(.info, "migration.stage", "The move is at \(stage), with a share of \(share).")
-        announce()
+        state.withLock { $0.held = [] }
+        adopt(after)
     }
 
-    /// Records that the new vendor has assigned a user on its own in a mapped experiment.
-    func noteDealt() async {
-        var standing = standing
-        guard !standing.hasDealt else { return }
-        standing.hasDealt = true
-        state.withLock { $0.standing.hasDealt = true }
-        try? await write(standing)
+    /// Records that the new vendor assigns a user on its own in a mapped experiment.
+    ///
+    /// - Returns: Where the move stands now.
+    @discardableResult
+    func noteDealt() async throws(ExperimentationError) -> Standing {
+        if standing.hasDealt { return standing }
+        adopt(try await record.update(under: plan) { $0.hasDealt = true })
+        return standing
     }
 
-    private func write(_ standing: Standing) async throws(ExperimentationError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(standing) else { return }
-        try await store.setValue(Array(data), for: Self.key)
+    /// Records alarms of this instance, for every other one and the next run.
+    func noteAlarms() async throws(ExperimentationError) {
+        let alarms = tally.alarms.filter { !standing.alarms.contains($0) }
+        if alarms.isEmpty { return }
+        adopt(
+            try await record.update(under: plan) { standing in
+                for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
+            }
+        )
     }
 
     // MARK: Experiments

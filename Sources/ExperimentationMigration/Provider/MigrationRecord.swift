@@ -26,10 +26,9 @@ public struct MigrationRecord: Sendable, Hashable {
     ) async throws(ExperimentationError) {
         let environment = ClientEnvironment()
         let state = ProviderContext(of: provider, in: store, environment).state
-        let kept = try await Migration.kept(in: SealedState(state, log: environment.log))
-        let isOfPlan = kept?.planned == plan.stage && kept?.plannedShare == plan.share
-        stage = isOfPlan ? kept?.stage ?? plan.stage : plan.stage
-        share = isOfPlan ? kept?.share ?? plan.share : plan.share
+        let kept = try await StandingRecord(in: state, log: environment.log).read()
+        let standing = kept?.under(plan) ?? Standing(stage: plan.stage, share: plan.share)
+        (stage, share) = (standing.stage, standing.share)
         (people, sides) = try await People(in: state, log: environment.log).census()
     }
 }

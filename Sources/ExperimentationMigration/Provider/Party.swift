@@ -12,35 +12,53 @@ final class Party: Sendable {
     }
 
     let side: MigrationSide
+    /// What the client kept when this vendor was its only one.
+    let kept: KeptBefore
     let name: String
     let destination: Destination
     let roles: ProviderRoles
     let rules: PartyRules?
+    /// The experiments seen in the answers of a vendor that is asked for each user.
+    let seen: SeenExperiments?
     private let time: any TimeSource
     private let state: any StateStore
     private let isOffNow = Atomic<Bool>(false)
     private let keys = Mutex<[String]>([])
+    private let askedWhileOff = Mutex<ContinuousClock.Instant?>(nil)
     /// Marks assignments with this vendor's side.
     let marked: MarkedCatalogues
 
-    init(_ provider: any ExperimentationProvider, _ side: MigrationSide, in context: ProviderContext)
-        async
-        throws(ExperimentationError)
-    {
+    /// Starts a vendor.
+    ///
+    /// - Parameters:
+    ///   - provider: The vendor.
+    ///   - side: Its side.
+    ///   - context: The context of the move.
+    ///   - client: What the client keeps of users.
+    /// - Throws: Why it doesn't start.
+    init(
+        _ provider: any ExperimentationProvider,
+        _ side: MigrationSide,
+        in context: ProviderContext,
+        client: KeptBefore? = nil
+    ) async throws(ExperimentationError) {
+        let kept = context.kept(for: provider)
         let context = context.context(of: provider)
         state = context.state
         let roles = try await provider.start(in: context)
         self.side = side
+        self.kept = kept
         self.roles = roles
         name = provider.name
         destination = provider.destination
         time = context.environment.time
         marked = MarkedCatalogues(side)
         if case .computed(let source) = roles.decisions {
-            rules = PartyRules(source, in: context)
+            rules = PartyRules(source, in: context, before: kept, client: client)
         } else {
             rules = nil
         }
+        if case .asked = roles.decisions { seen = SeenExperiments(in: context) } else { seen = nil }
         isOffNow.store((try? await state.value(for: Self.switchKey)) ?? nil != nil, ordering: .relaxed)
     }
 
@@ -53,6 +71,32 @@ final class Party: Sendable {
     func setOff(_ isOff: Bool) async {
         guard isOffNow.exchange(isOff, ordering: .relaxed) != isOff else { return }
         try? await state.setValue(isOff ? [1] : nil, for: Self.switchKey)
+    }
+
+    /// Whether the vendor may be sent events again, though its kill switch was on when it last answered.
+    ///
+    /// In a stage that doesn't ask the vendor for decisions, nothing else would notice.
+    ///
+    /// - Parameters:
+    ///   - user: A user with events for it.
+    ///   - interval: How often it is asked.
+    /// - Returns: Whether its events may go on.
+    func isOnAgain(for user: Identity?, every interval: Duration) async -> Bool {
+        let now = time.instant
+        let isDue = askedWhileOff.withLock { asked in
+            if let asked, asked.duration(to: now) < interval { return false }
+            asked = now
+            return true
+        }
+        guard isDue, let user else { return !isOff }
+        // The next delivery shows it.
+        guard roles.decisions != nil else { return true }
+        let context = EvaluationContext(
+            user: User(id: user.id, anonymousID: user.anonymousID, isAuthenticated: user.isAuthenticated),
+            date: time.now
+        )
+        _ = try? await answer(for: context, isForced: true, isShadow: true)
+        return !isOff
     }
 
     /// The flags of the vendor's last decisions.
@@ -79,12 +123,12 @@ final class Party: Sendable {
         }
     }
 
-    /// Returns the experiments of the rules at hand, fetching them if there are none; empty for a vendor that is asked
-    /// for each user or is disabled.
+    /// Returns the experiments of the rules at hand, fetching them if there are none, or those seen in answers; empty for
+    /// a disabled vendor.
     ///
     /// - Throws: Why there are no rules.
     func experiments() async throws(ExperimentationError) -> [VendorExperiment] {
-        guard let rules else { return [] }
+        guard let rules else { return try await seen?.experiments() ?? [] }
         if let ruleset = await rules.atHand() { return VendorExperiment.all(in: ruleset.catalogue) }
         guard let known = try await rules.current(for: "", inSession: false, isForced: true) else { return [] }
         return VendorExperiment.all(in: known.ruleset.catalogue)
@@ -120,6 +164,7 @@ final class Party: Sendable {
         switch roles.decisions {
         case .asked(let source):
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
+            await seen?.note(decisions)
             return (decisions, nil, nil)
         case .computed:
             let rules = try await rules?.current(

@@ -7,7 +7,8 @@ actor PartyRules {
     struct Known: Sendable {
         var ruleset: any Ruleset
         var version: String
-        var age: Duration
+        /// `nil` for rules of an earlier run.
+        var age: Duration?
     }
 
     private struct Held {
@@ -15,11 +16,16 @@ actor PartyRules {
         var validator: String?
         var version: String
         var fetched: ContinuousClock.Instant
+        var isRestored = false
         /// Whether the vendor has announced a change since.
         var isOutdated = false
     }
 
     private let source: any RulesetSource
+    /// What the client kept before there was a move.
+    private let kept: KeptBefore?
+    /// What the client keeps of users.
+    private let client: KeptBefore?
     private let state: any StateStore
     private let time: any TimeSource
     /// Admits one request to the vendor at a time.
@@ -29,17 +35,26 @@ actor PartyRules {
     private var disabled: ContinuousClock.Instant?
     /// When the last fetch failed, and why; `nil` if it didn't.
     private var failure: (instant: ContinuousClock.Instant, error: ExperimentationError)?
-    private var restored: (any Ruleset)?
+    /// The rules of an earlier run.
+    private var restored: Held?
     private var isRestored = false
-    /// When the rules of a user's last decisions were fetched; asking again for the same ones in a session means that
-    /// newer ones are wanted.
+    /// When the rules last served to each user were fetched.
+    ///
+    /// A session that already has the current rules and asks again wants newer ones.
     private var served = RecentlyUsed<ContinuousClock.Instant>(limit: 4_096)
     private static let key = "migration/rules"
-    /// How long users without a session don't have the vendor asked again after a failure.
+    /// After a failure, requests without a session don't ask the vendor again for this long.
     private static let patience = Duration.seconds(2)
 
-    init(_ source: any RulesetSource, in context: ProviderContext) {
+    init(
+        _ source: any RulesetSource,
+        in context: ProviderContext,
+        before kept: KeptBefore? = nil,
+        client: KeptBefore? = nil
+    ) {
         self.source = source
+        self.kept = kept
+        self.client = client
         state = SealedState(context.state, log: context.environment.log)
         time = context.environment.time
     }
@@ -68,7 +83,7 @@ actor PartyRules {
             }
             if !inSession, let disabled, isWithinSpan(disabled) { return nil }
             if !inSession, !isShadow, let failure, failure.instant.duration(to: asked) < Self.patience {
-                return try stopgap(for: key, or: failure.error)
+                return try await stopgap(for: key, inSession, or: failure.error)
             }
         }
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
@@ -76,7 +91,9 @@ actor PartyRules {
         // Another request has finished while this one waited.
         if let held, held.fetched > asked { return serve(held, to: key) }
         if let disabled, disabled > asked { return nil }
-        if !isShadow, let failure, failure.instant > asked { return try stopgap(for: key, or: failure.error) }
+        if !isShadow, let failure, failure.instant > asked {
+            return try await stopgap(for: key, inSession, or: failure.error)
+        }
         await restore()
         let answer: RulesetAnswer
         do throws(ExperimentationError) {
@@ -84,9 +101,10 @@ actor PartyRules {
         } catch {
             // A cancelled request tells nothing of the vendor: whoever waits asks anew.
             if error.code == .cancelled { throw error }
+            if Task.isCancelled { throw ExperimentationError(.cancelled, "The task was cancelled.") }
             failure = (time.instant, error)
             if isShadow { throw error }
-            return try stopgap(for: key, or: error)
+            return try await stopgap(for: key, inSession, or: error)
         }
         (disabled, failure) = (nil, nil)
         switch answer {
@@ -104,21 +122,32 @@ actor PartyRules {
             held?.fetched = time.instant
             held?.isOutdated = false
         case .replaced(let ruleset, let validator, let raw):
-            let version = String(Digest.hex("rules", String(decoding: raw, as: UTF8.self)).prefix(16))
-            held = Held(ruleset: ruleset, validator: validator, version: version, fetched: time.instant)
+            held = Held(
+                ruleset: ruleset,
+                validator: validator,
+                version: Self.version(of: raw),
+                fetched: time.instant
+            )
             try? await state.setValue(raw, for: Self.key)
         }
         return held.map { serve($0, to: key) }
     }
 
-    /// Returns expired rules for a user who was served none yet; throws for others, who keep their decisions and learn
-    /// the reason.
-    private func stopgap(for user: ExactText, or error: ExperimentationError) throws(ExperimentationError) -> Known {
-        guard let held, served.use(user) == nil else { throw error }
-        return serve(held, to: user)
+    /// Returns expired rules to a user who has none yet; throws to others, who keep their decisions.
+    private func stopgap(
+        for user: ExactText,
+        _ inSession: Bool,
+        or error: ExperimentationError
+    ) async throws(ExperimentationError) -> Known {
+        guard served.use(user) == nil else { throw error }
+        if let held { return serve(held, to: user) }
+        guard let restored else { throw error }
+        // A session that has its decisions of the earlier run says how old they are.
+        if inSession, await client?.hasDecisions(of: user.text) == true { throw error }
+        return serve(restored, to: user)
     }
 
-    /// Has the rules fetched for the next user, because the vendor has announced a change.
+    /// Marks the rules as outdated, because the vendor announced a change; the next request fetches them.
     func expire() {
         held?.isOutdated = true
         (disabled, failure) = (nil, nil)
@@ -128,12 +157,13 @@ actor PartyRules {
     func atHand() async -> (any Ruleset)? {
         if let held { return held.ruleset }
         await restore()
-        return restored
+        return restored?.ruleset
     }
 
     private func serve(_ held: Held, to user: ExactText) -> Known {
         served.keep(held.fetched, for: user, weighing: 1)
-        return Known(ruleset: held.ruleset, version: held.version, age: held.fetched.duration(to: time.instant))
+        let age = held.isRestored ? nil : held.fetched.duration(to: time.instant)
+        return Known(ruleset: held.ruleset, version: held.version, age: age)
     }
 
     private func isGood(_ held: Held) -> Bool { !held.isOutdated && isWithinSpan(held.fetched) }
@@ -148,9 +178,23 @@ actor PartyRules {
     var age: Duration? { held.map { $0.fetched.duration(to: time.instant) } }
 
     private func restore() async {
-        guard !isRestored else { return }
+        if isRestored { return }
+        var raw = (try? await state.value(for: Self.key)) ?? nil
+        if raw == nil { raw = await kept?.ruleset() }
+        // Others may have restored them meanwhile.
+        if isRestored { return }
         isRestored = true
-        guard let raw = (try? await state.value(for: Self.key)) ?? nil else { return }
-        restored = try? source.ruleset(restoring: raw)
+        guard let raw, let ruleset = try? source.ruleset(restoring: raw) else { return }
+        restored = Held(
+            ruleset: ruleset,
+            version: Self.version(of: raw),
+            fetched: time.instant,
+            isRestored: true,
+            isOutdated: true
+        )
+    }
+
+    private static func version(of raw: [UInt8]) -> String {
+        String(Digest.hex("rules", String(decoding: raw, as: UTF8.self)).prefix(16))
     }
 }

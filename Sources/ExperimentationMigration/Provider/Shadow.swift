@@ -57,6 +57,7 @@ struct Shadow: Sendable {
             }
             open = undecided
         }
+        open.forEach(tally.leaveUndecided)
     }
 
     private func look(at side: MigrationSide, _ led: Led, isForced: Bool) async -> Look {

@@ -43,7 +43,11 @@ final class ShadowQueue: Sendable {
     }
 
     /// Queues work, or drops it if the queue is full; returns at once.
-    func submit(_ work: @escaping Work) {
+    ///
+    /// - Parameters:
+    ///   - isComparison: Whether it counts if it is dropped.
+    ///   - work: The work.
+    func submit(isComparison: Bool, _ work: @escaping Work) {
         state.withLock { state in
             guard !state.isClosed else { return }
             state.counts.submitted += 1
@@ -55,7 +59,7 @@ final class ShadowQueue: Sendable {
                 state.tasks[number] = Task(priority: priority) { await run(work, number) }
             } else if state.line.count < waiting {
                 state.line.append(work)
-            } else {
+            } else if isComparison {
                 state.counts.dropped += 1
             }
         }

@@ -7,6 +7,7 @@ final class Tally: Sendable {
         var compared = 0
         var observed: [Mismatch.Kind: Int] = [:]
         var confirmed: [Mismatch.Kind: Int] = [:]
+        var undecided: [Mismatch.Kind: Int] = [:]
         var recent: [Mismatch] = []
         var quiet: [String: Int] = [:]
         var latencies: [MigrationSide: LatencyHistogram] = [:]
@@ -14,9 +15,17 @@ final class Tally: Sendable {
         var exposures: [MigrationSide: Int] = [:]
         var unsupported: [MigrationSide: Int] = [:]
         var changed = 0
-        var sides: SampleRatioTest?
+        var sides: Sides?
+        /// Whether any test has ever raised an alarm.
+        var isAlarming = false
         var arms = Arms()
         var armsByStage: [MigrationStage: Arms] = [:]
+    }
+
+    /// The test of the sides, at a share.
+    struct Sides: Sendable {
+        var share: Double
+        var test: SampleRatioTest
     }
 
     /// The tests of all experiments, by their keys.
@@ -24,9 +33,10 @@ final class Tally: Sendable {
         var allocations: [String: ArmCount] = [:]
         var exposed: [String: ArmCount] = [:]
 
-        func isAlarming(level: Double) -> Bool {
-            allocations.values.contains { $0.test.isAlarming(level: level) }
-                || exposed.values.contains { $0.test.isAlarming(level: level) }
+        func alarming(level: Double) -> [String] {
+            [allocations, exposed].flatMap { counts in
+                counts.filter { $0.value.test.isAlarming(level: level) }.map(\.key)
+            }
         }
     }
 
@@ -44,8 +54,9 @@ final class Tally: Sendable {
     private let state: Mutex<State>
     private let counted: Mutex<CountedUsers>
     private let mapping: Mapping
-    /// The level of each test over the whole move; together with those of the stages they raise a false alarm in at most one
-    /// move of a thousand.
+    /// The level of each whole-move test.
+    ///
+    /// All tests of a move together raise at most one false alarm in 1,000 moves.
     let level: Double
     /// The level of each test over one stage.
     let stageLevel: Double
@@ -66,7 +77,8 @@ final class Tally: Sendable {
 
     /// Restarts the test of the sides after a change of the share.
     func restartSides(share: Double) {
-        state.withLock { $0.sides = SampleRatioTest(weights: [1 - share, share]) }
+        let test = SampleRatioTest(weights: [1 - share, share])
+        state.withLock { $0.sides = test.map { Sides(share: share, test: $0) } }
     }
 
     // MARK: Comparing
@@ -103,12 +115,16 @@ final class Tally: Sendable {
         }
     }
 
+    /// Counts a mismatch of which nothing is known, because configurations kept changing.
+    func leaveUndecided(_ mismatch: Mismatch) { state.withLock { $0.undecided[mismatch.kind, default: 0] += 1 } }
+
     // MARK: Users and events
 
     func pin(_ side: MigrationSide) {
         state.withLock { state in
             state.pinned[side, default: 0] += 1
-            state.sides?.count(arm: side == .old ? 0 : 1)
+            state.sides?.test.count(arm: side == .old ? 0 : 1)
+            if state.sides?.test.isAlarming(level: level) == true { state.isAlarming = true }
         }
     }
 
@@ -116,8 +132,7 @@ final class Tally: Sendable {
     func allocate(_ places: [String: Person.Place], in stage: MigrationStage) {
         state.withLock { state in
             for (key, place) in places {
-                Self.count(place.variation, key, &state.arms.allocations, mapping)
-                Self.count(place.variation, key, &state.armsByStage[stage, default: Arms()].allocations, mapping)
+                count(place.variation, key, \.allocations, in: stage, &state)
             }
         }
     }
@@ -133,38 +148,73 @@ final class Tally: Sendable {
         let isFirst = counted.withLock { $0.count(user, in: key, at: stage) }
         state.withLock { state in
             state.exposures[side, default: 0] += 1
-            if isFirst.ever { Self.count(variation, key, &state.arms.exposed, mapping) }
-            if isFirst.inStage {
-                Self.count(variation, key, &state.armsByStage[stage, default: Arms()].exposed, mapping)
-            }
+            count(variation, key, \.exposed, in: stage, &state, isNew: isFirst.ever, isNewInStage: isFirst.inStage)
         }
     }
 
     func refuse(by side: MigrationSide) { state.withLock { $0.unsupported[side, default: 0] += 1 } }
 
-    /// Whether any test raises an alarm.
-    var isAlarming: Bool {
+    /// The tests that raise an alarm, over the whole move or over one stage.
+    var alarms: [Standing.Alarm] {
         state.withLock { state in
-            (state.sides?.isAlarming(level: level) ?? false) || state.arms.isAlarming(level: level)
-                || state.armsByStage.values.contains { $0.isAlarming(level: stageLevel) }
+            guard state.isAlarming else { return [] }
+            let keys = Set(
+                state.arms.alarming(level: level)
+                    + state.armsByStage.values.flatMap { $0.alarming(level: stageLevel) }
+            )
+            var found = keys.sorted().compactMap { alarm(ofGroup: String($0.dropFirst(4))) }
+            if let sides = state.sides, sides.test.isAlarming(level: level) {
+                found.append(.sides(share: sides.share))
+            }
+            return found
         }
     }
 
-    private static func count(
+    /// Whether an alarm is of a test with the weights that apply now.
+    func applies(_ alarm: Standing.Alarm, share: Double) -> Bool {
+        if alarm.test == Standing.Alarm.sides { return alarm == .sides(share: share) }
+        return mapping.experiments.contains { $0.old.experiment == alarm.test && $0.weights == alarm.weights }
+    }
+
+    private func alarm(ofGroup group: String) -> Standing.Alarm? {
+        mapping.experiment(ofGroup: group, at: .old).map { .init(test: $0.old.experiment, weights: $0.weights) }
+    }
+
+    private func count(
         _ variation: String,
         _ key: String,
-        _ counts: inout [String: ArmCount],
-        _ mapping: Mapping
+        _ path: WritableKeyPath<Arms, [String: ArmCount]>,
+        in stage: MigrationStage,
+        _ state: inout State,
+        isNew: Bool = true,
+        isNewInStage: Bool = true
     ) {
+        if isNew, count(variation, key, level, &state.arms[keyPath: path]) { state.isAlarming = true }
+        guard isNewInStage else { return }
+        if count(variation, key, stageLevel, &state.armsByStage[stage, default: Arms()][keyPath: path]) {
+            state.isAlarming = true
+        }
+    }
+
+    /// Counts a user into an arm.
+    ///
+    /// - Returns: Whether the test raises an alarm.
+    private func count(
+        _ variation: String,
+        _ key: String,
+        _ level: Double,
+        _ counts: inout [String: ArmCount]
+    ) -> Bool {
         if counts[key] == nil {
             guard key.hasPrefix("old/"),
                 let mapped = mapping.experiment(ofGroup: String(key.dropFirst(4)), at: .old), !mapped.weights.isEmpty
-            else { return }
+            else { return false }
             let arms = mapped.weights.keys.sorted()
-            guard let test = SampleRatioTest(weights: arms.map { mapped.weights[$0] ?? 0 }) else { return }
+            guard let test = SampleRatioTest(weights: arms.map { mapped.weights[$0] ?? 0 }) else { return false }
             counts[key] = ArmCount(arms: arms, test: test)
         }
-        guard let arm = counts[key]?.arms.firstIndex(of: variation) else { return }
+        guard let arm = counts[key]?.arms.firstIndex(of: variation) else { return false }
         counts[key]?.test.count(arm: arm)
+        return counts[key]?.test.isAlarming(level: level) ?? false
     }
 }

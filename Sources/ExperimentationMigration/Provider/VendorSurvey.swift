@@ -11,6 +11,8 @@ public struct VendorSurvey: Sendable {
     public var isComplete: Bool
     /// Whether the vendor can be told of users' variations.
     public var canBeTold: Bool
+    /// Whether the vendor can be told to keep users out of an experiment.
+    public var canExclude: Bool
     /// Whether the vendor accepts events, exposures included.
     public var takesEvents: Bool
 
@@ -24,6 +26,7 @@ public struct VendorSurvey: Sendable {
         let party = try await Party(provider, .old, in: ProviderContext())
         name = provider.name
         canBeTold = party.canBeTold
+        canExclude = party.policy.allowsOverrides
         takesEvents = party.roles.events != nil
         var answers: [Decisions] = []
         if case .asked = party.roles.decisions {
@@ -77,13 +80,12 @@ public struct MigrationOutlook: Sendable {
         if !new.takesEvents {
             losses.append("\(new.name) accepts no events: exposures and goals of its users are lost")
         }
-        for holdout in old.experiments where holdout.isHoldout {
+        // A vendor with overrides is told to leave out whom the old one left out.
+        for holdout in old.experiments where holdout.isHoldout && !new.canExclude {
             losses.append("the holdout \(holdout.experiment.id) isn't carried: its users are dealt with like others")
         }
         if !old.isComplete {
-            losses.append(
-                "\(old.name) is asked for each user, so experiments that none of the users asked for is in aren't seen"
-            )
+            losses.append("\(old.name) decides per user, so only experiments of the surveyed users are known")
         }
         finishFirst = Array(Set(first)).sorted()
     }

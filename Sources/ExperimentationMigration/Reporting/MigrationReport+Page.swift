@@ -24,8 +24,10 @@ extension MigrationReport {
         page.table("Sample ratio", ["stage", "experiment", "of", "users", "p", ""], ratioRows(old, new))
         page.table(
             "Mismatches, of \(compared) flags of users compared (\(dropped) comparisons dropped)",
-            ["class", "observed", "confirmed"],
-            Mismatch.Kind.allCases.map { [$0.rawValue, "\(observed[$0] ?? 0)", "\(confirmed[$0] ?? 0)"] }
+            ["class", "observed", "confirmed", "undecided"],
+            Mismatch.Kind.allCases.map { kind in
+                [kind.rawValue] + [observed, confirmed, undecided].map { "\($0[kind] ?? 0)" }
+            }
         )
         page.table("Most recent mismatches", ["flag", "class", "led by", old, new, "user"], mismatchRows(old, new))
         return page.text
@@ -33,7 +35,7 @@ extension MigrationReport {
 
     private func lead(_ old: String, _ new: String) -> String {
         let portion = stage == .live ? ", \(Self.percent(share)) of the users answered by \(new)" : ""
-        let seen = changed == 0 ? "no user saw another variation" : "\(changed) times a user saw another variation"
+        let seen = changed == 0 ? "no user saw another variation" : "\(changed) users saw another variation"
         let bound =
             compared == 0 ? "nothing compared yet" : "at most \(Self.percent(rate.upperBound())) of the flags differ"
         return "Stage \(stage.rawValue)\(portion): \(seen); \(bound)."

@@ -29,7 +29,7 @@ public struct MigrationReport: Sendable, Hashable {
     public var held: [String]
     /// The number of users that this instance pinned to each side.
     public var pinned: [MigrationSide: Int]
-    /// The number of users who saw a changed variation; zero where the plan promises it.
+    /// The number of users who saw a changed variation, each once; zero where the plan promises it.
     public var changed: Int
     /// The number of comparisons, one for each flag and user.
     public var compared: Int
@@ -39,6 +39,9 @@ public struct MigrationReport: Sendable, Hashable {
     public var observed: [Mismatch.Kind: Int]
     /// Confirmed mismatches, by class.
     public var confirmed: [Mismatch.Kind: Int]
+    /// Mismatches that were neither confirmed nor gone, because a configuration changed at each look, by class; the rate
+    /// leaves them out.
+    public var undecided: [Mismatch.Kind: Int]
     /// The rate of mismatches that users could notice; its bound is valid at any time.
     public var rate: MismatchRate
     /// The most recent confirmed mismatches.
@@ -47,7 +50,8 @@ public struct MigrationReport: Sendable, Hashable {
     public var latencies: [MigrationSide: LatencyHistogram]
     /// The number of exposures that each vendor accepted.
     public var exposures: [MigrationSide: Int]
-    /// For each vendor, the number of events delivered to the other one that it doesn't support.
+    /// For each vendor, the number of events delivered to the other one that it doesn't support, in stages that send to
+    /// both; exposures go to one anyway.
     public var unsupported: [MigrationSide: Int]
     /// The test of the sides; `nil` if one side gets no users.
     public var sides: Ratio?

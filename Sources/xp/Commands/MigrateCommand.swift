@@ -139,7 +139,7 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.endProgress()
             try OutputFile.deliver(report.text(as: MoveReport.Format(rawValue: format.rawValue) ?? .text), to: output)
             if !report.isGood {
-                throw Failure(.checkFailed, "the move broke a promise; the report says where")
+                throw Failure(.checkFailed, "the move was held or broke a promise; the report says where")
             }
         }
     }

@@ -26,6 +26,19 @@ struct ExposureBookTests {
         #expect(book.sum(at: .new) == ExposureBook.Sum())
     }
 
+    @Test("one that arrives again under the same id counts once, another one of the user twice")
+    func sameID() {
+        var book = ExposureBook(users: 1, Self.mapping)
+        book.expect(of: 0, inExperiment: 0, from: .old)
+        for id in ["one", "one", "two"] {
+            book.receive(
+                Received(type: "exposure", userID: "visit-0", experiment: "color", eventID: id, exchange: 1),
+                at: .old
+            )
+        }
+        #expect(book.sum(at: .old) == ExposureBook.Sum(expected: 1, received: 2, twice: 1))
+    }
+
     @Test("one that arrives at the other vendor is missing here and unasked for there")
     func otherVendor() {
         var book = ExposureBook(users: 1, Self.mapping)

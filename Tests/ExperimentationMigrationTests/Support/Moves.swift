@@ -1,6 +1,7 @@
 import Experimentation
-import ExperimentationMigration
 import ExperimentationTesting
+
+@testable import ExperimentationMigration
 
 /// Two in-memory vendors that split the same experiments differently, and a client that moves between them.
 struct Moves {
@@ -13,10 +14,18 @@ struct Moves {
     init(
         experiments: Int = 1,
         canBeTold: Bool = true,
+        oldCanBeTold: Bool? = nil,
         needsConsent: Bool = false,
         batching: BatchPolicy = BatchPolicy(count: 1, interval: .zero)
     ) {
-        old = Self.vendor("old", experiments, isTurned: false, canBeTold: canBeTold, needsConsent, batching)
+        old = Self.vendor(
+            "old",
+            experiments,
+            isTurned: false,
+            canBeTold: oldCanBeTold ?? canBeTold,
+            needsConsent,
+            batching
+        )
         new = Self.vendor("new", experiments, isTurned: true, canBeTold: canBeTold, needsConsent, batching)
         store = .inMemory()
         time = ManualTime()
@@ -95,6 +104,12 @@ struct Moves {
         let session = client.session(for: User(id: id, anonymousID: anonymous, consent: .granted))
         try await session.refresh()
         return session.assignments.first.flatMap(Migration.side)
+    }
+
+    /// Where the move stands in the store.
+    func standing() async throws -> Standing? {
+        let context = ProviderContext(of: old, in: store.state, ClientEnvironment())
+        return try await StandingRecord(in: context.state, log: ClientEnvironment().log).read()
     }
 
     static func migration(of client: ExperimentationClient) throws -> Migration {

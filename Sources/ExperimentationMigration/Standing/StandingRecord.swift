@@ -1,0 +1,48 @@
+import Experimentation
+import Foundation
+
+/// Where a move stands, in a store that several instances share: a writer changes only what it means to change.
+struct StandingRecord: Sendable {
+    private let store: any StateStore
+    private static let key = "migration/stage"
+
+    /// Creates a record in the move's part of a store.
+    init(in state: any StateStore, log: any LogSink) { store = SealedState(state, log: log) }
+
+    /// Returns where the move stands, under whichever plan it was written; `nil` if nothing was written.
+    func read() async throws(ExperimentationError) -> Standing? {
+        try await store.value(for: Self.key).flatMap(Self.standing)
+    }
+
+    /// Changes where the move stands, beginning anew if another instance has changed it meanwhile.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan under which it is written.
+    ///   - change: Changes what is there, and may refuse to by throwing. Called again after a conflict.
+    /// - Returns: Where the move stands now.
+    /// - Throws: What `change` throws; ``ErrorCode/store``.
+    func update(
+        under plan: MigrationPlan,
+        _ change: (inout Standing) async throws(ExperimentationError) -> Void
+    ) async throws(ExperimentationError) -> Standing {
+        var written = try await store.value(for: Self.key)
+        for _ in 0..<32 {
+            let kept = written.flatMap(Self.standing)
+            var standing = kept?.under(plan) ?? Standing(stage: plan.stage, share: plan.share)
+            try await change(&standing)
+            if standing == kept { return standing }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            guard let data = try? encoder.encode(standing) else { return standing }
+            switch try await store.update(Self.key, to: Array(data), if: written) {
+            case .updated: return standing
+            case .conflict(let other): written = other
+            }
+        }
+        throw ExperimentationError(.store, "Other instances keep changing the stage of the move.")
+    }
+
+    private static func standing(_ bytes: [UInt8]) -> Standing? {
+        try? JSONDecoder().decode(Standing.self, from: Data(bytes))
+    }
+}

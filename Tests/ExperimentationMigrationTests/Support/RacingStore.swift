@@ -1,0 +1,24 @@
+import Experimentation
+
+/// A store before whose conditional updates something else happens.
+final class RacingStore: OutboxStoreDecorator, StateStoreDecorator {
+    let base: any OutboxStore
+    let baseState: any StateStore
+    private let before: @Sendable () async -> Void
+
+    init(_ store: ClientStore, before: @escaping @Sendable () async -> Void) {
+        base = store.outbox
+        baseState = store.state
+        self.before = before
+    }
+
+    var clientStore: ClientStore { ClientStore(outbox: self, state: self) }
+
+    func pass<Value: Sendable>(
+        _ operation: StoreOperation,
+        _ body: () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        if operation == .update { await before() }
+        return try await body()
+    }
+}
