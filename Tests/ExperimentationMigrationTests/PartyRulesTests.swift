@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationTesting
 import Synchronization
 import Testing
 import Waiting
@@ -11,7 +12,7 @@ struct PartyRulesTests {
     private final class StuckSource: RulesetSource {
         let fetches = Mutex(0)
         let stuck = AsyncGate()
-        var freshness: Freshness { Freshness() }
+        var freshness: Freshness { Freshness(lifetime: .seconds(60)) }
 
         func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
             if fetches.withLock({ fetches in
@@ -43,5 +44,19 @@ struct PartyRulesTests {
         #expect(try await leader.value != nil)
         #expect(source.fetches.withLock { $0 } == 2)
         await #expect(throws: ExperimentationError.self) { try await shadow.value }
+    }
+
+    @Test("rules are as old as the question, however late the answer comes")
+    func lateAnswer() async throws {
+        let source = StuckSource()
+        let time = ManualTime()
+        let rules = PartyRules(source, in: ProviderContext(environment: ClientEnvironment(time: time)))
+        let slow = Task { try await rules.current(for: "ada", inSession: false, isForced: false) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        time.advance(by: .seconds(61))
+        source.stuck.open()
+        #expect(try await slow.value?.age == .seconds(61))
+        #expect(try await rules.current(for: "ben", inSession: false, isForced: false)?.age == .zero)
+        #expect(source.fetches.withLock { $0 } == 2)
     }
 }

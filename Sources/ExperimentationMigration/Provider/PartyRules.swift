@@ -15,6 +15,9 @@ actor PartyRules {
         var ruleset: any Ruleset
         var validator: String?
         var version: String
+        /// When the vendor was asked; the rules are at least as old.
+        var asked: ContinuousClock.Instant
+        /// When its answer came.
         var fetched: ContinuousClock.Instant
         var isRestored = false
         /// Whether the vendor has announced a change since.
@@ -95,6 +98,7 @@ actor PartyRules {
             return try await stopgap(for: key, inSession, or: failure.error)
         }
         await restore()
+        let began = time.instant
         let answer: RulesetAnswer
         do throws(ExperimentationError) {
             answer = try await source.ruleset(ifNot: held?.validator)
@@ -119,6 +123,7 @@ actor PartyRules {
                     "The vendor reports rules as unchanged that it never sent."
                 )
             }
+            held?.asked = began
             held?.fetched = time.instant
             held?.isOutdated = false
         case .replaced(let ruleset, let validator, let raw):
@@ -126,6 +131,7 @@ actor PartyRules {
                 ruleset: ruleset,
                 validator: validator,
                 version: Self.version(of: raw),
+                asked: began,
                 fetched: time.instant
             )
             try? await state.setValue(raw, for: Self.key)
@@ -162,11 +168,11 @@ actor PartyRules {
 
     private func serve(_ held: Held, to user: ExactText) -> Known {
         served.keep(held.fetched, for: user, weighing: 1)
-        let age = held.isRestored ? nil : held.fetched.duration(to: time.instant)
+        let age = held.isRestored ? nil : held.asked.duration(to: time.instant)
         return Known(ruleset: held.ruleset, version: held.version, age: age)
     }
 
-    private func isGood(_ held: Held) -> Bool { !held.isOutdated && isWithinSpan(held.fetched) }
+    private func isGood(_ held: Held) -> Bool { !held.isOutdated && isWithinSpan(held.asked) }
 
     /// Whether what the vendor said then still holds.
     private func isWithinSpan(_ instant: ContinuousClock.Instant) -> Bool {
@@ -175,7 +181,7 @@ actor PartyRules {
     }
 
     /// The age of the rules in use; `nil` if there are none.
-    var age: Duration? { held.map { $0.fetched.duration(to: time.instant) } }
+    var age: Duration? { held.map { $0.asked.duration(to: time.instant) } }
 
     private func restore() async {
         if isRestored { return }
@@ -188,6 +194,7 @@ actor PartyRules {
         restored = Held(
             ruleset: ruleset,
             version: Self.version(of: raw),
+            asked: time.instant,
             fetched: time.instant,
             isRestored: true,
             isOutdated: true
