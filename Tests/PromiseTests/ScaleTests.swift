@@ -153,6 +153,8 @@ struct ScaleTests {
             let later = second.session(for: User(id: "ada"))
             #expect(second.status == .disabled)
             #expect(later.details("a", default: false).reason == .disabled)
+            // Its first poll has failed; a refresh would otherwise share that.
+            await time.waitForSleepers(1)
             provider.setFailure(nil)
             provider.setDisabled(false)
             try await later.refresh(force: true)

@@ -131,9 +131,11 @@ extension Intake {
             )
         }
         let hasMore = state.withLock { state in
+            // What was noted waits for the next statement: tried at once, it would spin for as long as the store fails.
+            let hasMore = !state.line.isEmpty
             state.line.insert(contentsOf: staying, at: 0)
-            state.isCarried = !state.line.isEmpty
-            return state.isCarried
+            state.isCarried = hasMore
+            return hasMore
         }
         for entry in failed where !entry.mayWait { entry.answer.give(.failure(failure)) }
         for entry in lost { entry.answer.give(.failure(failure)) }

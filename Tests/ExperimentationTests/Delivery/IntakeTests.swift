@@ -57,4 +57,20 @@ struct IntakeTests {
         #expect(lost.value == 1)
         #expect(try await store.ledger(of: Self.destination).accepted == Intake.mostNoted + 1)
     }
+
+    @Test("what was noted is tried again with the next statement, not while nothing happens")
+    func calm() async throws {
+        let store = FailingStore(failing: 0..<2, of: [.append])
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: store, of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        intake.note(event(1))
+        try await eventually("the store has failed") { intake.state.withLock { !$0.isCarried && $0.line.count == 1 } }
+        #expect(store.operations == 1)
+        await #expect(throws: ExperimentationError.self) { try await intake.untilStored() }
+        #expect(store.operations == 2)
+        try await intake.untilStored()
+        #expect(try await store.ledger(of: Self.destination).accepted == 1)
+    }
 }
