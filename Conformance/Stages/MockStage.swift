@@ -67,7 +67,7 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
     public init(_ vendor: Vendor, wire: MockWire<Vendor>, world: World) async throws {
         self.vendor = vendor
         self.wire = wire
-        server = MockServer(vendor)
+        server = MockServer(vendor, patience: world.patience)
         try await change(to: world)
         try await server.start()
     }

@@ -72,7 +72,7 @@ public struct EngageSubject: ConformanceSubject {
                 return gaps
             },
             makeProvider: { server in
-                EngageProvider(configuration: try Self.configuration(host: server.url), transport: transport)
+                EngageProvider(configuration: try Self.configuration(of: server), transport: transport)
             },
             received: { mock, journal in
                 let told = try await EngageTelling.behaviors(of: mock)
@@ -83,9 +83,9 @@ public struct EngageSubject: ConformanceSubject {
         )
     }
 
-    private static func configuration(host: String) throws -> EngageConfiguration {
+    private static func configuration(of server: MockServer) throws -> EngageConfiguration {
         var configuration = try EngageConfiguration(
-            host: host,
+            host: server.url,
             credentials: .init(
                 clientID: "client",
                 clientSecret: "conformance-secret",
@@ -93,7 +93,7 @@ public struct EngageSubject: ConformanceSubject {
             ),
             listID: "23949"
         )
-        configuration.networking.timeout = .seconds(2)
+        configuration.networking.timeout = server.patience
         configuration.networking.patience = .seconds(2)
         configuration.networking.firstBackoff = .milliseconds(10)
         configuration.networking.longestBackoff = .milliseconds(50)

@@ -63,16 +63,16 @@ public struct EvergageSubject: ConformanceSubject {
     }
 
     private static func provider(
-        at url: String,
+        for server: MockServer,
         _ transport: (any HTTPTransport)?
     ) throws -> EvergageProvider {
         EvergageProvider(
             configuration: try EvergageConfiguration(
                 account: "acme",
                 dataset: "engage",
-                endpoint: try Endpoint(url),
+                endpoint: try Endpoint(server.url),
                 application: "com.acme.shop",
-                timeout: .seconds(2),
+                timeout: server.patience,
                 pace: nil
             ),
             transport: transport
@@ -91,7 +91,7 @@ public struct EvergageSubject: ConformanceSubject {
                 try await vendor.load(Data(text))
                 return gaps
             },
-            makeProvider: { server in try Self.provider(at: server.url, transport) },
+            makeProvider: { server in try Self.provider(for: server, transport) },
             received: { vendor, journal in
                 let exchanges = journal.filter { ["event", "ping"].contains($0.operation) && $0.hasReachedVendor }
                 let campaigns = await vendor.campaignsByExperience

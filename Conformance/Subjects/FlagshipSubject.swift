@@ -119,7 +119,7 @@ public struct FlagshipSubject: ConformanceSubject {
         )
     }
 
-    /// A configuration for a running mock, with the short timeouts of a test.
+    /// A configuration for a running mock, with the pauses of a test.
     private static func configuration(
         of server: MockServer,
         mode: FlagshipConfiguration.Mode
@@ -135,8 +135,8 @@ public struct FlagshipSubject: ConformanceSubject {
                 cdn: try Endpoint(endpoints["cdn"] ?? ""),
                 events: try Endpoint(endpoints["events"] ?? "")
             ),
-            timeout: .seconds(1),
-            transferTimeout: .seconds(1),
+            timeout: server.patience,
+            transferTimeout: server.patience,
             retry: HTTPRetry(attempts: 3, backoff: Backoff(first: .milliseconds(5), longest: .milliseconds(20)))
         )
     }

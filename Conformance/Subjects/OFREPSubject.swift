@@ -91,7 +91,7 @@ public struct OFREPSubject: ConformanceSubject {
                             baseURL: try Endpoint(server.url),
                             token: Secret(OFREPMock.token),
                             changes: changes,
-                            timeout: .seconds(1),
+                            timeout: server.patience,
                             retry: HTTPRetry(
                                 attempts: 2,
                                 backoff: Backoff(first: .milliseconds(5), longest: .milliseconds(20)),

@@ -61,7 +61,7 @@ public struct SigmaSubject: ConformanceSubject {
                 let configuration = SigmaConfiguration(
                     projectToken: Secret(SigmaMock.token),
                     endpoint: try Endpoint(server.endpoints["api"] ?? server.url),
-                    fetchTimeout: .seconds(2)
+                    fetchTimeout: server.patience
                 )
                 return SigmaProvider(configuration: configuration, transport: transport)
             },

@@ -224,7 +224,7 @@ extension ConformanceCase {
                 "A vendor that never answers is given up by the deadline, and the last good value is read as STALE",
                 requires: [.flags],
                 needs: ["flags/welcome"],
-                world: .oneFlag
+                world: World.oneFlag.changing { $0.patience = .seconds(2) }
             ) { probe in
                 let session = try await probe.readySession()
                 try await probe.inject(WorldFault(.stall, on: .decisions, times: nil))

@@ -72,8 +72,12 @@ extension ConformanceCase {
             probe.expect(book.pending, equals: 0, "what waits for \(refusing.name)")
             probe.expect(book.accepted, equals: 3, "what was accepted for \(refusing.name)")
         },
-        several("composition/one-destination-hangs", 15, "Whoever hangs holds up neither the others nor a flush") {
-            probe in
+        several(
+            "composition/one-destination-hangs",
+            15,
+            "Whoever hangs holds up neither the others nor a flush",
+            world: World.shop.changing { $0.patience = .seconds(2) }
+        ) { probe in
             let takers = try await probe.takers()
             // Each has to be given up by a time-out of its own; the first and the last are of different kinds.
             for (index, hanging) in [takers[0], takers[takers.count - 1]].enumerated() {

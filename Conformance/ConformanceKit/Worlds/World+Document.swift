@@ -46,6 +46,9 @@ extension World {
             isKillSwitchOn: try reader.bool("killSwitch", default: false),
             lifetime: try reader.optionalInt("lifetime")
         )
+        if let milliseconds = try reader.optionalInt("patience", in: 1...60_000) {
+            patience = .milliseconds(milliseconds)
+        }
         try checkReferences(reader)
     }
 
@@ -61,6 +64,7 @@ extension World {
         if !catalogue.isEmpty { members["catalogue"] = .array(catalogue.map(\.document)) }
         if isKillSwitchOn { members["killSwitch"] = true }
         if let lifetime { members["lifetime"] = .int(lifetime) }
+        if patience != .seconds(10) { members["patience"] = .int(Int(patience / .milliseconds(1))) }
         return .object(members)
     }
 

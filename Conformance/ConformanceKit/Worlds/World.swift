@@ -25,6 +25,10 @@ public struct World: Sendable, Hashable {
     public var isKillSwitchOn: Bool
     /// How long the vendor's answers are valid, in seconds, if it specifies that; `nil` for the vendor's default.
     public var lifetime: Int?
+    /// How long an adapter waits for the vendor before it gives up.
+    ///
+    /// Long by default, so that other work on the machine ends no request; short in worlds whose vendor stalls.
+    public var patience: Duration = .seconds(10)
 
     /// Creates a world.
     public init(

@@ -21,6 +21,8 @@ public final class MockServer: Sendable {
     public let vendor: any MockVendor
     /// The address to listen on.
     public let host: String
+    /// How long a client of this server is to wait for an answer; the server itself ignores it.
+    public let patience: Duration
 
     let state: Mutex<State>
 
@@ -30,9 +32,16 @@ public final class MockServer: Sendable {
     ///   - vendor: The vendor that answers.
     ///   - host: The address to listen on.
     ///   - port: The port to listen on; 0 for any free one, which is then reserved for the server's lifetime.
-    public init(_ vendor: any MockVendor, host: String = "127.0.0.1", port: Int = 0) {
+    ///   - patience: How long a client of this server is to wait for an answer.
+    public init(
+        _ vendor: any MockVendor,
+        host: String = "127.0.0.1",
+        port: Int = 0,
+        patience: Duration = .seconds(10)
+    ) {
         self.vendor = vendor
         self.host = host
+        self.patience = patience
         state = Mutex(State(port: port))
     }
 

@@ -51,7 +51,7 @@ public struct WebhookSubject: ConformanceSubject {
                     endpoint: try Endpoint(server.endpoints["endpoint"] ?? ""),
                     secret: Secret(WebhookMock.secret)
                 )
-                configuration.timeout = .seconds(2)
+                configuration.timeout = server.patience
                 return WebhookProvider(configuration: configuration, transport: transport)
             },
             received: { mock, journal in try Self.received(mock.batches, journal) },

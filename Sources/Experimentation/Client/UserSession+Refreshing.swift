@@ -9,7 +9,8 @@ extension UserSession {
     /// ``Reason/cached``.
     ///
     /// - Parameter force: Whether to ask the vendor even if the decisions haven't expired.
-    /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none.
+    /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none;
+    ///   ``ErrorCode/cancelled`` at once if this task is cancelled, while the request goes on for others who wait for it.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
         // A change of the user during the request invalidates its answer; three rounds are more than any real caller
         // needs.
@@ -39,6 +40,8 @@ extension UserSession {
         do throws(ExperimentationError) {
             answer = try await core.ask(source, for: context)
         } catch {
+            // A caller that stops waiting says nothing about the vendor.
+            if error.code == .cancelled, Task.isCancelled { throw error }
             markStale()
             core.fetchFailed(error, hasDecisions: snapshots.current.revision > 0)
             throw error
@@ -109,6 +112,7 @@ extension UserSession {
         do throws(ExperimentationError) {
             rules = try await core.rules?.current(force: force)
         } catch {
+            if error.code == .cancelled, Task.isCancelled { throw error }
             if snapshots.current.revision == 0, let old = await core.rules?.atHand {
                 _ = await apply(old, freshness: freshness)
             }

@@ -2,12 +2,14 @@ import Synchronization
 
 /// Lets concurrent callers that want the same thing share one operation.
 ///
-/// A failure is passed to those who waited for it, and not remembered. A cancelled caller stops waiting; the operation
+/// A failure is passed to those who wait for it, and not remembered. A cancelled caller stops waiting; the operation
 /// continues for the others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private typealias Landing = AsyncRace<Result<Value, ExperimentationError>>
+
     private struct Flight {
-        var task: Task<Result<Value, ExperimentationError>, Never>
-        var number: UInt64
+        let landing = Landing()
+        let number: UInt64
         var callers = 1
     }
 
@@ -19,39 +21,49 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// Returns the result of the current operation for a key, starting one if there is none.
+    ///
+    /// - Throws: The operation's error; ``ErrorCode/cancelled`` if this task is cancelled first.
     func callAsFunction(
         _ key: Key,
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
-        let task = state.withLock { state in
-            if let flight = state.flights[key] {
-                state.flights[key]?.callers += 1
-                return flight.task
-            }
-            state.number += 1
-            let number = state.number
-            let task = Task { () -> Result<Value, ExperimentationError> in
+        let (flight, isNew) = board(key)
+        if isNew {
+            Task {
                 let result: Result<Value, ExperimentationError>
-                do throws(ExperimentationError) {
-                    result = .success(try await work())
-                } catch {
+                do throws(ExperimentationError) { result = .success(try await work()) } catch {
                     result = .failure(error)
                 }
-                self.ended(key, number)
-                return result
+                self.change(key, flight.number) { $0 = nil }
+                flight.landing.finish(with: result)
             }
-            state.flights[key] = Flight(task: task, number: number)
-            return task
         }
-        return try await task.value.get()
+        if let result = await flight.landing.winner() { return try result.get() }
+        change(key, flight.number) { $0?.callers -= 1 }
+        throw ExperimentationError(.cancelled, "The task was cancelled.")
     }
 
     /// The number of callers that currently share an operation.
     var callers: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.callers } } }
 
-    private func ended(_ key: Key, _ number: UInt64) {
+    /// Joins the operation for a key, or enters a new one.
+    private func board(_ key: Key) -> (Flight, isNew: Bool) {
         state.withLock { state in
-            if state.flights[key]?.number == number { state.flights[key] = nil }
+            if let flight = state.flights[key] {
+                state.flights[key]?.callers += 1
+                return (flight, false)
+            }
+            state.number += 1
+            let flight = Flight(number: state.number)
+            state.flights[key] = flight
+            return (flight, true)
+        }
+    }
+
+    /// Changes an operation's entry, unless another has taken its place.
+    private func change(_ key: Key, _ number: UInt64, _ change: (inout Flight?) -> Void) {
+        state.withLock { state in
+            if state.flights[key]?.number == number { change(&state.flights[key]) }
         }
     }
 }
