@@ -31,16 +31,16 @@ extension StormTests {
         var running: [Instance] = []
         for number in 0..<3 { running.append(try await start(number)) }
         let rotation = Shared(running.map(\.wire.port))
-        let isOver = Shared(false)
+        let load = Shared(Load.full)
         let rolling = Shared(Rolling())
         let delivered = DeliveredGoals(at: site.mock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<8 {
-                group.addTask { await Self.ask(lane, rotation, rolling, until: isOver) }
+                group.addTask { await Self.ask(lane, rotation, rolling, load) }
             }
             // A balancer: an instance that isn't ready gets nothing new.
             group.addTask {
-                while !isOver.value {
+                while load.value != .over {
                     for port in rotation.value {
                         let isReady = (try? await Wire(port: port).request("GET", "/ready").status) == 200
                         if !isReady { rotation.change { $0.removeAll { $0 == port } } }
@@ -64,6 +64,7 @@ extension StormTests {
             #expect(rolling.value.failures == [])
             let before = rolling.value.goals.count
             try site.database.pause(true)
+            load.change { $0 = .paced }
             try await Task.sleep(for: .seconds(Self.variable("AWAY") ?? max(8, 3_600 * Self.share)))
             #expect(rolling.value.goals.count > before)
             try site.database.pause(false)
@@ -71,7 +72,7 @@ extension StormTests {
             try await eventually("an instance is fresh again") {
                 try await !running[0].flag("checkout-color", of: "ada").body.contains("STALE")
             }
-            isOver.change { $0 = true }
+            load.change { $0 = .over }
             try await group.waitForAll()
         }
         let seen = rolling.value
@@ -93,6 +94,16 @@ extension StormTests {
         await site.end()
     }
 
+    /// How callers ask.
+    private enum Load {
+        /// As fast as they are answered.
+        case full
+        /// With a pause between questions: an hour at full speed would only fill the disk.
+        case paced
+        /// No more.
+        case over
+    }
+
     /// What callers were told, and what went wrong.
     private struct Rolling {
         var answered = 0
@@ -112,12 +123,13 @@ extension StormTests {
         _ lane: Int,
         _ rotation: Shared<[Int]>,
         _ rolling: Shared<Rolling>,
-        until isOver: Shared<Bool>
+        _ load: Shared<Load>
     ) async {
         var number = 0
         var kept: [Int: KeptWire] = [:]
-        while !isOver.value {
+        while load.value != .over {
             number += 1
+            if load.value == .paced { try? await Task.sleep(for: .milliseconds(40)) }
             let ports = rotation.value
             let port = ports[number % ports.count]
             let wire = kept[port] ?? KeptWire(port: port)
