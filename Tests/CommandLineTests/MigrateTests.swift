@@ -246,6 +246,7 @@ struct MigrateTests {
         let standing = try JSONValue(status.output)
         #expect(standing["stage"] == .string("shadow"))
         #expect(standing["users"] == .number(2))
+        #expect(standing["unsupported"]?["new"] == .number(0))
 
         // Nothing answers at the vendors' addresses, so nothing could be checked.
         let other = folder.appending(path: "other.db").path

@@ -161,6 +161,26 @@ struct EventsOfMovesTests {
         }
     }
 
+    @Test("counts of what a vendor has no word for add up in the store over runs, and status reads them")
+    func unsupportedInTheStore() async throws {
+        let moves = Moves()
+        let plan = MigrationPlan(stage: .dualWrite)
+        for run in 1...3 {
+            let client = try await ExperimentationClient(
+                provider: MigratingProvider(from: moves.old, to: Taciturn(moves.new), plan: plan),
+                store: moves.store,
+                environment: ClientEnvironment(time: moves.time)
+            )
+            let session = Self.session("ada", of: client)
+            try await session.track(.custom("goal"))
+            try await session.track(.goalCompleted("goal"))
+            _ = try await client.flush()
+            await client.shutdown(within: .zero)
+            let record = try await MigrationRecord(plan, from: moves.old, in: moves.store.state)
+            #expect(record.unsupported == [.new: run])
+        }
+    }
+
     @Test("a link goes only to the vendors that the stage sends to", arguments: MigrationStage.allCases)
     func links(stage: MigrationStage) async throws {
         let moves = Moves()

@@ -21,6 +21,24 @@ struct ReportTests {
         while let last = await reports.next() { #expect(last.stage == .dualWrite) }
     }
 
+    @Test("reports of a client have the ledgers of its destinations")
+    func ledgers() async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stage = .dualWrite }
+        let migration = try Moves.migration(of: client)
+        for number in 0..<3 { _ = try await Moves.color("user-\(number)", by: client) }
+        _ = try await client.flush()
+        let ledgers = try await client.ledgers()
+        #expect(ledgers.count == 2)
+        #expect(try await migration.report(of: client).ledgers == ledgers)
+        #expect(migration.report.ledgers == [:])
+        for await report in migration.reports(of: client) {
+            #expect(report.ledgers == ledgers)
+            break
+        }
+        await client.shutdown(within: .zero)
+    }
+
     @Test("a listener who comes after the shutdown gets the last report, and then the end", .timeLimit(.minutes(1)))
     func afterTheEnd() async throws {
         let moves = Moves()
@@ -42,7 +60,7 @@ struct ReportTests {
         let migration = try Moves.migration(of: client)
         for number in 0..<20 { _ = try await Moves.color("user-\(number)", by: client) }
         _ = try await client.flush()
-        var report = migration.report
+        var report = try await migration.report(of: client)
         report.held = ["<script>alert('1')</script>", "back\u{202E}wards"]
         report.recent = [
             Mismatch(
@@ -55,7 +73,7 @@ struct ReportTests {
                 user: "0123abcd"
             )
         ]
-        let page = report.page(from: "old", to: "\"new\"", ledgers: try await client.ledgers())
+        let page = report.page(from: "old", to: "\"new\"")
         for part in [
             "<!DOCTYPE html>", "<h1>Moving from old to &quot;new&quot;</h1>", "Stage dualWrite:",
             "<li>&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</li>", "<li>back\u{FFFD}wards</li>",

@@ -44,7 +44,9 @@ struct MigratingSink: EventSink {
         for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) where verdict == .delivered {
             count(envelope, stage)
         }
+        // What the store can't take now is written with the next batch.
         try? await migration.noteAlarms()
+        try? await migration.noteUnsupported()
         return report
     }
 

@@ -38,4 +38,28 @@ extension Migration {
             }
         )
     }
+    /// Returns the current report with the ledgers of a client's store.
+    ///
+    /// - Parameter client: The client that moves.
+    /// - Returns: The report.
+    /// - Throws: `ErrorCode.store`.
+    public func report(of client: ExperimentationClient) async throws(ExperimentationError) -> MigrationReport {
+        var report = report
+        report.ledgers = try await client.ledgers()
+        return report
+    }
+
+    /// The reports as ``reports()`` gives them, each with the ledgers of a client's store.
+    ///
+    /// - Parameter client: The client that moves.
+    /// - Returns: The reports; without ledgers while the store can't be read.
+    public func reports(
+        of client: ExperimentationClient
+    ) -> AsyncMapSequence<AsyncStream<MigrationReport>, MigrationReport> {
+        reports().map { report in
+            var report = report
+            report.ledgers = (try? await client.ledgers()) ?? [:]
+            return report
+        }
+    }
 }

@@ -28,6 +28,7 @@ public final class Migration: Sendable {
     let shadows: ShadowQueue
     let environment: ClientEnvironment
     private let record: StandingRecord
+    private let unsupported: UnsupportedRecord
     private let state: Mutex<State>
     /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
@@ -44,6 +45,7 @@ public final class Migration: Sendable {
         self.new = new
         let log = context.environment.log
         record = StandingRecord(in: context.state, log: log)
+        unsupported = UnsupportedRecord(in: context.state, log: log)
         // Only a vendor that honors earlier variations has any kept; others would be asked to no avail.
         var kept: People.Kept?
         if old.policy.isSticky { kept = { user in await old.kept.assignments(of: user) } }
@@ -183,6 +185,18 @@ public final class Migration: Sendable {
                 for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
             }
         )
+    }
+
+    /// Adds this instance's counts of unsupported events to those of every other one and of earlier runs.
+    func noteUnsupported() async throws(ExperimentationError) {
+        let counts = tally.takeUnwritten()
+        if counts.isEmpty { return }
+        do throws(ExperimentationError) {
+            try await unsupported.add(counts)
+        } catch {
+            tally.putBack(counts)
+            throw error
+        }
     }
 
     // MARK: Experiments

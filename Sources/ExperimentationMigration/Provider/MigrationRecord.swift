@@ -11,6 +11,9 @@ public struct MigrationRecord: Sendable, Hashable {
     public var people: Int
     /// The number of users pinned to each side.
     public var sides: [MigrationSide: Int]
+    /// For each vendor, the number of events delivered to the other one that it doesn't support, over all instances and
+    /// runs; a kill may leave out those of one batch.
+    public var unsupported: [MigrationSide: Int]
 
     /// Reads a store.
     ///
@@ -29,6 +32,7 @@ public struct MigrationRecord: Sendable, Hashable {
         let kept = try await StandingRecord(in: state, log: environment.log).read()
         let standing = kept?.under(plan) ?? Standing(stage: plan.stage, share: plan.share)
         (stage, share) = (standing.stage, standing.share)
+        unsupported = try await UnsupportedRecord(in: state, log: environment.log).read()
         (people, sides) = try await People(in: state, log: environment.log).census()
     }
 }

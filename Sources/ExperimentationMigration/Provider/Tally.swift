@@ -14,6 +14,8 @@ final class Tally: Sendable {
         var pinned: [MigrationSide: Int] = [:]
         var exposures: [MigrationSide: Int] = [:]
         var unsupported: [MigrationSide: Int] = [:]
+        /// The part of them that isn't in the store yet.
+        var unwritten: [MigrationSide: Int] = [:]
         var changed = 0
         var sides: Sides?
         /// Whether any test has ever raised an alarm.
@@ -152,7 +154,26 @@ final class Tally: Sendable {
         }
     }
 
-    func refuse(by side: MigrationSide) { state.withLock { $0.unsupported[side, default: 0] += 1 } }
+    /// Counts an event that a vendor has no word for.
+    func refuse(by side: MigrationSide) {
+        state.withLock { state in
+            state.unsupported[side, default: 0] += 1
+            state.unwritten[side, default: 0] += 1
+        }
+    }
+
+    /// Takes the counts of unsupported events that are to be written to the store.
+    func takeUnwritten() -> [MigrationSide: Int] {
+        state.withLock { state in
+            defer { state.unwritten = [:] }
+            return state.unwritten
+        }
+    }
+
+    /// Puts back counts that couldn't be written.
+    func putBack(_ unwritten: [MigrationSide: Int]) {
+        state.withLock { $0.unwritten.merge(unwritten, uniquingKeysWith: +) }
+    }
 
     /// The tests that raise an alarm, over the whole move or over one stage.
     var alarms: [Standing.Alarm] {

@@ -9,9 +9,8 @@ extension MigrationReport {
     /// - Parameters:
     ///   - old: The old vendor's name.
     ///   - new: The new vendor's name.
-    ///   - ledgers: The events of each destination, from `ExperimentationClient.ledgers()`.
     /// - Returns: The page, in UTF-8 when written as such.
-    public func page(from old: String, to new: String, ledgers: [Destination: Ledger] = [:]) -> String {
+    public func page(from old: String, to new: String) -> String {
         let title = "Moving from \(old) to \(new)"
         var page = MigrationPage(title: title, lead: lead(old, new))
         if !held.isEmpty { page.list("Held because", held) }

@@ -51,8 +51,11 @@ public struct MigrationReport: Sendable, Hashable {
     /// The number of exposures that each vendor accepted.
     public var exposures: [MigrationSide: Int]
     /// For each vendor, the number of events delivered to the other one that it doesn't support, in stages that send to
-    /// both; exposures go to one anyway.
+    /// both, since this instance's start; exposures go to one anyway.
     public var unsupported: [MigrationSide: Int]
+    /// The ledger of each destination; empty in a report that was made without the client, see
+    /// ``Migration/report(of:)``.
+    public var ledgers: [Destination: Ledger] = [:]
     /// The test of the sides; `nil` if one side gets no users.
     public var sides: Ratio?
     /// The tests of first places, by the old vendor's experiment.

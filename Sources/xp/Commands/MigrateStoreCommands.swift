@@ -141,11 +141,8 @@ extension MigrateCommand {
         private func json(_ record: MigrationRecord, _ ledgers: [(Destination, Ledger)]) -> String {
             let document: FlagValue = [
                 "stage": .string(record.stage.rawValue), "share": .double(record.share), "users": .int(record.people),
-                "sides": .object(
-                    Dictionary(
-                        uniqueKeysWithValues: MigrationSide.allCases.map { ($0.rawValue, .int(record.sides[$0] ?? 0)) }
-                    )
-                ),
+                "sides": Self.bySide(record.sides),
+                "unsupported": Self.bySide(record.unsupported),
                 "ledgers": .array(
                     ledgers.map { destination, ledger in
                         [
@@ -158,11 +155,21 @@ extension MigrateCommand {
             return JSONLine.text(document) + "\n"
         }
 
+        private static func bySide(_ counts: [MigrationSide: Int]) -> FlagValue {
+            .object(
+                Dictionary(uniqueKeysWithValues: MigrationSide.allCases.map { ($0.rawValue, .int(counts[$0] ?? 0)) })
+            )
+        }
+
         private func text(_ record: MigrationRecord, _ ledgers: [(Destination, Ledger)]) -> String {
             var lines = [
                 "stage      \(record.stage)", "share      \(record.share)",
                 "users      \(record.people)  (old \(record.sides[.old] ?? 0), new \(record.sides[.new] ?? 0))",
             ]
+            if record.unsupported.values.contains(where: { $0 > 0 }) {
+                let counts = MigrationSide.allCases.map { "\($0) \(record.unsupported[$0] ?? 0)" }
+                lines.append("no word    \(counts.joined(separator: ", "))  (events that only the other vendor got)")
+            }
             for (destination, ledger) in ledgers {
                 lines.append(
                     "\(destination)  accepted \(ledger.accepted), delivered \(ledger.delivered), pending \(ledger.pending)"
