@@ -7,7 +7,7 @@ extension OutboxRows {
         switch lanes[place].admit(request) {
         case .refused(let answer): return answer
         case .from(let first, let turn):
-            let (batches, next) = batches(after: first, place, request, turn)
+            let (batches, next) = batches(from: front(of: place), after: first, place, request, turn)
             lanes[place].out = max(lanes[place].out, batches.last?.last?.sequence ?? 0)
             if request.token == nil, batches.isEmpty {
                 lanes[place].free()
@@ -18,6 +18,7 @@ extension OutboxRows {
     }
 
     func batches(
+        from front: Int,
         after first: Int64,
         _ place: Int,
         _ request: LeaseRequest,
@@ -27,7 +28,7 @@ extension OutboxRows {
         var next: Date?
         var batches: [[Envelope]] = []
         var size = 0
-        for index in rows.indices {
+        for index in front..<rows.count {
             guard let delivery = rows[index].deliveries[place], !delivery.isHeld else { continue }
             if turn.isHeldBack(by: delivery.wait) {
                 waiting.insert(rows[index].user)
@@ -83,21 +84,23 @@ extension OutboxRows {
     }
 
     func index(of sequence: Int64) -> Int? {
-        var (low, high) = (0, rows.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if rows[middle].envelope.sequence < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low < rows.count && rows[low].envelope.sequence == sequence ? low : nil
+        let index = position(of: sequence)
+        return index < rows.count && rows[index].envelope.sequence == sequence ? index : nil
     }
 
     /// Removes the events before a position that are settled at all their destinations.
     mutating func removeDelivered(before end: Int) {
-        let left = rows[..<end].filter { row in
-            if row.deliveries.isEmpty { bytes -= row.bytes }
-            return !row.deliveries.isEmpty
+        guard let first = rows[..<end].firstIndex(where: { $0.deliveries.isEmpty }) else { return }
+        var kept = first
+        for index in first..<end {
+            if rows[index].deliveries.isEmpty {
+                bytes -= rows[index].bytes
+            } else {
+                rows.swapAt(kept, index)
+                kept += 1
+            }
         }
-        rows.replaceSubrange(..<end, with: left)
+        rows.removeSubrange(kept..<end)
     }
 
     // MARK: Removing

@@ -25,6 +25,10 @@ struct OutboxRows {
     var rows: [Row] = []
     var lanes: [OutboxLane] = []
     var denied: Set<ExactText> = []
+    /// The users of whom something is held, and perhaps some of whom it was removed meanwhile.
+    private var held: Set<ExactText> = []
+    /// For each lane, a sequence number before which nothing is owed to it.
+    private var fronts: [Int: Int64] = [:]
     var nextSequence: Int64 = 1
     var bytes = 0
     /// The number of deliveries dropped to make room.
@@ -53,6 +57,26 @@ struct OutboxRows {
         return lanes.count - 1
     }
 
+    /// Returns the index of the first event that is owed to a lane, held or not.
+    ///
+    /// Only new events come to be owed to a lane, so nobody looks at those before it again.
+    mutating func front(of place: Int) -> Int {
+        var index = position(of: fronts[place] ?? 0)
+        while index < rows.count, rows[index].deliveries[place] == nil { index += 1 }
+        fronts[place] = index < rows.count ? rows[index].envelope.sequence : nextSequence
+        return index
+    }
+
+    /// Returns the index of the first event with at least this sequence number.
+    func position(of sequence: Int64) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].envelope.sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
     // MARK: Acceptance
 
     /// Accepts an event, or returns why not.
@@ -66,6 +90,7 @@ struct OutboxRows {
         for delivery in event.deliveries {
             let place = place(of: delivery.destination)
             row.deliveries[place] = Delivery(isHeld: delivery.isHeld)
+            if delivery.isHeld { held.insert(user) }
             lanes[place].ledger.accepted += 1
         }
         nextSequence += 1
@@ -131,6 +156,8 @@ struct OutboxRows {
     mutating func grant(_ userID: String) -> Int {
         let user = ExactText(userID)
         denied.remove(user)
+        // Each session of a user who agrees comes here, and hardly any has something held.
+        guard held.remove(user) != nil else { return 0 }
         var released = 0
         for index in rows.indices where rows[index].user == user {
             for (place, delivery) in rows[index].deliveries where delivery.isHeld {
