@@ -30,10 +30,10 @@ extension OutboxTable {
         status.held += try count(place, isHeld: true, database)
         let (delayed, due) = try delayed(place, now, beyond: -1, database)
         var next = due
-        if lane.pause.isOn(at: now), free > 0 {
-            next = free > delayed ? lane.pause.due : max(due ?? now, lane.pause.due)
+        if lane.trouble.pause.isOn(at: now), free > 0 {
+            next = free > delayed ? lane.trouble.pause.due : max(due ?? now, lane.trouble.pause.due)
         }
-        if lane.pause.isOn(at: now) {
+        if lane.trouble.pause.isOn(at: now) {
             status.delayed += free
         } else {
             var leased = 0
@@ -121,14 +121,14 @@ extension OutboxTable {
                 """
         )
         for row in try Row.fetchAll(reasons, arguments: [id]) { status.failures[row[0], default: 0] += row[1] as Int }
-        guard let reason = lane.reason else { return }
+        guard let reason = lane.trouble.reason else { return }
         let tried = try database.cachedStatement(
             sql: """
                 SELECT count(*) FROM owing
                 WHERE destination = ? AND held = 0 AND sequence <= ? AND reason IS NULL
                 """
         )
-        let count = try Int.fetchOne(tried, arguments: [id, lane.tried]) ?? 0
+        let count = try Int.fetchOne(tried, arguments: [id, lane.trouble.tried]) ?? 0
         if count > 0 { status.failures[reason, default: 0] += count }
     }
 

@@ -26,7 +26,9 @@ extension OutboxTable {
         lastSequence = max(base + Int64(order.count), isContinued ? contents.lastSequence : 0, numbers.last ?? 0)
         for (_, lane) in contents.lanes.sorted(by: { $0.key < $1.key }) {
             let place = try place(of: lane.lane.destination, database)
-            let tried = isContinued ? lane.lane.tried : renumbered[order.last { $0 <= lane.lane.tried } ?? 0] ?? 0
+            let tried =
+                isContinued
+                ? lane.lane.trouble.tried : renumbered[order.last { $0 <= lane.lane.trouble.tried } ?? 0] ?? 0
             try merge(lane.lane, tried: tried, isContinued: isContinued, at: place, database)
             for (old, delivery) in lane.deliveries {
                 guard let sequence = renumbered[old] else { continue }
@@ -55,11 +57,13 @@ extension OutboxTable {
         lanes[place].lane.epoch = max(lanes[place].lane.epoch, other.epoch) + 1
         lanes[place].lane.revision = max(lanes[place].lane.revision, other.revision)
         if !isContinued { firstEpochs[other.destination] = lanes[place].lane.epoch }
-        if lanes[place].lane.reason == nil, let reason = other.reason {
-            lanes[place].lane.reason = reason
-            lanes[place].lane.tried = tried
+        if lanes[place].lane.trouble.reason == nil, let reason = other.trouble.reason {
+            lanes[place].lane.trouble.reason = reason
+            lanes[place].lane.trouble.tried = tried
         }
-        if other.pause.due > lanes[place].lane.pause.due { lanes[place].lane.pause = other.pause }
+        if other.trouble.pause.due > lanes[place].lane.trouble.pause.due {
+            lanes[place].lane.trouble.pause = other.trouble.pause
+        }
         lanes[place].lane.ledger.accepted += other.ledger.accepted
         lanes[place].lane.ledger.delivered += other.ledger.delivered
         lanes[place].lane.ledger.purged += other.ledger.purged

@@ -67,10 +67,10 @@ extension StoreContents.Lane {
         lane.epoch = row.number(4) ?? 0
         lane.revision = row.number(5) ?? 0
         if let noted = row.seconds(9), let due = row.seconds(10) {
-            lane.pause = .init(noted: Date(timeIntervalSince1970: noted), due: Date(timeIntervalSince1970: due))
+            lane.trouble.pause = .init(noted: Date(timeIntervalSince1970: noted), due: Date(timeIntervalSince1970: due))
         }
-        lane.reason = row.text(11)
-        lane.tried = row.number(12) ?? 0
+        lane.trouble.reason = row.text(11)
+        lane.trouble.tried = row.number(12) ?? 0
         lane.ledger = Ledger(accepted: Int(accepted), delivered: Int(delivered), purged: Int(purged))
         self.init(lane: lane, through: through, head: min(row.number(17) ?? 0, through))
     }

@@ -76,9 +76,9 @@ struct StoredLane: Sendable {
         lane.revision = row["revision"]
         lane.lease = .init(noted: Self.date(row["leased"]), due: Self.date(row["until"]))
         lane.out = row["out"]
-        lane.pause = .init(noted: Self.date(row["paused"]), due: Self.date(row["resumes"]))
-        lane.reason = row["reason"]
-        lane.tried = row["tried"]
+        lane.trouble.pause = .init(noted: Self.date(row["paused"]), due: Self.date(row["resumes"]))
+        lane.trouble.reason = row["reason"]
+        lane.trouble.tried = row["tried"]
         let later = try database.cachedStatement(
             sql: "SELECT count(*) FROM tail WHERE destination = ?"
         )
@@ -110,10 +110,10 @@ struct StoredLane: Sendable {
         try update.bind(lane.lease.noted.timeIntervalSince1970, at: 4)
         try update.bind(lane.lease.due.timeIntervalSince1970, at: 5)
         try update.bind(lane.out, at: 6)
-        try update.bind(lane.pause.noted.timeIntervalSince1970, at: 7)
-        try update.bind(lane.pause.due.timeIntervalSince1970, at: 8)
-        if let reason = lane.reason { try update.bind(reason, at: 9) } else { try update.bindNull(at: 9) }
-        try update.bind(lane.tried, at: 10)
+        try update.bind(lane.trouble.pause.noted.timeIntervalSince1970, at: 7)
+        try update.bind(lane.trouble.pause.due.timeIntervalSince1970, at: 8)
+        if let reason = lane.trouble.reason { try update.bind(reason, at: 9) } else { try update.bindNull(at: 9) }
+        try update.bind(lane.trouble.tried, at: 10)
         try update.bind(lane.ledger.accepted, at: 11)
         try update.bind(through, at: 12)
         try update.bind(lane.ledger.delivered, at: 13)
@@ -129,9 +129,9 @@ struct StoredLane: Sendable {
             "UPDATE destination SET paused = ?, resumes = ?, reason = ?, delivered = ?, head = ? WHERE id = ?",
             database
         )
-        try update.bind(lane.pause.noted.timeIntervalSince1970, at: 1)
-        try update.bind(lane.pause.due.timeIntervalSince1970, at: 2)
-        if let reason = lane.reason { try update.bind(reason, at: 3) } else { try update.bindNull(at: 3) }
+        try update.bind(lane.trouble.pause.noted.timeIntervalSince1970, at: 1)
+        try update.bind(lane.trouble.pause.due.timeIntervalSince1970, at: 2)
+        if let reason = lane.trouble.reason { try update.bind(reason, at: 3) } else { try update.bindNull(at: 3) }
         try update.bind(lane.ledger.delivered, at: 4)
         try update.bind(head, at: 5)
         try update.bind(id, at: 6)

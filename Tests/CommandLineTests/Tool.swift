@@ -116,6 +116,9 @@ final class Running: Sendable {
     /// Terminates it with SIGTERM.
     func terminate() { process.signal(SIGTERM) }
 
+    /// Sends it a signal.
+    func send(_ signal: Int32) { process.signal(signal) }
+
     /// Waits for its end.
     func result(within limit: Double = 180) async throws -> Tool.Result {
         let alarm = killed(after: limit)

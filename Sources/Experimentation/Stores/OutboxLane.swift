@@ -14,12 +14,8 @@ import Foundation
     public var lease = Wait()
     /// The last event that was handed out under this lease.
     public var out: Int64 = 0
-    /// How long the vendor asked not to be called.
-    public var pause = Wait()
-    /// Why the last delivery ended, if it failed.
-    public var reason: String?
-    /// The last event of a failed attempt.
-    public var tried: Int64 = 0
+    /// What the last failed attempt left behind.
+    public var trouble = Trouble()
     /// The outcomes of the events owed to the destination, without those that still wait.
     public var ledger = Ledger()
 
@@ -52,6 +48,19 @@ import Foundation
         public func isOn(at now: Date) -> Bool {
             now < due && now >= noted - Self.clockTolerance && due.timeIntervalSince(noted) <= Self.longest
         }
+    }
+
+    /// What a failed attempt leaves behind.
+    public struct Trouble: Sendable, Equatable {
+        /// How long the vendor asked not to be called.
+        public var pause = Wait()
+        /// Why the last attempt failed; `nil` once the vendor has taken something.
+        public var reason: String?
+        /// The last event of the last failed attempt.
+        public var tried: Int64 = 0
+
+        /// Creates none.
+        public init() {}
     }
 
     /// Whether the lane admits a request.
@@ -100,7 +109,7 @@ import Foundation
             return .from(out, Turn(began: lease.noted, now: request.now, goesOn: true))
         }
         if owner != request.owner, isHeld(at: request.now) { return .refused(.busy(until: lease.due)) }
-        if pause.isOn(at: request.now) { return .refused(.paused(until: pause.due)) }
+        if trouble.pause.isOn(at: request.now) { return .refused(.paused(until: trouble.pause.due)) }
         if owner != request.owner { epoch += 1 }
         owner = request.owner
         lease = Wait(noted: request.now, due: request.until)
@@ -118,8 +127,8 @@ import Foundation
 
     /// Notes that the vendor has taken something.
     public mutating func succeed() {
-        reason = nil
-        pause = Wait()
+        trouble.reason = nil
+        trouble.pause = Wait()
     }
 
     /// Releases the lane, if the token's holder still has it.
@@ -127,9 +136,9 @@ import Foundation
         guard holds(token) else { return }
         free()
         guard let pause else { return }
-        reason = pause.reason
-        tried = pause.through
-        if let until = pause.until { self.pause = Wait(noted: now, due: until) }
+        trouble.reason = pause.reason
+        trouble.tried = pause.through
+        if let until = pause.until { trouble.pause = Wait(noted: now, due: until) }
     }
 
     /// Frees the lane.

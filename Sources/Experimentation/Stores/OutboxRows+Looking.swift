@@ -63,7 +63,7 @@ extension OutboxLane {
 
     /// The reason for an event that was part of an unanswered request.
     @_spi(StoredForm) public func reason(for sequence: Int64, isHeld: Bool) -> String? {
-        !isHeld && sequence <= tried ? reason : nil
+        !isHeld && sequence <= trouble.tried ? trouble.reason : nil
     }
 
     /// Adds a waiting delivery to a status.
@@ -73,7 +73,7 @@ extension OutboxLane {
         }
         if waiting.isHeld {
             status.held += 1
-        } else if let due = [waiting.wait, pause].filter({ $0.isOn(at: now) }).map(\.due).max() {
+        } else if let due = [waiting.wait, trouble.pause].filter({ $0.isOn(at: now) }).map(\.due).max() {
             status.delayed += 1
             status.nextAttempt = min(status.nextAttempt ?? due, due)
         } else if hasGivenOut(waiting.sequence, at: now) {

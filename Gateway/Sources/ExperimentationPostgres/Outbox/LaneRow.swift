@@ -32,9 +32,9 @@ struct LaneRow: Sendable {
         lane.revision = row.whole(4)
         lane.lease = OutboxLane.Wait(noted: row.date(5), due: row.date(6))
         lane.out = row.whole(7)
-        lane.pause = OutboxLane.Wait(noted: row.date(8), due: row.date(9))
-        lane.reason = row.outside(10)
-        lane.tried = row.whole(11)
+        lane.trouble.pause = OutboxLane.Wait(noted: row.date(8), due: row.date(9))
+        lane.trouble.reason = row.outside(10)
+        lane.trouble.tried = row.whole(11)
         low = row.whole(12)
         lane.ledger.delivered = Int(row.whole(13))
         lane.ledger.purged = Int(row.whole(14))
@@ -108,10 +108,10 @@ struct LaneRow: Sendable {
             .date(lane.lease.noted),
             .date(lane.lease.due),
             .whole(lane.out),
-            .date(lane.pause.noted),
-            .date(lane.pause.due),
-            .bytes(lane.reason.map { Array($0.utf8) }),
-            .whole(lane.tried),
+            .date(lane.trouble.pause.noted),
+            .date(lane.trouble.pause.due),
+            .bytes(lane.trouble.reason.map { Array($0.utf8) }),
+            .whole(lane.trouble.tried),
             .whole(low),
             .whole(Int64(lane.ledger.delivered)),
             .whole(Int64(lane.ledger.purged)),

@@ -78,7 +78,7 @@ extension PostgresOutboxStore {
             let lanes = try self.destinationTable.lanes(
                 try transaction.rows(LaneRow.reading(nil)),
                 transaction
-            ).filter { !$0.lane.isHeld(at: now) && !$0.lane.pause.isOn(at: now) }
+            ).filter { !$0.lane.isHeld(at: now) && !$0.lane.trouble.pause.isOn(at: now) }
             return try !transaction.rows(
                 Statement(
                     """

@@ -59,15 +59,15 @@ extension PostgresOutboxStore {
     private static func count(_ row: Row, _ lane: OutboxLane, in status: inout OutboxStatus, _ now: Date) {
         let (isHeld, waits, count) = (row.flag(2), row.flag(3), Int(row.whole(7)))
         let isTried = row.flag(5)
-        if let reason = row.outside(6) ?? (isTried && !isHeld ? lane.reason : nil) {
+        if let reason = row.outside(6) ?? (isTried && !isHeld ? lane.trouble.reason : nil) {
             status.failures[reason, default: 0] += count
         }
-        let isPaused = lane.pause.isOn(at: now)
+        let isPaused = lane.trouble.pause.isOn(at: now)
         if isHeld {
             status.held += count
         } else if waits || isPaused {
             status.delayed += count
-            let due = max(waits ? row.date(8) : .distantPast, isPaused ? lane.pause.due : .distantPast)
+            let due = max(waits ? row.date(8) : .distantPast, isPaused ? lane.trouble.pause.due : .distantPast)
             status.nextAttempt = min(status.nextAttempt ?? due, due)
         } else if row.flag(4), lane.isHeld(at: now) {
             status.leased += count

@@ -116,7 +116,7 @@ final class PostgresOutboxStore: OutboxStore {
             }
             lanes[own].lane.release(inner, pause: pause, now: now)
             for index in lanes.indices {
-                if isAll { lanes[index].lane.pause = lanes[own].lane.pause }
+                if isAll { lanes[index].lane.trouble.pause = lanes[own].lane.trouble.pause }
                 for statement in lanes[index].writing { transaction.later(statement) }
             }
         }

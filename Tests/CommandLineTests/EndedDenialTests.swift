@@ -2,8 +2,8 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("An acknowledged denial survives a kill", .serialized)
-struct KilledDenialTests {
+@Suite("An acknowledged denial survives the end of its process", .serialized)
+struct EndedDenialTests {
     private static func name(_ number: Int) -> String { "event-\(number)-end" }
 
     private static func lines(_ count: Int, consent: Bool) -> String {
@@ -14,8 +14,11 @@ struct KilledDenialTests {
         }.joined(separator: "\n")
     }
 
-    @Test("P24 of thousands of waiting events, none is delivered whose denial was acknowledged before the kill")
-    func killed() async throws {
+    @Test(
+        "P24 of thousands of waiting events, none is delivered whose denial was acknowledged before the end",
+        arguments: [SIGKILL, SIGTERM]
+    )
+    func ended(by signal: Int32) async throws {
         let count = isSoak ? 3_000 : 300
         let mock = try await ServedMock("flagship")
         let silence = try Silence()
@@ -26,9 +29,9 @@ struct KilledDenialTests {
         let denied = try Tool.file(Self.lines(count, consent: false), "denied.jsonl", in: mock.folder)
         let running = try Running(["track", "--config", silent, "--store", store, "--input", denied])
         _ = try await running.firstLine()
-        running.kill()
+        running.send(signal)
         let told = try await running.result().lines.compactMap { line -> Int? in
-            // The kill may have truncated the last line.
+            // The end may have truncated the last line.
             guard let error = try? JSONValue(line) else { return nil }
             let isDenied = error["error"]?["code"]?.string == "CONSENT_DENIED"
             return isDenied ? error["line"]?.number.map { Int($0) - 1 } : nil
