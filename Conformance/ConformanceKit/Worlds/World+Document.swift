@@ -64,7 +64,7 @@ extension World {
         if !catalogue.isEmpty { members["catalogue"] = .array(catalogue.map(\.document)) }
         if isKillSwitchOn { members["killSwitch"] = true }
         if let lifetime { members["lifetime"] = .int(lifetime) }
-        if patience != .seconds(10) { members["patience"] = .int(Int(patience / .milliseconds(1))) }
+        if patience != Self.usualPatience { members["patience"] = .int(Int(patience / .milliseconds(1))) }
         return .object(members)
     }
 

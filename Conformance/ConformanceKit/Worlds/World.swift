@@ -28,7 +28,10 @@ public struct World: Sendable, Hashable {
     /// How long an adapter waits for the vendor before it gives up.
     ///
     /// Long by default, so that other work on the machine ends no request; short in worlds whose vendor stalls.
-    public var patience: Duration = .seconds(10)
+    public var patience = World.usualPatience
+
+    /// The patience of a world that doesn't set one.
+    public static let usualPatience: Duration = .seconds(10)
 
     /// Creates a world.
     public init(

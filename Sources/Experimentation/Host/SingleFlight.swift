@@ -31,7 +31,9 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if isNew {
             Task {
                 let result: Result<Value, ExperimentationError>
-                do throws(ExperimentationError) { result = .success(try await work()) } catch {
+                do throws(ExperimentationError) {
+                    result = .success(try await work())
+                } catch {
                     result = .failure(error)
                 }
                 self.change(key, flight.number) { $0 = nil }

@@ -25,9 +25,9 @@ struct OutboxRows {
     var rows: [Row] = []
     var lanes: [OutboxLane] = []
     var denied: Set<ExactText> = []
-    /// The users of whom something is held, and perhaps some of whom it was removed meanwhile.
+    /// The users with held events; may include users whose held events were removed meanwhile.
     private var held: Set<ExactText> = []
-    /// For each lane, a sequence number before which nothing is owed to it.
+    /// For each lane, the sequence number of the first event that may be owed to it.
     private var fronts: [Int: Int64] = [:]
     var nextSequence: Int64 = 1
     var bytes = 0
@@ -59,7 +59,7 @@ struct OutboxRows {
 
     /// Returns the index of the first event that is owed to a lane, held or not.
     ///
-    /// Only new events come to be owed to a lane, so nobody looks at those before it again.
+    /// Only new events become owed to a lane, so those before the front are never searched again.
     mutating func front(of place: Int) -> Int {
         var index = position(of: fronts[place] ?? 0)
         while index < rows.count, rows[index].deliveries[place] == nil { index += 1 }
@@ -156,7 +156,7 @@ struct OutboxRows {
     mutating func grant(_ userID: String) -> Int {
         let user = ExactText(userID)
         denied.remove(user)
-        // Each session of a user who agrees comes here, and hardly any has something held.
+        // Every session of a user who consents calls this, and few users have held events.
         guard held.remove(user) != nil else { return 0 }
         var released = 0
         for index in rows.indices where rows[index].user == user {

@@ -38,6 +38,7 @@ extension Migration {
             }
         )
     }
+
     /// Returns the current report with the ledgers of a client's store.
     ///
     /// - Parameter client: The client that moves.

@@ -12,7 +12,7 @@ public struct MigrationRecord: Sendable, Hashable {
     /// The number of users pinned to each side.
     public var sides: [MigrationSide: Int]
     /// For each vendor, the number of events delivered to the other one that it doesn't support, over all instances and
-    /// runs; a kill may leave out those of one batch.
+    /// runs; a kill may lose the counts of one batch.
     public var unsupported: [MigrationSide: Int]
 
     /// Reads a store.

@@ -168,7 +168,7 @@ extension MigrateCommand {
             ]
             if record.unsupported.values.contains(where: { $0 > 0 }) {
                 let counts = MigrationSide.allCases.map { "\($0) \(record.unsupported[$0] ?? 0)" }
-                lines.append("no word    \(counts.joined(separator: ", "))  (events that only the other vendor got)")
+                lines.append("unsupported  \(counts.joined(separator: ", "))  (events that only the other vendor got)")
             }
             for (destination, ledger) in ledgers {
                 lines.append(
