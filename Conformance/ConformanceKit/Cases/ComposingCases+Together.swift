@@ -70,7 +70,7 @@ extension ConformanceCase {
                     probe.expect((reason == .stale) == isAway, "\(flag.key) says \(reason) without \(away.name)")
                 }
                 try await away.stage.setReachable(true)
-                await probe.refresh(session)
+                await probe.refreshAnew(session)
             }
         },
         several(
@@ -100,7 +100,7 @@ extension ConformanceCase {
                 probe.expect(marks, equals: part.name == off.name ? [] : [1], "what \(part.name) has")
             }
             try await off.stage.setKillSwitch(false)
-            await probe.refresh(session)
+            await probe.refreshAnew(session)
             try await probe.deliverEverywhere()
             for part in probe.stage.parts where part.takesEvents {
                 probe.expect(try await part.marks(), equals: [1], "what \(part.name) has at last")

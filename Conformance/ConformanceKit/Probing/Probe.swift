@@ -183,4 +183,14 @@ public final class Probe: Sendable {
             return error
         }
     }
+
+    /// Refreshes with an answer that the vendor gives after this call.
+    ///
+    /// A refresh shares the request of a poll under way, which may have been sent before the vendor changed. By the
+    /// second one any such request has ended.
+    @discardableResult
+    public func refreshAnew(_ session: UserSession) async -> ExperimentationError? {
+        await refresh(session)
+        return await refresh(session)
+    }
 }
