@@ -10,7 +10,7 @@ actor Performance {
     private let stage: any SubjectStage
     private let world: World
     private let gaps: [WorldGap]
-    private let time = SuiteTime()
+    private let time = SuiteTime(speed: Performance.speed)
     private let outbox: StepwiseOutbox
     private let store: ClientStore
     private let environment: ClientEnvironment
@@ -48,6 +48,13 @@ actor Performance {
         environment = ClientEnvironment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
     }
 
+    /// How fast time passes by itself: slowly, because a retry that becomes due while a slow machine settles a step would be
+    /// counted there.
+    private static let speed = 0.1
+
+    /// A limit of the machine's clock, by the scenario's time.
+    private static func limit(_ real: Duration) -> Duration { real * speed }
+
     /// The additional time allowed for each event that a step tracks or delivers; far more than needed.
     static let each = Duration.milliseconds(10)
 
@@ -81,7 +88,7 @@ actor Performance {
     /// Ends the run and completes the story.
     func conclude(_ story: inout VendorStory) async {
         let client = client
-        _ = try? await Bounded.run(for: .seconds(5)) { await client?.shutdown(within: .milliseconds(200)) }
+        _ = try? await Bounded.run(for: .seconds(5)) { await client?.shutdown(within: Self.limit(.milliseconds(200))) }
         story.ledger = (try? await store.outbox.ledger()) ?? ledger
         story.exchanges = (try? await stage.exchanges()) ?? []
         let received = (try? await stage.received()) ?? []
@@ -116,7 +123,7 @@ actor Performance {
             }
         case .flush:
             let isDone = try await running().flush(
-                within: .seconds(5) + Self.each * ledger.pending,
+                within: Self.limit(.seconds(5) + Self.each * ledger.pending),
                 retrying: false
             ).isDone
             if !isDone { outcome.note = "not all of it" }
@@ -138,7 +145,7 @@ actor Performance {
 
     private func restart() async throws {
         let user = try current().user
-        await client?.shutdown(within: .milliseconds(500))
+        await client?.shutdown(within: Self.limit(.milliseconds(500)))
         session = nil
         client = try await makeClient()
         session = try running().session(for: user)
@@ -254,7 +261,7 @@ actor Performance {
             let isOnTime = start.duration(to: .now) < .milliseconds(8)
             let count = try await stage.exchangeCount()
             let leased = client == nil ? 0 : try await store.outbox.status(now: time.now).leased
-            let isQuiet = count == before && leased == 0
+            let isQuiet = count == before && leased == 0 && !time.hasDueSleepers
             if !isQuiet { quiet = 0 } else if isOnTime { quiet += 1 }
             before = count
         }

@@ -2,9 +2,10 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Time that runs at normal speed and can be pushed forward: sockets need the one, cases the other.
+/// Time that runs by itself and can be pushed forward: sockets need the one, cases the other.
 ///
-/// A case about an hour's wait pushes an hour; sleepers that are due then wake immediately.
+/// A case about an hour's wait pushes an hour; sleepers that are due then wake immediately. The slower it runs, the less
+/// depends on the speed of the machine between two pushes.
 public final class SuiteTime: TimeSource {
     private struct State {
         var pushed: Duration = .zero
@@ -20,9 +21,13 @@ public final class SuiteTime: TimeSource {
     private let state = Mutex(State())
     private let startDate: Date
     private let startInstant: ContinuousClock.Instant
+    private let speed: Double
 
     /// Creates time that starts at the machine's current time.
-    public init() {
+    ///
+    /// - Parameter speed: The seconds that pass by themselves in a second of the machine's clock; above 0.
+    public init(speed: Double = 1) {
+        self.speed = speed
         startDate = Date()
         startInstant = ContinuousClock.now
     }
@@ -34,7 +39,7 @@ public final class SuiteTime: TimeSource {
 
     /// The monotonic clock, including all pushes.
     public var instant: ContinuousClock.Instant {
-        ContinuousClock.now.advanced(by: state.withLock { $0.pushed })
+        startInstant.advanced(by: startInstant.duration(to: .now) * speed + state.withLock { $0.pushed })
     }
 
     /// Pushes time forward and wakes all sleepers to check their deadlines.
@@ -57,6 +62,12 @@ public final class SuiteTime: TimeSource {
         }
     }
 
+    /// Whether a sleeper whose deadline is reached hasn't woken yet.
+    public var hasDueSleepers: Bool {
+        let now = instant
+        return state.withLock { $0.sleepers.values.contains { $0.until <= now } }
+    }
+
     /// Sleeps until the deadline is reached, by itself or by a push.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
         let began = instant
@@ -73,7 +84,7 @@ public final class SuiteTime: TimeSource {
             let remaining = instant.duration(to: deadline)
             guard remaining > .zero else { return }
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await Task.sleep(for: remaining, clock: .continuous) }
+                group.addTask { [speed] in try await Task.sleep(for: remaining / speed, clock: .continuous) }
                 group.addTask { await nextPush.wait() }
                 defer { group.cancelAll() }
                 try await group.next()
