@@ -3,19 +3,19 @@ import Testing
 /// Adapters have the same files, named after the vendor, and the same table in the README.
 @Suite("Adapter folders")
 struct AdapterFolderTests {
-    /// Files with settings, addresses, wire formats and errors; they belong into `Wire`.
-    static let wireNames = ["Configuration", "Requests", "Wire", "Errors"]
-    /// Files whose folder is free.
-    static let otherNames = ["Translation", "Configuration+Reading"]
+    /// Each file that an adapter has, after the vendor's name, by its folder: how events and answers are translated, how a
+    /// file of settings is read, and the wire with its settings, addresses, formats and errors.
+    static let names = [
+        "Translation": ["Translation"], "Settings": ["Configuration+Reading"],
+        "Wire": ["Configuration", "Requests", "Wire", "Errors"],
+    ]
 
     @Test("an adapter has the core files, named after its vendor, in the same places", arguments: Tree.vendors)
     func hasCoreFiles(vendor: String) {
         let files = Set(Tree.files(in: "Adapters/\(vendor)").map(\.path))
         let folder = "Adapters/\(vendor)"
-        let fixed = ["\(folder)/\(vendor)Provider.swift"] + Self.wireNames.map { "\(folder)/Wire/\(vendor)\($0).swift" }
-        #expect(fixed.filter { !files.contains($0) } == [])
-        let names = Set(files.compactMap { $0.split(separator: "/").last })
-        #expect(Self.otherNames.filter { !names.contains("\(vendor)\($0).swift") } == [])
+        let inFolders = Self.names.flatMap { room, names in names.map { "\(folder)/\(room)/\(vendor)\($0).swift" } }
+        #expect((["\(folder)/\(vendor)Provider.swift"] + inFolders).filter { !files.contains($0) } == [])
     }
 
     @Test("a provider is a value made of a configuration and a transport", arguments: Tree.vendors)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A module's folders as rooms; a room knows another one if its code names a type in it.
-private struct Rooms {
-    /// The rooms that each room knows, with the names of the types.
+/// Which files of a module know which: their code names a type that is declared there.
+private struct Knowledge {
+    /// The files that each file knows, with the names of the types.
     private(set) var arrows: [String: [String: Set<String>]] = [:]
 
     init(of folder: String) throws {
@@ -24,11 +24,49 @@ private struct Rooms {
             words.append((file.path, Set(names.map(String.init))))
         }
         for (path, names) in words {
-            let room = Self.room(of: path, in: folder)
             for name in names {
                 guard let home = homes[name], home.count == 1, let other = home.first, other != path else { continue }
+                arrows[path, default: [:]][other, default: []].insert(name)
+            }
+        }
+    }
+
+    /// The files that can be reached from a file along the arrows.
+    private func reach(from start: String) -> Set<String> {
+        var seen: Set<String> = []
+        var ways = [start]
+        while let last = ways.popLast() {
+            for next in (arrows[last] ?? [:]).keys where seen.insert(next).inserted { ways.append(next) }
+        }
+        return seen
+    }
+
+    /// The largest sets of files that all know each other, directly or indirectly, each as sorted names.
+    func circles() -> [[String]] {
+        let reached = Dictionary(uniqueKeysWithValues: arrows.keys.map { ($0, reach(from: $0)) })
+        let circles = arrows.keys.compactMap { file -> [String]? in
+            guard let mine = reached[file], mine.contains(file) else { return nil }
+            return mine.filter { reached[$0]?.contains(file) == true }.map(Self.name).sorted()
+        }
+        return Array(Set(circles))
+    }
+
+    private static func name(of path: String) -> String {
+        String((path.split(separator: "/").last ?? "").dropLast(".swift".count))
+    }
+}
+
+/// A module's folders as rooms; a room knows another one if a file in it knows one there.
+private struct Rooms {
+    /// The rooms that each room knows, with the names of the types.
+    private(set) var arrows: [String: [String: Set<String>]] = [:]
+
+    init(of folder: String) throws {
+        for (path, others) in try Knowledge(of: folder).arrows {
+            let room = Self.room(of: path, in: folder)
+            for (other, names) in others {
                 let owner = Self.room(of: other, in: folder)
-                if owner != room { arrows[room, default: [:]][owner, default: []].insert(name) }
+                if owner != room { arrows[room, default: [:]][owner, default: []].formUnion(names) }
             }
         }
     }
@@ -78,5 +116,37 @@ struct RoomTests {
         let rooms = try Rooms(of: folder)
         #expect(rooms.arrows.count > 1)
         #expect(rooms.circle() == nil)
+    }
+
+    /// The circles of files, and why each is one idea.
+    private static let ideas: [String: [String]] = [
+        "an observer wraps the operations of the environment that carries it":
+            ["ClientEnvironment", "OperationObserver"],
+        "a round is decided by its decision, which says how to go on with the round":
+            ["DeliveryDecision", "DeliveryRound"],
+        "one format, written and read": ["EnvelopeCoding", "EnvelopeReader", "EnvelopeWriter"],
+        "a provider starts in a context, which starts the providers inside it":
+            ["ExperimentationProvider", "ProviderContext"],
+        "an answer as it is kept, and the cache of answers": ["DecisionCache", "RecalledAnswer"],
+        "a session belongs to a client, which knows its sessions":
+            ["ClientCore", "SessionRegistry", "UserSession", "UserSession+Changes"],
+        "a reader and its state": ["XMLParserState", "XMLReader"],
+        "a pattern and its parser": ["BoundedPattern", "PatternParser"],
+        "a screen, its contexts and the application that shows it":
+            ["Evergage", "EvergageCapture", "EvergageContext", "EvergageScreen"],
+        "rules and their builder": ["BucketingRuleset", "BucketingRulesetBuilder"],
+        "a visitor, who is built by the application and belongs to it":
+            ["Flagship", "FlagshipVisitor", "FlagshipVisitorBuilder"],
+    ]
+
+    @Test("files know each other in circles only where they are one idea")
+    func oneIdea() throws {
+        let folders =
+            [
+                "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
+                "Sources/ExperimentationComposition",
+            ] + Tree.vendors.map { "Adapters/\($0)" }
+        let circles = try folders.flatMap { try Knowledge(of: $0).circles() }
+        #expect(Set(circles) == Set(Self.ideas.values))
     }
 }

@@ -213,6 +213,28 @@ struct CacheTests {
         #expect(await second.value == "red")
     }
 
+    @Test("a caller that is cancelled doesn't wait for the answer")
+    func cancelledLeaves() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user())
+        stage.transport.hold(true)
+        let waiting = Task { () -> (any Error)? in
+            do { _ = try await client.text("button") } catch { return error }
+            return nil
+        }
+        try await stage.transport.waitForRequests(1)
+        waiting.cancel()
+        let error = try #require(await waiting.value as? SigmaError)
+        guard case .requestConfigFailed(.urlError(let cause)) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect((cause as? ExperimentationError)?.code == .cancelled)
+        stage.transport.hold(false)
+        #expect(try await client.text("button") == "red")
+        #expect(stage.transport.requests.count == 1)
+    }
+
     @Test("a clock that was set back makes the configuration invalid")
     func clockSetBack() async throws {
         let stage = try Stage()

@@ -171,14 +171,6 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// The three plug-ins of the reference, in its order.
-    public func plugins(names: EngageConfiguration.AttributeNames) -> [any AugmentationPlugin] {
-        [
-            CoordinatesPlugin(feed: self, names: names), PlacemarkPlugin(feed: self, names: names),
-            LocationNamePlugin(feed: self, names: names),
-        ]
-    }
-
     private static func meters(_ one: Position, _ other: Position) -> Double {
         let radians = Double.pi / 180
         let (a, b) = (one.latitude * radians, other.latitude * radians)

@@ -79,3 +79,13 @@ struct LocationNamePlugin: PlacePlugin {
         return event
     }
 }
+
+extension LocationFeed {
+    /// The three plug-ins of the reference, in its order.
+    public func plugins(names: EngageConfiguration.AttributeNames) -> [any AugmentationPlugin] {
+        [
+            CoordinatesPlugin(feed: self, names: names), PlacemarkPlugin(feed: self, names: names),
+            LocationNamePlugin(feed: self, names: names),
+        ]
+    }
+}

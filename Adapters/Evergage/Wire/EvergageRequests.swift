@@ -25,7 +25,7 @@ struct EvergageRequests: Sendable {
         _ payload: [String: FlagValue],
         chance: Double
     ) throws(ExperimentationError) -> HTTPRequest {
-        let ids = EvergageTranslation.ids(of: envelope.identity)
+        let ids = envelope.identity.evergageIDs
         let item: FlagValue = ["type": payload["type"] ?? "", "_id": payload["id"] ?? ""]
         var query: [(String, String)] = [
             ("_ak", configuration.account),
@@ -62,5 +62,15 @@ struct EvergageRequests: Sendable {
         let number = Int(exactly: (min(max(chance, 0), 0.999_999) * 1_000_000).rounded(.down)) ?? 0
         let digits = String(number)
         return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+    }
+}
+
+extension Identity {
+    /// The vendor's two ids of a user.
+    ///
+    /// A user whose only id is the anonymous one has no name yet.
+    var evergageIDs: (named: String?, anonymous: String?) {
+        let isAnonymous = !isAuthenticated && id == anonymousID
+        return (isAnonymous ? nil : id, anonymousID)
     }
 }

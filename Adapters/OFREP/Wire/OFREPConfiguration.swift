@@ -80,11 +80,6 @@ public struct OFREPConfiguration: Sendable {
 }
 
 extension OFREPConfiguration {
-    /// The header fields that the adapter sets itself.
-    private static let ownFields: Set<String> = [
-        "accept", "cache-control", "content-type", "if-none-match", "last-event-id",
-    ]
-
     /// The segments of ``eventsPath``; `nil` if it is `nil` or isn't a path.
     var eventsSegments: [String]? {
         guard let eventsPath, !eventsPath.contains(where: { "?#\\".contains($0) }) else { return nil }
@@ -96,34 +91,5 @@ extension OFREPConfiguration {
     var account: String {
         let fields = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.reveal())" }
         return ([baseURL.description, token?.reveal() ?? "", apiKey?.reveal() ?? ""] + fields).joined(separator: "\n")
-    }
-
-    /// Validates the settings.
-    ///
-    /// - Throws: ``ErrorCode/configuration`` naming the setting.
-    func validate() throws(ExperimentationError) {
-        func refuse(_ text: String) -> ExperimentationError { ExperimentationError(.configuration, "OFREP: \(text)") }
-        if timeout <= .zero { throw refuse("timeout must be greater than zero") }
-        if pollingInterval <= .zero { throw refuse("pollingInterval must be greater than zero") }
-        if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
-        if eventsPath != nil, eventsSegments == nil {
-            throw refuse("events must be a path below the address, such as v1/events")
-        }
-        for (name, secret) in [("token", token), ("apiKey", apiKey)] {
-            guard let text = secret?.reveal() else { continue }
-            if text.isEmpty || !HTTPField.isValidValue(text) { throw refuse("\(name) is empty or can't be sent") }
-        }
-        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-            guard let field = HTTPField.Name(name) else {
-                throw refuse("headers: \"\(name)\" isn't a header field's name")
-            }
-            let isTaken =
-                Self.ownFields.contains(field.canonicalName) || (field.canonicalName == "authorization" && token != nil)
-                || (field.canonicalName == "x-api-key" && apiKey != nil)
-            if isTaken { throw refuse("headers: \(name) is set by the adapter") }
-            if !HTTPField.isValidValue(value.reveal()) { throw refuse("headers: the value of \(name) can't be sent") }
-        }
-        // Header fields reserved by the engine are rejected here rather than on the first request.
-        _ = try OFREPRequests(self).evaluation(unless: nil, after: nil).validated()
     }
 }

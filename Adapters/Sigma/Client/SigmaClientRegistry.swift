@@ -31,7 +31,7 @@ public final class SigmaClientRegistry: Sendable {
         cacheTTL: UInt = 10,
         retryCount: UInt = 3,
         fetchTimeout: TimeInterval = 60,
-        tag: String = Sigma.defaultClientTag,
+        tag: String = SigmaSDKRecords.defaultTag,
         options: SigmaClientOptions
     ) throws(SigmaError) -> SigmaClient {
         let endpoint = try? Endpoint(apiURL)
@@ -62,10 +62,10 @@ public final class SigmaClientRegistry: Sendable {
     }
 
     /// Returns the client with a tag, or `nil`.
-    public func getClient(tag: String = Sigma.defaultClientTag) -> SigmaClient? { clients.withLock { $0[tag] } }
+    public func getClient(tag: String = SigmaSDKRecords.defaultTag) -> SigmaClient? { clients.withLock { $0[tag] } }
 
     /// Releases the client with a tag, if there is one; its stored state stays.
-    public func removeClient(tag: String = Sigma.defaultClientTag) {
+    public func removeClient(tag: String = SigmaSDKRecords.defaultTag) {
         _ = clients.withLock { $0.removeValue(forKey: tag) }
     }
 

@@ -15,7 +15,7 @@ actor SigmaConfigurationCache {
     private var rules: (value: SigmaRuleset, date: Date)?
     private var place: (value: [String: String], date: Date)?
     private var isRestored = false
-    private var fetching: Task<Result<SigmaRuleset, SigmaError>, Never>?
+    private var fetching: AsyncRace<Result<SigmaRuleset, SigmaError>>?
 
     init(
         _ service: SigmaService,
@@ -32,16 +32,25 @@ actor SigmaConfigurationCache {
     }
 
     /// Returns valid rules, fetching what has expired.
+    ///
+    /// A cancelled caller leaves at once; the request continues for the others.
     func ruleset() async throws(SigmaError) -> SigmaRuleset {
-        if let fetching { return try await fetching.value.get() }
-        if isRestored, let valid = validRules() { return valid }
-        // A task of its own: if the first caller is cancelled, the others still want the answer.
-        let task = Task { () -> Result<SigmaRuleset, SigmaError> in
-            do throws(SigmaError) { return .success(try await self.refresh()) } catch { return .failure(error) }
+        if fetching == nil, isRestored, let valid = validRules() { return valid }
+        let fetching = fetching ?? fetch()
+        if let result = await fetching.winner() { return try result.get() }
+        throw .requestConfigFailed(.urlError(ExperimentationError(.cancelled, "The task was cancelled.")))
+    }
+
+    private func fetch() -> AsyncRace<Result<SigmaRuleset, SigmaError>> {
+        let race = AsyncRace<Result<SigmaRuleset, SigmaError>>()
+        fetching = race
+        Task {
+            let result: Result<SigmaRuleset, SigmaError>
+            do throws(SigmaError) { result = .success(try await refresh()) } catch { result = .failure(error) }
+            fetching = nil
+            race.finish(with: result)
         }
-        fetching = task
-        defer { fetching = nil }
-        return try await task.value.get()
+        return race
     }
 
     private func validRules() -> SigmaRuleset? {

@@ -16,6 +16,9 @@ import Foundation
 /// inferred. Unreadable entries count as missing, and nothing is ever written back. The configuration isn't
 /// imported: it is fetched again within seconds anyway.
 public struct SigmaSDKRecords: Sendable, Hashable {
+    /// The tag of a client that was given none.
+    public static let defaultTag = "default"
+
     /// The generated id.
     public var privateID: String?
     /// The user.
@@ -31,7 +34,7 @@ public struct SigmaSDKRecords: Sendable, Hashable {
     }
 
     /// Returns the suite of defaults in which the vendor's SDK keeps a client's records.
-    public static func suiteName(tag: String = Sigma.defaultClientTag, token: String) -> String {
+    public static func suiteName(tag: String = defaultTag, token: String) -> String {
         "storage\(tag)\(token)"
     }
 

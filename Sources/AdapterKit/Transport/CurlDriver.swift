@@ -11,12 +11,12 @@
     /// which saves waking the thread. No caller ever waits for the loop: its work, a slow handshake for example, blocks
     /// only its own thread.
     final class CurlDriver: Sendable {
-        private let configuration: CurlTransport.Configuration
+        private let configuration: CurlConfiguration
         private let poller: SocketPoller?
         private let inbox: Mutex<CurlInbox>
         private let loop: Mutex<CurlLoop>
 
-        init(_ configuration: CurlTransport.Configuration, idleTime: Duration) {
+        init(_ configuration: CurlConfiguration, idleTime: Duration) {
             self.configuration = configuration
             _ = Self.isInitialised
             let poller = SocketPoller()

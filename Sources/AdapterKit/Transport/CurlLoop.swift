@@ -113,10 +113,4 @@
             ended.append((transfer, result))
         }
     }
-
-    /// How a transfer ended: as libcurl says, or before that.
-    enum CurlResult {
-        case done(CURLcode)
-        case failed(ExperimentationError)
-    }
 #endif

@@ -55,7 +55,7 @@
         /// - Returns: Whether libcurl accepted all of them.
         mutating func set(
             _ exchange: CurlExchange,
-            _ configuration: CurlTransport.Configuration,
+            _ configuration: CurlConfiguration,
             on handle: UnsafeMutableRawPointer,
             callbacks setCallbacks: () -> [CURLcode]
         ) -> Bool {
@@ -100,7 +100,7 @@
         }
 
         private func constants(
-            _ configuration: CurlTransport.Configuration,
+            _ configuration: CurlConfiguration,
             _ handle: UnsafeMutableRawPointer
         ) -> [CURLcode] {
             var codes = [

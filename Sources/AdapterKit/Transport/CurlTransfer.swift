@@ -38,7 +38,7 @@
         }
 
         /// Prepares for an exchange; returns `false` if libcurl refuses an option.
-        func prepare(_ exchange: CurlExchange, _ configuration: CurlTransport.Configuration) -> Bool {
+        func prepare(_ exchange: CurlExchange, _ configuration: CurlConfiguration) -> Bool {
             state.withLock { state in
                 state.clear()
                 state.exchange = exchange
@@ -183,5 +183,11 @@
                 return part.count
             }
         }
+    }
+
+    /// How a transfer ended: as libcurl says, or before that.
+    enum CurlResult {
+        case done(CURLcode)
+        case failed(ExperimentationError)
     }
 #endif

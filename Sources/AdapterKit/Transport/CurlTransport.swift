@@ -1,8 +1,6 @@
 #if os(Linux)
-    import CCurl
     import Experimentation
     import HTTPTypes
-    import Synchronization
 
     /// Exchanges HTTP requests through libcurl, all on a single thread of the engine's own.
     ///
@@ -14,26 +12,8 @@
     /// The thread starts with a request, and ends after a quarter of a minute without one or when the transport is
     /// released; requests still in progress then end with `ErrorCode.shutDown`.
     public final class CurlTransport: HTTPTransport {
-        /// Settings of an engine.
-        public struct Configuration: Sendable, Hashable {
-            /// The maximum number of simultaneous connections to one host; further requests wait for a free one.
-            public var connectionsPerHost: Int
-            /// Whether to use the proxies named by environment variables.
-            public var usesEnvironmentProxies: Bool
-            /// A file of certificate authorities (PEM) to trust instead of the system's; `nil` for the system's.
-            public var certificateAuthorities: String?
-
-            /// Creates a configuration.
-            public init(
-                connectionsPerHost: Int = 64,
-                usesEnvironmentProxies: Bool = false,
-                certificateAuthorities: String? = nil
-            ) {
-                self.connectionsPerHost = connectionsPerHost
-                self.usesEnvironmentProxies = usesEnvironmentProxies
-                self.certificateAuthorities = certificateAuthorities
-            }
-        }
+        /// The settings.
+        public typealias Configuration = CurlConfiguration
 
         let driver: CurlDriver
         private let checks = RequestChecks()
@@ -114,26 +94,5 @@
             withExtendedLifetime(self) {}
             return try outcome.mapError(request.failed).get()
         }
-    }
-
-    /// Identifies a call, and remembers a cancellation that came before the driver knew of the call.
-    final class CurlTicket: Sendable {
-        let isCancelled = Atomic(false)
-        /// Where the loop keeps the call's transfer; guarded by the loop's lock.
-        let place = Atomic(-1)
-    }
-
-    /// A call on its way to the driver.
-    struct CurlExchange: Sendable {
-        let ticket: CurlTicket
-        let request: HTTPRequest
-        var body: [UInt8]
-        let limits: HTTPLimits
-        /// Takes the response as it arrives; `nil` to collect it.
-        var receive: (@Sendable (HTTPPart) -> Void)?
-        /// Resumed exactly once, when its transfer is removed; unchecked, because checking allocates.
-        let continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>
-
-        func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }
     }
 #endif

@@ -1,19 +1,5 @@
 import Foundation
 
-/// Options of a single evaluation.
-public struct EvaluationOptions: Sendable {
-    /// Hooks of this evaluation alone; they run after the client's.
-    public var hooks: [any Hook]
-    /// Hints for the hooks.
-    public var hints: [String: FlagValue]
-
-    /// Creates options.
-    public init(hooks: [any Hook] = [], hints: [String: FlagValue] = [:]) {
-        self.hooks = hooks
-        self.hints = hints
-    }
-}
-
 /// Evaluation for a user without a session, as on a server: apart from a bounded memory of decisions and exposures,
 /// nothing of the user is kept.
 ///

@@ -104,7 +104,7 @@ enum EvergageTranslation {
         members["source"] = .object(source)
 
         var user = members["user"]?.objectValue ?? [:]
-        let ids = ids(of: envelope.identity)
+        let ids = envelope.identity.evergageIDs
         user.set("anonId", ids.anonymous)
         user.set("id", ids.named)
         if !envelope.attributeChanges.isEmpty {
@@ -119,14 +119,6 @@ enum EvergageTranslation {
             members["flags"] = .object(flags)
         }
         return .object(members)
-    }
-
-    /// Returns the vendor's two ids of a user.
-    ///
-    /// A user whose only id is the anonymous one has no name yet.
-    static func ids(of identity: Identity) -> (named: String?, anonymous: String?) {
-        let isAnonymous = !identity.isAuthenticated && identity.id == identity.anonymousID
-        return (isAnonymous ? nil : identity.id, identity.anonymousID)
     }
 
     /// The vendor's attributes are strings.
