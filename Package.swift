@@ -5,7 +5,7 @@ import PackageDescription
 let vendors = ["Flagship", "Sigma", "Engage", "Evergage", "OFREP"]
 
 // Those whose own words have a durable default, in a product beside the adapter: an adapter knows no store.
-let durableVendors = ["Flagship", "Sigma", "Evergage"]
+let durableVendors = ["Flagship", "Sigma", "Engage", "Evergage"]
 
 // What each setting buys, with its proposal:
 let settings: [SwiftSetting] = [

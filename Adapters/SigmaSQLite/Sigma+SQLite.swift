@@ -8,7 +8,8 @@ extension Sigma {
     /// Creates a client that keeps the configuration, the user, the generated id and the forced list in a file of the
     /// application's own, as the vendor's SDK does.
     ///
-    /// It sends no request before a call needs the configuration.
+    /// It sends no request before a call needs the configuration. If the file can't be opened, it logs an error and keeps
+    /// everything in memory.
     ///
     /// - Parameters:
     ///   - projectToken: The project's token.
@@ -20,8 +21,10 @@ extension Sigma {
     ///   - fetchTimeout: The time limit of one attempt, in seconds; below 0.5 means 60.
     ///   - tag: The client's name among others.
     ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
+    ///   - transport: How requests are sent; the platform's engine if `nil`.
+    ///   - environment: Clock, randomness and log.
     /// - Returns: The client, which ``getClient(tag:)`` returns from now on.
-    /// - Throws: `SigmaError.initializationOfExistingClient`, or `ExperimentationError` when the file can't be opened.
+    /// - Throws: `SigmaError.initializationOfExistingClient`.
     public static func initializeClient(
         projectToken: String,
         initialUser: SigmaUser? = nil,
@@ -30,9 +33,18 @@ extension Sigma {
         retryCount: UInt = 3,
         fetchTimeout: TimeInterval = 60,
         tag: String = defaultClientTag,
-        in folder: URL? = nil
-    ) throws -> SigmaClient {
-        try initializeClient(
+        in folder: URL? = nil,
+        transport: (any HTTPTransport)? = nil,
+        environment: ClientEnvironment = ClientEnvironment()
+    ) throws(SigmaError) -> SigmaClient {
+        var options = SigmaClientOptions(store: InMemoryStateStore())
+        do throws(ExperimentationError) {
+            options = try .durable(in: folder, log: environment.log)
+        } catch {
+            environment.log.log(.error, "sigma.store", "nothing outlives the process: \(error.message)")
+        }
+        (options.transport, options.environment) = (transport, environment)
+        return try initializeClient(
             projectToken: projectToken,
             initialUser: initialUser,
             apiURL: apiURL,
@@ -40,7 +52,7 @@ extension Sigma {
             retryCount: retryCount,
             fetchTimeout: fetchTimeout,
             tag: tag,
-            options: .durable(in: folder)
+            options: options
         )
     }
 }

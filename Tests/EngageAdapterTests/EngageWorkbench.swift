@@ -87,6 +87,9 @@ final class EngageWorkbench: Sendable {
         return configuration
     }
 
+    /// The way to the mock vendor.
+    var transport: any HTTPTransport { Wire(bench: self) }
+
     /// The context of the adapter; the store survives a restart of the process.
     var context: ProviderContext { ProviderContext(environment: environment, state: store.state) }
 

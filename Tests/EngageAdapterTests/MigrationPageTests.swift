@@ -1,5 +1,6 @@
 import AdapterKit
 import EngageAdapter
+import EngageSQLite
 import Experimentation
 import ExperimentationSQLite
 import ExperimentationTesting
@@ -17,10 +18,7 @@ struct MigrationPageTests {
             credentials: .init(clientID: "client", clientSecret: "secret", refreshToken: "refresh"),
             listID: "23949"
         )
-        let client = try await ExperimentationClient(
-            provider: EngageProvider(configuration: configuration),
-            store: .applicationSupport(named: "engage")
-        )
+        let client = try await Engage.client(configuration)
         let engage = try Engage(of: client)
         // No network is needed: the recipient is added before its first behaviours are posted.
         let id = try await engage.mobileIdentity.prepareRecipient()

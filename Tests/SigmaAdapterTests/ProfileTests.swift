@@ -1,6 +1,7 @@
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import MockVendors
 import SigmaSQLite
 import Synchronization
 import Testing
@@ -64,5 +65,26 @@ struct ProfileTests {
         }
         #expect(ids[0] == ids[1] && ids[0].count == 80)
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "sigma.sqlite").path))
+    }
+
+    @Test("a file that can't be opened is logged as an error, and everything works in memory")
+    func noFile() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "sigma-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let (log, tag, stage) = (RecordingLog(), UUID().uuidString, try Stage())
+        let client = try Sigma.initializeClient(
+            projectToken: SigmaMock.token,
+            initialUser: stage.user(),
+            apiURL: "https://sigma.example/api/v1/",
+            tag: tag,
+            in: file,
+            transport: stage.transport,
+            environment: ClientEnvironment(log: log)
+        )
+        defer { Sigma.removeClient(tag: tag) }
+        #expect(log.entries.filter { $0.level == .error }.map(\.event) == ["sigma.store"])
+        #expect(try await !client.getUserFeatureFlagsDetails().isEmpty)
+        #expect(stage.transport.paths == ["/api/v1/config.json"])
     }
 }
