@@ -110,7 +110,8 @@ public struct MigratingProvider: ExperimentationProvider {
                 )
             )
         }
-        roles.assignments.allowsOverrides = capabilities.contains(.overrides)
+        let answering = parties.filter { (plan.stage.leader ?? $0.side) == $0.side }
+        roles.assignments.allowsOverrides = answering.allSatisfy(\.roles.assignments.allowsOverrides)
         for party in parties {
             if let sink = party.roles.events {
                 let own = MigratingSink(migration: migration, side: party.side, sink: sink)
