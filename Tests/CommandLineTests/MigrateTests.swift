@@ -105,6 +105,21 @@ struct MigrateTests {
 
     private struct NoChange: Error {}
 
+    @Test("simulate leaves no file behind when a signal ends it", arguments: [SIGINT, SIGTERM])
+    func endedSimulation(by signal: Int32) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+        let running = try Running(
+            ["migrate", "simulate", "--from", "flagship-bucketing", "--to", "sigma", "--users", "100000"],
+            environment: ["TMPDIR": folder.path]
+        )
+        try await eventually("the store of the simulation") { try !files().isEmpty }
+        running.send(signal)
+        #expect(try await running.result().status == 128 + signal)
+        #expect(try files() == [])
+    }
+
     @Test("simulate gives an arm without a weight nobody, and doesn't wonder that nobody is there")
     func partialWeights() async throws {
         let folder = try Tool.folder()

@@ -2,6 +2,9 @@ import Foundation
 import Testing
 
 /// Tests wait for events, never for a time or without an end.
+///
+/// Those of the gateway aren't read: they poll servers, databases and browsers in processes of their own, and two of them
+/// measure outages.
 @Suite("Sleeps")
 struct SleepTests {
     /// Files that may wait by the machine's clock, and why.

@@ -5,9 +5,9 @@ import Foundation
 import Synchronization
 
 /// How one destination's failure affects another (P76): the latency of events to a working destination, alone, next to
-/// one that hangs, and next to one that refuses.
+/// one that hangs, next to one that refuses, and next to one for which so much waits that each new event drops an old one.
 enum Destinations {
-    private enum Trouble: CaseIterable { case none, hangs, refuses }
+    private enum Trouble: CaseIterable { case none, hangs, refuses, full }
 
     /// Records when each event arrives.
     private final class Arrivals: EventSink {
@@ -33,7 +33,7 @@ enum Destinations {
 
         func check(_ event: TrackingEvent) throws(ExperimentationError) {}
         func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-            guard trouble == .hangs else { return DeliveryReport(.outage()) }
+            guard trouble != .refuses else { return DeliveryReport(.outage()) }
             try? await Task.sleep(for: .seconds(3_600))
             return DeliveryReport(noAnswerTo: batch.count)
         }
@@ -48,6 +48,9 @@ enum Destinations {
         func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles { roles }
     }
 
+    /// How many events the store of a full destination takes.
+    private static let mostInFull = 1_000
+
     static func measure(_ table: inout Table) async throws {
         var slowest: [Trouble: [Double]] = [:]
         for _ in 0..<5 {
@@ -57,6 +60,7 @@ enum Destinations {
         table.add("to a destination that works, alone, p99", median(.none), unit: "ms")
         table.add("beside one that hangs / alone, p99", median(.hangs) / median(.none), atMost: 1.1, unit: "×")
         table.add("beside one that is away / alone, p99", median(.refuses) / median(.none), atMost: 1.1, unit: "×")
+        table.add("beside one that is full / alone, p99", median(.full) / median(.none), atMost: 1.1, unit: "×")
     }
 
     private static func p99(beside trouble: Trouble) async throws -> Double {
@@ -72,9 +76,18 @@ enum Destinations {
         ]
         let client = try await ExperimentationClient(
             provider: Both(roles: roles),
-            store: .sqlite(at: Delivery.file(), options: .init(limits: StoreLimits(maximumCount: 100_000)))
+            store: .sqlite(
+                at: Delivery.file(),
+                options: .init(limits: StoreLimits(maximumCount: trouble == .full ? mostInFull : 100_000))
+            )
         )
         let session = client.session(for: User(id: "user-1"))
+        if trouble == .full {
+            for _ in 0...mostInFull { try await session.track(.custom("spun-wheel")) }
+            _ = try await client.flush(within: .milliseconds(500), retrying: false)
+            let dropped = try await client.ledger().dropped[.overflow] ?? 0
+            guard dropped > 0 else { throw ExperimentationError(.store, "nothing was dropped") }
+        }
         var latencies: [Double] = []
         for number in 0..<2_000 {
             let start = ContinuousClock.now

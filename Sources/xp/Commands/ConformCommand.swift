@@ -139,7 +139,11 @@ struct ConformCommand: AsyncParsableCommand {
         let total = subjects.map { [chosen] in ConformanceRunner.cases(chosen, for: $0).count }.reduce(0, +)
         let done = Tally()
         let files = StoreFiles()
-        defer { files.remove() }
+        let ending = await EndingWork { files.remove() }
+        defer {
+            withExtendedLifetime(ending) {}
+            files.remove()
+        }
         let runner = ConformanceRunner(skipping: skipping, stores: stores(in: files))
         let report = await runner.run(chosen, against: subjects) { subject, result in
             Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")

@@ -122,7 +122,11 @@ struct MigrateCommand: AsyncParsableCommand {
             var simulation = try simulation()
             try OutputFile.expectWritable(output)
             let folder = FileManager.default.temporaryDirectory.appending(path: "xp-simulate-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: folder) }
+            let ending = await EndingWork { try? FileManager.default.removeItem(at: folder) }
+            defer {
+                withExtendedLifetime(ending) {}
+                try? FileManager.default.removeItem(at: folder)
+            }
             if users > Self.usersInMemory {
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
                 simulation.store = try await Stores.temporary(in: folder)

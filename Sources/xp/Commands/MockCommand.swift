@@ -49,7 +49,7 @@ struct MockCommand: AsyncParsableCommand {
             let known = Vendor.all.map(\.name).joined(separator: ", ")
             throw Failure(.usage, "there is no vendor \"\(self.vendor)\"; expected one of \(known)")
         }
-        let signals = Signals()
+        let signals = await Signals()
         let mock = try await load(vendor)
         let server = MockServer(mock, port: port)
         server.journalLimit = Self.mostExchanges

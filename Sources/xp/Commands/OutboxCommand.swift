@@ -108,7 +108,7 @@ struct OutboxCommand: AsyncParsableCommand {
         func run() async throws {
             let configuration = try Configuration(at: config)
             let account = try configuration.provider()
-            let signals = Signals { [store] in
+            let signals = await Signals { [store] in
                 Failure(.input, "interrupted; everything that isn't delivered stays in \(Stores.unanswering(store))")
             }
             let opening = Task { [store] in try await Stores.openExisting(store, for: account) }

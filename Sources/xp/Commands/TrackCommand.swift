@@ -57,7 +57,7 @@ struct TrackCommand: AsyncParsableCommand {
         let configuration = try Configuration(at: config)
         let lines = try LineReader(input)
         let progress = Intake.Progress()
-        let signals = Signals { [store] in Self.tooLate(progress.counts, store) }
+        let signals = await Signals { [store] in Self.tooLate(progress.counts, store) }
         // This provider only names the account that owns the store; the client gets one with its state in the store.
         let account = try configuration.provider()
         let opening = Task { [store] in try await Stores.open(store, for: account) }

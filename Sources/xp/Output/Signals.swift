@@ -24,19 +24,34 @@ final class Signals: Sendable {
     /// of its output.
     ///
     /// - Parameter lastWord: The failure to report in that case; without one, the process exits silently with status 0.
-    init(lastWord: @escaping @Sendable () -> Failure? = { nil }) {
+    init(lastWord: @escaping @Sendable () -> Failure? = { nil }) async {
         let gate = gate
-        sources = [SIGTERM, SIGINT].map { number in
-            signal(number, SIG_IGN)
+        sources = await Self.handled(by: { _ in
+            if gate.isOpen { return }
+            gate.open()
+            Self.endLater(lastWord)
+        })
+    }
+
+    /// Handles both signals in place of their default action; once this returns, none is missed.
+    fileprivate static func handled(by action: @escaping @Sendable (Int32) -> Void) async -> [any DispatchSourceSignal]
+    {
+        var sources: [any DispatchSourceSignal] = []
+        for number in [SIGTERM, SIGINT] {
+            let isRegistered = AsyncGate()
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                if gate.isOpen { return }
-                gate.open()
-                Self.endLater(lastWord)
-            }
+            source.setEventHandler { action(number) }
+            source.setRegistrationHandler { isRegistered.open() }
             source.resume()
-            return source
+            await isRegistered.wait()
+            #if !os(Linux)
+                // Elsewhere a source watches beside the default action, which would end the process. On Linux it takes
+                // its place, and a signal that is ignored meanwhile would be lost.
+                signal(number, SIG_IGN)
+            #endif
+            sources.append(source)
         }
+        return sources
     }
 
     /// Not a task, because all threads of the pool may be blocked.
@@ -54,4 +69,18 @@ final class Signals: Sendable {
 
     /// Waits for a signal, or for the task's cancellation.
     func wait() async { await gate.wait() }
+}
+
+/// Work that is carried out before SIGTERM or SIGINT ends the process, such as removing a temporary file.
+final class EndingWork: Sendable {
+    private let sources: [any DispatchSourceSignal]
+
+    /// Has both signals carry out the work and then end the process, with the status that shells give to them: 130 and
+    /// 143.
+    init(_ work: @escaping @Sendable () -> Void) async {
+        sources = await Signals.handled(by: { number in
+            work()
+            _exit(128 + number)
+        })
+    }
 }
