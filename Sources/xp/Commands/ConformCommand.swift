@@ -139,7 +139,7 @@ struct ConformCommand: AsyncParsableCommand {
         let total = subjects.map { [chosen] in ConformanceRunner.cases(chosen, for: $0).count }.reduce(0, +)
         let done = Tally()
         let files = StoreFiles()
-        let ending = await EndingWork { files.remove() }
+        let ending = await EndingWork { files.removeAfterwards() }
         defer {
             withExtendedLifetime(ending) {}
             files.remove()

@@ -121,15 +121,15 @@ struct MigrateCommand: AsyncParsableCommand {
         func run() async throws {
             var simulation = try simulation()
             try OutputFile.expectWritable(output)
-            let folder = FileManager.default.temporaryDirectory.appending(path: "xp-simulate-\(UUID().uuidString)")
-            let ending = await EndingWork { try? FileManager.default.removeItem(at: folder) }
+            let folder = TemporaryFolder(of: "simulate")
+            let ending = await EndingWork { folder.removeAfterwards() }
             defer {
                 withExtendedLifetime(ending) {}
-                try? FileManager.default.removeItem(at: folder)
+                folder.remove()
             }
             if users > Self.usersInMemory {
-                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                simulation.store = try await Stores.temporary(in: folder)
+                try folder.create()
+                simulation.store = try await Stores.temporary(in: folder.url)
             }
             let report: MoveReport
             do {

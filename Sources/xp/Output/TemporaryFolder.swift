@@ -1,0 +1,27 @@
+import Foundation
+
+/// The folder of a run's own files.
+struct TemporaryFolder: Sendable {
+    let url: URL
+
+    /// Names a folder that doesn't exist yet.
+    init(of run: String) {
+        url = FileManager.default.temporaryDirectory.appending(path: "xp-\(run)-\(UUID().uuidString)")
+    }
+
+    /// Creates it, unless it exists.
+    func create() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+
+    /// Removes it.
+    func remove() { try? FileManager.default.removeItem(at: url) }
+
+    /// Has it removed once this process has ended, because until then its stores would create their files anew.
+    func removeAfterwards() {
+        let remover = Process()
+        remover.executableURL = URL(filePath: "/bin/sh")
+        // Reads to the end of its input, which comes when this process has ended.
+        remover.arguments = ["-c", #"cat > /dev/null; rm -rf -- "$0""#, url.path]
+        remover.standardInput = Pipe()
+        do { try remover.run() } catch { remove() }
+    }
+}
