@@ -6,8 +6,7 @@ extension Intake {
     func carry(for answer: Answer? = nil) async {
         while true {
             let entries = state.withLock { state in
-                let entries = Array(state.line.prefix(Self.mostAtOnce))
-                state.line.removeFirst(entries.count)
+                let entries = state.line.take(atMost: Self.mostAtOnce)
                 if entries.isEmpty { state.isCarried = false }
                 return entries
             }
@@ -111,11 +110,7 @@ extension Intake {
     /// Waiting callers get the error at once, instead of one after another. Noted entries wait for the next caller, and
     /// denials that the store couldn't record are owed.
     private func stop(_ rest: ArraySlice<Entry>, _ failure: ExperimentationError) async {
-        let failed = state.withLock { state in
-            let failed = Array(rest) + state.line
-            state.line = []
-            return failed
-        }
+        let failed = rest + state.withLock { $0.line.takeAll() }
         for entry in failed {
             if let change = entry.statement.change, !change.isGranted { await owed.owe(change.userID) }
         }
@@ -133,7 +128,7 @@ extension Intake {
         let hasMore = state.withLock { state in
             // What was noted waits for the next statement: tried at once, it would spin for as long as the store fails.
             let hasMore = !state.line.isEmpty
-            state.line.insert(contentsOf: staying, at: 0)
+            state.line.putBack(staying)
             state.isCarried = hasMore
             return hasMore
         }

@@ -32,7 +32,7 @@ final class Intake: Sendable {
     }
 
     struct State {
-        var line: [Entry] = []
+        var line = IntakeLine()
         var isCarried = false
         var isClosed = false
     }
