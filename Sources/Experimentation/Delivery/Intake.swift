@@ -32,7 +32,7 @@ final class Intake: Sendable {
     }
 
     struct State {
-        var line = IntakeLine()
+        var line = IntakeLine<Entry>()
         var isCarried = false
         var isClosed = false
     }

@@ -1,21 +1,23 @@
 /// Statements that wait to be stored: first in, first out.
 ///
 /// Taking some costs the same however many wait, because callers that state something meanwhile wait for the lock.
-struct IntakeLine {
-    private var arriving: [Intake.Entry] = []
+struct IntakeLine<Entry> {
+    private var arriving: [Entry] = []
     /// The front of the line: what arrived earlier, taken over as a whole.
-    private var front: ArraySlice<Intake.Entry> = []
+    private var front: ArraySlice<Entry> = []
 
     var count: Int { front.count + arriving.count }
     var isEmpty: Bool { count == 0 }
 
-    mutating func append(_ entry: Intake.Entry) { arriving.append(entry) }
+    mutating func append(_ entry: Entry) { arriving.append(entry) }
 
     /// Takes the first entries out of the line: at least one, unless it is empty.
-    mutating func take(atMost most: Int) -> [Intake.Entry] {
+    mutating func take(atMost most: Int) -> [Entry] {
         if front.isEmpty {
-            if arriving.count <= most { return arriving.take() }
-            front = arriving.take()[...]
+            let arrived = arriving
+            arriving = []
+            if arrived.count <= most { return arrived }
+            front = arrived[...]
         }
         let taken = Array(front.prefix(most))
         front = front.dropFirst(taken.count)
@@ -23,18 +25,13 @@ struct IntakeLine {
     }
 
     /// Takes everything out of the line.
-    mutating func takeAll() -> [Intake.Entry] {
+    mutating func takeAll() -> [Entry] {
         defer { (front, arriving) = ([], []) }
         return front + arriving
     }
 
     /// Puts entries back in front of all others.
-    mutating func putBack(_ entries: some Collection<Intake.Entry>) { front = entries + front }
+    mutating func putBack(_ entries: some Collection<Entry>) { front = entries + front }
 }
 
-extension [Intake.Entry] {
-    fileprivate mutating func take() -> Self {
-        defer { self = [] }
-        return self
-    }
-}
+extension IntakeLine: Sendable where Entry: Sendable {}
