@@ -21,6 +21,8 @@ struct IntakeLine<Entry> {
         }
         let taken = Array(front.prefix(most))
         front = front.dropFirst(taken.count)
+        // An empty slice would keep everything that was taken from it alive.
+        if front.isEmpty { front = [] }
         return taken
     }
 

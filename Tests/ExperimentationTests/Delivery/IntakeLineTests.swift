@@ -34,4 +34,17 @@ struct IntakeLineTests {
         #expect(line.takeAll() == expected)
         #expect(line.isEmpty)
     }
+
+    @Test("what was taken isn't kept alive", arguments: [1, 10])
+    func releases(most: Int) {
+        final class Statement {}
+        var line = IntakeLine<Statement>()
+        var first: Statement? = Statement()
+        weak var statement = first
+        if let first { line.append(first) }
+        for _ in 0..<9 { line.append(Statement()) }
+        first = nil
+        while !line.isEmpty { _ = line.take(atMost: most) }
+        #expect(statement == nil)
+    }
 }
