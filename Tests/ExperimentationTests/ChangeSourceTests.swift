@@ -16,6 +16,8 @@ struct ChangeSourceTests {
         let asked = Mutex(0)
         let output = Mutex<AsyncStream<ChangeNotice>.Continuation?>(nil)
         let isClosed = Mutex(false)
+        /// What happens while a question is answered.
+        let meanwhile = Mutex<(@Sendable () async -> Void)?>(nil)
 
         func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
             var roles = ProviderRoles(decisions: .asked(self))
@@ -28,6 +30,7 @@ struct ChangeSourceTests {
                 count += 1
                 return count
             }
+            await meanwhile.withLock { $0 }?()
             return .decided(Decisions(flags: [(key: "count", resolution: Resolution(.int(count)))]))
         }
 
@@ -70,6 +73,27 @@ struct ChangeSourceTests {
         vendor.tell(.changed)
         try await eventually("READY") { session.status == .ready && client.status == .ready }
         #expect(session.details("count", default: 0).value == 2)
+        await client.shutdown()
+    }
+
+    @Test("an answer requested before it became unreachable is STALE, the next one READY")
+    func unheardDuringAnswer() async throws {
+        let vendor = Vendor()
+        let log = RecordingLog()
+        let client = try await ExperimentationClient(provider: vendor, environment: ClientEnvironment(log: log))
+        let session = client.session(for: User(id: "u-1"))
+        vendor.meanwhile.withLock { meanwhile in
+            meanwhile = { [vendor] in
+                vendor.tell(.unheard(ExperimentationError(.transport, "away")))
+                try? await eventually("the warning") { log.entries.contains { "\($0)".contains("away") } }
+            }
+        }
+        try await session.refresh()
+        #expect(session.status == .stale && client.status == .stale)
+        #expect(session.details("count", default: 0).value == 1)
+        vendor.meanwhile.withLock { $0 = nil }
+        try await session.refresh(force: true)
+        #expect(session.status == .ready && client.status == .ready)
         await client.shutdown()
     }
 

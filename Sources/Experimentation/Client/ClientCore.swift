@@ -16,6 +16,7 @@ final class ClientCore: Sendable {
     /// The rules in use, if decisions are computed here.
     let rules: RulesInUse?
     let sessions = SessionRegistry()
+    let unheardChanges = UnheardChanges()
     let decisionFlights = SingleFlight<ContextDigest, DecisionAnswer>()
     let cache: DecisionCache
     /// The policy for reusing answers of a vendor that is asked.

@@ -76,10 +76,17 @@ extension ClientCore {
         case .changed:
             await askAgain()
         case .unheard(let error):
+            // First, so that an answer under way can't miss it.
+            unheardChanges.note(error)
             for session in sessions.all { session.markStale() }
             environment.log.log(.warning, "changes.unheard", "\(provider.name) tells of no changes any more: \(error)")
-            if status.status == .ready { status.announce(.stale, .stale, error: error) }
+            announceStale(error)
         }
+    }
+
+    /// Announces that current decisions may be out of date, if there are any.
+    func announceStale(_ error: ExperimentationError) {
+        if status.status == .ready { status.announce(.stale, .stale, error: error) }
     }
 
     /// Updates open sessions to what would be decided now.

@@ -22,10 +22,15 @@ extension UserSession {
     }
 
     private func refreshOnce(force: Bool) async throws(ExperimentationError) {
+        let heard = core.unheardChanges.count
         switch core.roles.decisions {
         case nil: throw core.noDecisions
         case .asked(let source): try await refresh(from: source, force: force)
         case .computed(let source): try await compute(by: source.freshness, force: force)
+        }
+        if let notice = core.unheardChanges.notice(after: heard) {
+            markStale()
+            core.announceStale(notice)
         }
     }
 
