@@ -18,13 +18,12 @@ struct StoredEvent: Sendable {
     /// - Throws: ``ErrorCode/tooLarge``, ``ErrorCode/invalidArgument``.
     init(_ event: NewEvent, limit: Int) throws(ExperimentationError) {
         if event.deliveries.isEmpty { throw .owedToNobody }
-        var envelope = event.envelope
-        envelope.sequence = 0
+        let envelope = event.envelope
         user = envelope.identity.id
         priority = envelope.event.priority.rawValue
         isKept = envelope.event.isConsentSignal
         date = envelope.date.timeIntervalSince1970
-        body = try EnvelopeCoding.encode(envelope, limit: limit)
+        body = try event.stored(limit: limit)
         deliveries = event.deliveries
         grantsConsent = event.grantsConsent
     }

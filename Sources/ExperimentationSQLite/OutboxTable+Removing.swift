@@ -9,7 +9,8 @@ extension OutboxTable {
     mutating func makeRoom(after bytes: Int, now: Date, _ database: Database) throws {
         while isOverLimits, hasHead { try clearHead(atMost: Self.headPortion, database) }
         if isOverLimits, !extent.isExact { try recount(database) }
-        if isOverLimits { try dropLeastImportant(now, database) { $0.isOverLimits } }
+        // A little more than needed, because the next events will need room, too.
+        if isOverLimits { try dropLeastImportant(now, database) { !$0.hasSpareRoom } }
         // Half-empty pages, or cached values, may use up the file before the bodies reach their limit.
         while try !hasRoom(after: bytes, database) {
             let before = extent.count
@@ -23,6 +24,11 @@ extension OutboxTable {
     }
 
     private var isOverLimits: Bool { extent.count > limits.maximumCount || extent.bytes > limits.maximumBytes }
+
+    private var hasSpareRoom: Bool {
+        extent.count <= limits.maximumCount - limits.maximumCount / StoreLimits.spareShare
+            && extent.bytes <= limits.maximumBytes - limits.maximumBytes / StoreLimits.spareShare
+    }
 
     /// Drops events while a condition holds, the least important first and the oldest of those first.
     ///

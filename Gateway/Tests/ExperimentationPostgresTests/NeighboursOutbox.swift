@@ -34,9 +34,9 @@ struct NeighboursOutbox: OutboxStoreDecorator {
 
     func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
         let marked = events.map { event in
-            var event = event
-            event.envelope.identity.id = led(event.envelope.identity.id)
-            return event
+            var envelope = event.envelope
+            envelope.identity.id = led(envelope.identity.id)
+            return NewEvent(envelope, owedTo: event.deliveries, grantsConsent: event.grantsConsent)
         }
         return try await outbox.append(marked, now: now)
     }

@@ -1,9 +1,24 @@
 import Synchronization
 
 /// Carrying statements into the store.
+///
+/// Callers are told of a transaction while the next one is under way: resuming many of them takes as long as writing
+/// their events does.
 extension Intake {
-    /// Carries the line into the store until it is empty; with an answer, until that is given.
-    func carry(for answer: Answer? = nil) async {
+    /// What a transaction has stored, and who is to be told.
+    private struct Stored {
+        var answers: [(Answer, Answer.Outcome)] = []
+        var accepted: [NewEvent] = []
+        var hasReleased = false
+    }
+
+    /// Carries the line into the store until it is empty; with an answer, until that statement is stored.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer to the caller's own statement.
+    ///   - earlier: Tells the callers of the transaction before.
+    func carry(for answer: Answer? = nil, after earlier: Task<Void, Never>? = nil) async {
+        var telling = earlier
         while true {
             let entries = state.withLock { state in
                 let entries = state.line.take(atMost: Self.mostAtOnce)
@@ -11,60 +26,81 @@ extension Intake {
                 return entries
             }
             if entries.isEmpty { return }
-            if let (rest, failure) = await store(Self.joined(entries, leaving: owed.users)) {
+            if let (rest, failure) = await store(Self.joined(entries, leaving: owed.users), after: &telling) {
                 return await stop(rest, failure)
             }
-            guard let answer, answer.isGiven else { continue }
+            guard let answer, entries.contains(where: { $0.answer === answer }) else { continue }
             let hasMore = state.withLock { state in
                 if state.line.isEmpty { state.isCarried = false }
                 return state.isCarried
             }
             // A caller that waits for one statement doesn't keep carrying those of others.
-            if hasMore { Task { await carry() } }
+            if hasMore { Task { [telling] in await carry(after: telling) } }
             return
         }
     }
 
     /// Stores statements in order: consecutive events in one transaction, changes of consent in another.
     ///
+    /// - Parameters:
+    ///   - entries: The statements.
+    ///   - telling: Tells the callers of the transaction before; afterwards those of the last one, or `nil` if they have
+    ///     been told.
     /// - Returns: What couldn't be stored, and why; `nil` if everything was.
-    private func store(_ entries: [Entry]) async -> (ArraySlice<Entry>, ExperimentationError)? {
+    private func store(
+        _ entries: [Entry],
+        after telling: inout Task<Void, Never>?
+    ) async -> (ArraySlice<Entry>, ExperimentationError)? {
         var rest = entries[...]
         while let first = rest.first {
             let run = rest.prefix { $0.statement.kind == first.statement.kind }
             do throws(ExperimentationError) {
-                switch first.statement.kind {
-                case .event: try await append(run)
-                case .consent: try await change(run)
-                case .mark: for entry in run { entry.answer.give(.success(ConsentOutcome())) }
-                }
+                let stored =
+                    switch first.statement.kind {
+                    case .event: try await append(run)
+                    case .consent: try await change(run)
+                    case .mark: Stored(answers: run.map { ($0.answer, .success(ConsentOutcome())) })
+                    }
+                await telling?.value
+                rest = rest.dropFirst(run.count)
+                let isLast = rest.isEmpty && state.withLock { $0.line.isEmpty }
+                telling = isLast ? nil : Task { await tell(stored) }
+                if isLast { await tell(stored) }
             } catch {
+                await telling?.value
                 return (rest, error)
             }
-            rest = rest.dropFirst(run.count)
         }
         return nil
     }
 
-    private func append(_ run: ArraySlice<Entry>) async throws(ExperimentationError) {
+    /// Tells callers that their statements are stored, then the destinations.
+    private func tell(_ stored: Stored) async {
+        for (answer, outcome) in stored.answers { answer.give(outcome) }
+        if !stored.accepted.isEmpty { await self.stored(stored.accepted) }
+        if stored.hasReleased { await self.stored([]) }
+    }
+
+    private func append(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
         let run = await admitted(run)
         let events = run.compactMap(\.statement.event)
-        if events.isEmpty { return }
+        var stored = Stored()
+        if events.isEmpty { return stored }
         let refusals = try await store.append(events, now: environment.time.now)
-        var accepted: [NewEvent] = []
-        accepted.reserveCapacity(events.count)
+        stored.accepted.reserveCapacity(events.count)
+        stored.answers.reserveCapacity(events.count)
         for (entry, (event, refusal)) in zip(run, zip(events, refusals)) {
             guard let refusal else {
-                accepted.append(event)
-                entry.answer.give(.success(ConsentOutcome()))
+                stored.accepted.append(event)
+                stored.answers.append((entry.answer, .success(ConsentOutcome())))
                 continue
             }
             if entry.isNoted, refusal.code != .consentDenied {
                 environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(refusal)")
             }
-            entry.answer.give(.failure(refusal))
+            stored.answers.append((entry.answer, .failure(refusal)))
         }
-        if !accepted.isEmpty { await stored(accepted) }
+        return stored
     }
 
     /// Leaves out the events of users whose denial is owed, unless it can be carried out now.
@@ -86,7 +122,7 @@ extension Intake {
         return admitted
     }
 
-    private func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) {
+    private func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
         let changes = run.compactMap(\.statement.change)
         let denying = owed.users
         // A user who consents again keeps the events that remain.
@@ -99,8 +135,7 @@ extension Intake {
         for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
             try await owed.end(change.userID)
         }
-        for entry in run { entry.answer.give(.success(outcome)) }
-        if outcome.released > 0 { await stored([]) }
+        return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: outcome.released > 0)
     }
 
     // MARK: Failures

@@ -8,7 +8,8 @@ import Synchronization
 final class Intake: Sendable {
     /// What to store.
     enum Statement: Sendable {
-        case event(NewEvent)
+        // Boxed, because entries are copied several times on their way, and an event is large.
+        indirect case event(NewEvent)
         case consent(ConsentChange)
         /// Nothing: it is answered once everything before it is stored.
         case mark

@@ -19,13 +19,19 @@ package enum EnvelopeCoding {
                 cause: error
             )
         }
-        guard bytes.count <= limit else {
-            throw ExperimentationError(
-                .tooLarge,
-                "The event \"\(envelope.event.type)\" takes \(bytes.count) bytes; \(limit) are allowed."
-            )
-        }
+        try check(bytes.count, of: envelope, limit: limit)
         return bytes
+    }
+
+    /// Checks the size of an encoded envelope.
+    ///
+    /// - Throws: ``ErrorCode/tooLarge`` over the limit.
+    static func check(_ size: Int, of envelope: Envelope, limit: Int) throws(ExperimentationError) {
+        guard size > limit else { return }
+        throw ExperimentationError(
+            .tooLarge,
+            "The event \"\(envelope.event.type)\" takes \(size) bytes; \(limit) are allowed."
+        )
     }
 
     /// Returns an encoder with the settings of this form.
@@ -61,10 +67,5 @@ package enum EnvelopeCoding {
         } catch {
             throw ExperimentationError(.store, "A stored event can't be read.", cause: error)
         }
-    }
-
-    /// Returns the size of a written envelope in bytes.
-    static func size(of envelope: Envelope, limit: Int) throws(ExperimentationError) -> Int {
-        try encode(envelope, limit: limit).count
     }
 }

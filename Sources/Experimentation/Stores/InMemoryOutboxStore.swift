@@ -25,7 +25,7 @@ public final class InMemoryOutboxStore: OutboxStore {
     ) async throws(ExperimentationError) -> [ExperimentationError?] {
         let sizes = events.map { event in
             Result { () throws(ExperimentationError) in
-                try EnvelopeCoding.size(of: event.envelope, limit: maximumEventBytes)
+                try event.stored(limit: maximumEventBytes).count
             }
         }
         return rows.withLock { rows in

@@ -15,18 +15,27 @@ public struct NewEvent: Sendable, Hashable {
     }
 
     /// The event; its id is new.
-    public var envelope: Envelope
+    public let envelope: Envelope
     /// The destinations that it is owed to: at least one, and each once.
     public var deliveries: [Delivery]
     /// Whether its user grants consent with it: in the same transaction and before this event, a denial ends and held
     /// events are released.
     public var grantsConsent: Bool
+    /// The event as stores write it, or why it can't be written.
+    private let written: Result<[UInt8], ExperimentationError>
 
-    /// Creates an event.
+    /// Creates an event, and writes it down as stores do, which takes a few microseconds.
+    ///
+    /// Here and not in the store, because a store takes many callers' events one after another.
     public init(_ envelope: Envelope, owedTo deliveries: [Delivery], grantsConsent: Bool = false) {
         self.envelope = envelope
         self.deliveries = deliveries
         self.grantsConsent = grantsConsent
+        written = Result { () throws(ExperimentationError) in
+            var envelope = envelope
+            envelope.sequence = 0
+            return try EnvelopeCoding.encode(envelope)
+        }
     }
 
     /// Creates an event for one destination.
@@ -41,6 +50,31 @@ public struct NewEvent: Sendable, Hashable {
             owedTo: [Delivery(to: destination, isHeld: isHeld)],
             grantsConsent: grantsConsent
         )
+    }
+}
+
+extension NewEvent {
+    /// Returns the event as stores write it: its envelope without a place in the order.
+    ///
+    /// - Parameter limit: How many bytes it may take.
+    /// - Throws: ``ErrorCode/tooLarge`` above the limit, ``ErrorCode/invalidArgument`` for what JSON can't hold.
+    @_spi(StoredForm) public func stored(limit: Int) throws(ExperimentationError) -> [UInt8] {
+        let bytes = try written.get()
+        try EnvelopeCoding.check(bytes.count, of: envelope, limit: limit)
+        return bytes
+    }
+
+    // What is written follows from the envelope.
+
+    public static func == (first: NewEvent, second: NewEvent) -> Bool {
+        first.envelope == second.envelope && first.deliveries == second.deliveries
+            && first.grantsConsent == second.grantsConsent
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(envelope)
+        hasher.combine(deliveries)
+        hasher.combine(grantsConsent)
     }
 }
 

@@ -99,7 +99,8 @@ struct OutboxRows {
         return nil
     }
 
-    /// Drops the oldest of the least important events while there are too many.
+    /// Drops the oldest of the least important events if there are too many, and a little more than needed, because that
+    /// looks at every event and the next ones will need room, too.
     mutating func makeRoom(now: Date) {
         guard rows.count > maximumCount || bytes > maximumBytes else { return }
         let victims = victims(at: now)
@@ -116,13 +117,19 @@ struct OutboxRows {
         rows = kept.map { rows[$0] }
     }
 
+    /// The share of a limit that a full outbox makes room for at once.
+    static let spareShare = 128
+
     /// Returns the surplus of events, oldest of the least important first, without leased ones.
     func victims(at now: Date) -> Set<Int> {
         var victims: Set<Int> = []
         var (count, size) = (rows.count, bytes)
+        let enough = (
+            count: maximumCount - maximumCount / Self.spareShare, bytes: maximumBytes - maximumBytes / Self.spareShare
+        )
         for priority in Priority.allCases {
             for index in rows.indices where rows[index].envelope.event.priority == priority {
-                guard count > maximumCount || size > maximumBytes else { return victims }
+                guard count > enough.count || size > enough.bytes else { return victims }
                 guard isFree(rows[index], at: now) else { continue }
                 victims.insert(index)
                 (count, size) = (count - 1, size - rows[index].bytes)

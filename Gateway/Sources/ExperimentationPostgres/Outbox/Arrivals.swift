@@ -18,7 +18,7 @@ struct Arrivals: Sendable {
         refusals = Array(repeating: nil, count: events.count)
         for (place, event) in events.enumerated() {
             do throws(ExperimentationError) {
-                let body = try event.envelope.stored(limit: limit)
+                let body = try event.stored(limit: limit)
                 guard !event.deliveries.isEmpty else {
                     throw ExperimentationError(.invalidArgument, "The event is owed to no destination.")
                 }
