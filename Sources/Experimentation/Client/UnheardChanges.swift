@@ -15,6 +15,7 @@ final class UnheardChanges: Sendable {
     /// Returns the last notice, if it came after a request.
     ///
     /// - Parameter count: The number of notices when the request began.
+    /// - Returns: The error of the notice; `nil` if none came since.
     func notice(after count: Int) -> ExperimentationError? {
         notices.withLock { $0.count > count ? $0.last : nil }
     }

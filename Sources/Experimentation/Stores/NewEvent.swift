@@ -57,6 +57,7 @@ extension NewEvent {
     /// Returns the event as stores write it: its envelope without a place in the order.
     ///
     /// - Parameter limit: How many bytes it may take.
+    /// - Returns: The bytes.
     /// - Throws: ``ErrorCode/tooLarge`` above the limit, ``ErrorCode/invalidArgument`` for what JSON can't hold.
     @_spi(StoredForm) public func stored(limit: Int) throws(ExperimentationError) -> [UInt8] {
         let bytes = try written.get()
@@ -64,13 +65,13 @@ extension NewEvent {
         return bytes
     }
 
-    // What is written follows from the envelope.
-
+    /// Whether two events are the same; what is written follows from the envelope.
     public static func == (first: NewEvent, second: NewEvent) -> Bool {
         first.envelope == second.envelope && first.deliveries == second.deliveries
             && first.grantsConsent == second.grantsConsent
     }
 
+    /// Hashes what ``==(_:_:)`` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(envelope)
         hasher.combine(deliveries)
