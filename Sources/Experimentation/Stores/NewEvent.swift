@@ -71,7 +71,7 @@ extension NewEvent {
             && first.grantsConsent == second.grantsConsent
     }
 
-    /// Hashes what ``==(_:_:)`` compares.
+    /// Hashes what equality compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(envelope)
         hasher.combine(deliveries)
