@@ -46,7 +46,12 @@ final class BentOutbox: OutboxStoreDecorator {
             for index in events.indices {
                 for place in events[index].deliveries.indices { events[index].deliveries[place].isHeld = false }
             }
-        case .restamps: for index in events.indices { events[index].envelope.date += 3_600 }
+        case .restamps:
+            events = events.map { event in
+                var envelope = event.envelope
+                envelope.date += 3_600
+                return NewEvent(envelope, owedTo: event.deliveries, grantsConsent: event.grantsConsent)
+            }
         default: break
         }
         return try await base.append(events, now: now)
