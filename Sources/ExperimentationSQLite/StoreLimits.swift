@@ -27,10 +27,6 @@ public struct StoreLimits: Sendable, Hashable {
         return (most, max(32, most / 32))
     }
 
-    /// The share of a limit that a full store makes room for at once: one by one, each new event would write as many pages
-    /// again for an old one.
-    static let spareShare = 128
-
     /// After how many pages the log is written back into the database.
     ///
     /// Rarely enough to cost little, and few enough that waiting for the disk takes only milliseconds.

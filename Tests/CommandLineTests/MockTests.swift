@@ -194,9 +194,11 @@ struct MockTests {
     )
     func liveAbsent(vendor: String) async throws {
         let mock = try await ServedMock(vendor)
-        let path = try mock.configuration()
-        mock.running.terminate()
-        _ = try await mock.running.result()
+        // A port that no other test's server can be given.
+        let text = try String(contentsOfFile: mock.configuration(), encoding: .utf8)
+        let absent = text.replacing(mock.url, with: "http://127.0.0.1:1")
+        #expect(absent != text)
+        let path = try Tool.file(absent, "absent.json", in: mock.folder)
         let result = try await Tool.run(["conform", "--config", path, "--live"])
         #expect(result.status == 69)
         #expect(result.complaint.hasPrefix("xp: TRANSPORT"), "\(result.errors)")

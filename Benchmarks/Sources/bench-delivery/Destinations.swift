@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 
 /// How one destination's failure affects another (P76): the latency of events to a working destination, alone, next to
-/// one that hangs, next to one that refuses, and next to one for which so much waits that each new event drops an old one.
+/// one that hangs, next to one that refuses, and next to one for which so much waits that new events drop old ones.
 enum Destinations {
     private enum Trouble: CaseIterable { case none, hangs, refuses, full }
 

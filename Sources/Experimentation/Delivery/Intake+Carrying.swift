@@ -2,8 +2,8 @@ import Synchronization
 
 /// Carrying statements into the store.
 ///
-/// Callers are told of a transaction while the next one is under way: resuming many of them takes as long as writing
-/// their events does.
+/// Callers are answered while the next transaction is under way: resuming many of them takes as long as writing their
+/// events. They are answered in the order of their statements all the same.
 extension Intake {
     /// What a transaction has stored, and who is to be told.
     private struct Stored {
@@ -63,9 +63,12 @@ extension Intake {
                     }
                 await telling?.value
                 rest = rest.dropFirst(run.count)
-                let isLast = rest.isEmpty && state.withLock { $0.line.isEmpty }
-                telling = isLast ? nil : Task { await tell(stored) }
-                if isLast { await tell(stored) }
+                if rest.isEmpty, state.withLock({ $0.line.isEmpty }) {
+                    telling = nil
+                    await tell(stored)
+                } else {
+                    telling = Task { await tell(stored) }
+                }
             } catch {
                 await telling?.value
                 return (rest, error)

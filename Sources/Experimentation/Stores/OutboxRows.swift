@@ -99,8 +99,7 @@ struct OutboxRows {
         return nil
     }
 
-    /// Drops the oldest of the least important events if there are too many, and a little more than needed, because that
-    /// looks at every event and the next ones will need room, too.
+    /// Drops the oldest of the least important events if there are too many, and some more for the next ones.
     mutating func makeRoom(now: Date) {
         guard rows.count > maximumCount || bytes > maximumBytes else { return }
         let victims = victims(at: now)
@@ -117,19 +116,14 @@ struct OutboxRows {
         rows = kept.map { rows[$0] }
     }
 
-    /// The share of a limit that a full outbox makes room for at once.
-    static let spareShare = 128
-
     /// Returns the surplus of events, oldest of the least important first, without leased ones.
     func victims(at now: Date) -> Set<Int> {
         var victims: Set<Int> = []
         var (count, size) = (rows.count, bytes)
-        let enough = (
-            count: maximumCount - maximumCount / Self.spareShare, bytes: maximumBytes - maximumBytes / Self.spareShare
-        )
+        let kept = (count: SpareRoom.kept(of: maximumCount), size: SpareRoom.kept(of: maximumBytes))
         for priority in Priority.allCases {
             for index in rows.indices where rows[index].envelope.event.priority == priority {
-                guard count > enough.count || size > enough.bytes else { return victims }
+                guard count > kept.count || size > kept.size else { return victims }
                 guard isFree(rows[index], at: now) else { continue }
                 victims.insert(index)
                 (count, size) = (count - 1, size - rows[index].bytes)

@@ -40,7 +40,7 @@ struct IntakeLineTests {
         final class Statement {}
         var line = IntakeLine<Statement>()
         var first: Statement? = Statement()
-        weak var statement = first
+        weak let statement = first
         if let first { line.append(first) }
         for _ in 0..<9 { line.append(Statement()) }
         first = nil

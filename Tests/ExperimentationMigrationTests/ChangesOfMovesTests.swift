@@ -1,0 +1,54 @@
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import ExperimentationMigration
+
+@Suite("Changes that the vendors of a move announce")
+struct ChangesOfMovesTests {
+    /// Counts who listens to a vendor.
+    private final class Listeners: ChangeSource {
+        let count = Mutex(0)
+
+        func notices() -> AsyncStream<ChangeNotice> {
+            count.withLock { $0 += 1 }
+            return AsyncStream { _ in }
+        }
+    }
+
+    private struct Announcing: ExperimentationProvider {
+        let vendor: InMemoryProvider
+        let listeners: Listeners
+        var name: String { vendor.name }
+        var scope: String { vendor.scope }
+        var capabilities: Set<Capability> { vendor.capabilities }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            var roles = try await vendor.start(in: context)
+            roles.changes = listeners
+            return roles
+        }
+    }
+
+    @Test("both vendors have a listener before either is asked")
+    func bothAtOnce() async throws {
+        let moves = Moves()
+        let (old, new) = (Listeners(), Listeners())
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(
+                from: Announcing(vendor: moves.old, listeners: old),
+                to: Announcing(vendor: moves.new, listeners: new),
+                plan: moves.plan
+            ),
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let changes = MigratingChanges(migration: try Moves.migration(of: client))
+        let before = [old, new].map { $0.count.withLock { $0 } }
+        let notices = changes.notices()
+        #expect([old, new].map { $0.count.withLock { $0 } } == before.map { $0 + 1 })
+        withExtendedLifetime(notices) {}
+        await client.shutdown(within: .zero)
+    }
+}
