@@ -5,11 +5,11 @@ internal import GRDB
 extension OutboxTable {
     // MARK: A full store
 
-    /// Drops the oldest of the least important events if there are too many, and some more for the next ones.
+    /// Drops the oldest of the least important events while there are too many.
     mutating func makeRoom(after bytes: Int, now: Date, _ database: Database) throws {
         while isOverLimits, hasHead { try clearHead(atMost: Self.headPortion, database) }
         if isOverLimits, !extent.isExact { try recount(database) }
-        if isOverLimits { try dropLeastImportant(now, database) { !$0.hasSpareRoom } }
+        if isOverLimits { try dropLeastImportant(now, database) { $0.isOverLimits } }
         // Half-empty pages, or cached values, may use up the file before the bodies reach their limit.
         while try !hasRoom(after: bytes, database) {
             let before = extent.count
@@ -23,11 +23,6 @@ extension OutboxTable {
     }
 
     private var isOverLimits: Bool { extent.count > limits.maximumCount || extent.bytes > limits.maximumBytes }
-
-    private var hasSpareRoom: Bool {
-        extent.count <= SpareRoom.kept(of: limits.maximumCount)
-            && extent.bytes <= SpareRoom.kept(of: limits.maximumBytes)
-    }
 
     /// Drops events while a condition holds, the least important first and the oldest of those first.
     ///

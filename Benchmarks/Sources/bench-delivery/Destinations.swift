@@ -5,9 +5,19 @@ import Foundation
 import Synchronization
 
 /// How one destination's failure affects another (P76): the latency of events to a working destination, alone, next to
-/// one that hangs, next to one that refuses, and next to one for which so much waits that new events drop old ones.
+/// one that hangs, next to one that refuses, and next to one for which so much waits that new events drop old ones: by their
+/// number, where each drops one, and by their size.
 enum Destinations {
-    private enum Trouble: CaseIterable { case none, hangs, refuses, full }
+    private enum Trouble: CaseIterable {
+        /// No trouble, in a large store and in a small one.
+        case none, small
+        case hangs, refuses
+        /// More waits than the store takes, by number, and by size in a small store.
+        case full, large
+
+        var isNone: Bool { self == .none || self == .small }
+        var isOverflowing: Bool { self == .full || self == .large }
+    }
 
     /// Records when each event arrives.
     private final class Arrivals: EventSink {
@@ -60,7 +70,21 @@ enum Destinations {
         table.add("to a destination that works, alone, p99", median(.none), unit: "ms")
         table.add("beside one that hangs / alone, p99", median(.hangs) / median(.none), atMost: 1.1, unit: "×")
         table.add("beside one that is away / alone, p99", median(.refuses) / median(.none), atMost: 1.1, unit: "×")
-        table.add("beside one that is full / alone, p99", median(.full) / median(.none), atMost: 1.1, unit: "×")
+        table.add("beside one full by number / alone, p99", median(.full) / median(.none), atMost: 1.1, unit: "×")
+        table.add(
+            "beside one full by size / alone in a store as small, p99",
+            median(.large) / median(.small),
+            atMost: 1.1,
+            unit: "×"
+        )
+    }
+
+    private static func limits(_ trouble: Trouble) -> StoreLimits {
+        switch trouble {
+        case .none, .hangs, .refuses: StoreLimits(maximumCount: 100_000)
+        case .full: StoreLimits(maximumCount: mostInFull)
+        case .small, .large: StoreLimits(maximumBytes: 1_000_000)
+        }
     }
 
     private static func p99(beside trouble: Trouble) async throws -> Double {
@@ -71,19 +95,19 @@ enum Destinations {
         roles.furtherRoutes = [
             EventRoute(
                 to: other,
-                by: trouble == .none ? Vendor(batching: arrivals.batching) : Troubled(trouble: trouble)
+                by: trouble.isNone ? Vendor(batching: arrivals.batching) : Troubled(trouble: trouble)
             )
         ]
         let client = try await ExperimentationClient(
             provider: Both(roles: roles),
             store: .sqlite(
                 at: Delivery.file(),
-                options: .init(limits: StoreLimits(maximumCount: trouble == .full ? mostInFull : 100_000))
+                options: .init(limits: limits(trouble))
             )
         )
         let session = client.session(for: User(id: "user-1"))
-        if trouble == .full {
-            for _ in 0...mostInFull { try await session.track(.custom("spun-wheel")) }
+        if trouble.isOverflowing {
+            for _ in 0...(trouble == .full ? mostInFull : 4_000) { try await session.track(.custom("spun-wheel")) }
             _ = try await client.flush(within: .milliseconds(500), retrying: false)
             let dropped = try await client.ledger().dropped[.overflow] ?? 0
             guard dropped > 0 else { throw ExperimentationError(.store, "nothing was dropped") }

@@ -99,7 +99,7 @@ struct OutboxRows {
         return nil
     }
 
-    /// Drops the oldest of the least important events if there are too many, and some more for the next ones.
+    /// Drops the oldest of the least important events while there are too many.
     mutating func makeRoom(now: Date) {
         guard rows.count > maximumCount || bytes > maximumBytes else { return }
         let victims = victims(at: now)
@@ -120,10 +120,9 @@ struct OutboxRows {
     func victims(at now: Date) -> Set<Int> {
         var victims: Set<Int> = []
         var (count, size) = (rows.count, bytes)
-        let kept = (count: SpareRoom.kept(of: maximumCount), size: SpareRoom.kept(of: maximumBytes))
         for priority in Priority.allCases {
             for index in rows.indices where rows[index].envelope.event.priority == priority {
-                guard count > kept.count || size > kept.size else { return victims }
+                guard count > maximumCount || size > maximumBytes else { return victims }
                 guard isFree(rows[index], at: now) else { continue }
                 victims.insert(index)
                 (count, size) = (count - 1, size - rows[index].bytes)

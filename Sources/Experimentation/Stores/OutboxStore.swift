@@ -20,7 +20,7 @@ public protocol OutboxStore: Sendable {
     /// Whether a user denies consent is checked in the same transaction: the event is then refused, unless it is the
     /// consent signal itself. When the store is full, the oldest of the least important events make room and are
     /// counted as ``Ledger/DropReason/overflow`` at each destination that hadn't received them; events under a live
-    /// lease are spared. A store may make some room in advance, as this package's do: a 128th of the limit.
+    /// lease are spared.
     ///
     /// - Parameters:
     ///   - events: The events; their ids are new.
