@@ -190,7 +190,6 @@ struct BehaviorTests {
         bench.time.advance(by: .seconds(600))
         await client.setConnectivity(.online)
         // Without a flush: the return of the network triggers delivery.
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
         try await eventually("five deliveries") { try await client.ledger().delivered >= 5 }
         #expect(try await client.ledger() == Ledger(accepted: 5, delivered: 5))
     }

@@ -41,7 +41,7 @@ struct DefectTests {
         try await session.refresh()
         bench.transport.fail("activate", .status(500))
         _ = session.string("cta", default: "none")
-        _ = try? await client.flush(within: .zero)
+        _ = try? await client.flush(retrying: false)
         for _ in 0..<200 where try await client.ledger().pending > 0 {
             bench.time.advance(by: .seconds(120))
             _ = try? await client.flush(retrying: false)

@@ -5,6 +5,7 @@ import Foundation
 import MockVendors
 import Synchronization
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -37,11 +38,11 @@ extension Bench {
     /// Waits until a condition is true and no request is in flight: the vendor receives a request before the exchange
     /// is recorded.
     func eventually(_ holds: () async throws -> Bool) async rethrows -> Bool {
-        // Bounded by time, because a busy machine may need any number of turns.
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
+        let end = ContinuousClock.now + generousLimit
         while ContinuousClock.now < end {
             if try await holds(), transport.isQuiet { return true }
-            await Task.yield()
+            // A turn alone would keep a core busy that the expected work may need.
+            try? await pause(.milliseconds(2))
         }
         return false
     }

@@ -52,14 +52,14 @@ struct VisitorTests {
         bench.transport.fail("activate", .error(.transport), times: 50)
         await visitor.sendHit(.screen("home"))
         _ = visitor.flag("cta").value(default: "none")
-        _ = try? await flagship.client?.flush(within: .zero)
+        _ = try? await flagship.client?.flush(retrying: false)
         await visitor.setConsent(false)
         #expect(await visitor.sendHit(.screen("later")) == false)
         #expect(visitor.flag("size").value(default: 0) == 7)
         bench.transport.heal()
         for _ in 0..<200 where try await flagship.client?.ledger().pending != 0 {
             bench.time.advance(by: .seconds(120))
-            _ = try? await flagship.client?.flush(within: .zero)
+            _ = try? await flagship.client?.flush(retrying: false)
             await Task.yield()
         }
         #expect(await bench.hits.map { $0["el"] } == ["iOS:true", "iOS:false"])
