@@ -31,11 +31,9 @@ extension Engage {
         transport: (any HTTPTransport)? = nil,
         environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) -> ExperimentationClient {
-        var store = ClientStore.inMemory()
-        do throws(ExperimentationError) {
-            store = try durableStore(in: folder, log: environment.log)
-        } catch {
-            environment.log.log(.error, "engage.store", "nothing outlives the process: \(error.message)")
+        let store = ClientStore.openOrInMemory(log: environment.log, event: "engage.store") {
+            () throws(ExperimentationError) in
+            try durableStore(in: folder, log: environment.log)
         }
         return try await ExperimentationClient(
             provider: EngageProvider(configuration: configuration, transport: transport),

@@ -30,11 +30,9 @@ extension Evergage {
         transport: (any HTTPTransport)? = nil,
         environment: ClientEnvironment = ClientEnvironment()
     ) {
-        var store = ClientStore.inMemory()
-        do throws(ExperimentationError) {
-            store = try Self.durableStore(in: folder, log: environment.log)
-        } catch {
-            environment.log.log(.error, "evergage.store", "nothing outlives the process: \(error.message)")
+        let store = ClientStore.openOrInMemory(log: environment.log, event: "evergage.store") {
+            () throws(ExperimentationError) in
+            try Self.durableStore(in: folder, log: environment.log)
         }
         self.init(
             store: store,

@@ -27,11 +27,9 @@ extension Flagship {
         transport: (any HTTPTransport)? = nil,
         environment: ClientEnvironment = ClientEnvironment()
     ) async -> Flagship {
-        var store = ClientStore.inMemory()
-        do throws(ExperimentationError) {
-            store = try durableStore(in: folder, log: environment.log)
-        } catch {
-            environment.log.log(.error, "flagship.CACHE", "Flagship - CACHE - nothing outlives the process: \(error)")
+        let store = ClientStore.openOrInMemory(log: environment.log, event: "flagship.CACHE") {
+            () throws(ExperimentationError) in
+            try durableStore(in: folder, log: environment.log)
         }
         return await start(
             environmentID: environmentID,

@@ -37,12 +37,11 @@ extension Sigma {
         transport: (any HTTPTransport)? = nil,
         environment: ClientEnvironment = ClientEnvironment()
     ) throws(SigmaError) -> SigmaClient {
-        var options = SigmaClientOptions(store: InMemoryStateStore())
-        do throws(ExperimentationError) {
-            options = try .durable(in: folder, log: environment.log)
-        } catch {
-            environment.log.log(.error, "sigma.store", "nothing outlives the process: \(error.message)")
+        let store = ClientStore.openOrInMemory(log: environment.log, event: "sigma.store") {
+            () throws(ExperimentationError) in
+            try SigmaClientOptions.durableStore(in: folder, log: environment.log)
         }
+        var options = SigmaClientOptions(store: store.state)
         (options.transport, options.environment) = (transport, environment)
         return try initializeClient(
             projectToken: projectToken,
@@ -69,6 +68,13 @@ extension SigmaClientOptions {
         in folder: URL? = nil,
         log: any LogSink = NoLog()
     ) throws(ExperimentationError) -> SigmaClientOptions {
-        SigmaClientOptions(store: try ClientStore.applicationSupport(named: "sigma", in: folder, log: log).state)
+        SigmaClientOptions(store: try durableStore(in: folder, log: log).state)
+    }
+
+    fileprivate static func durableStore(
+        in folder: URL?,
+        log: any LogSink
+    ) throws(ExperimentationError) -> ClientStore {
+        try .applicationSupport(named: "sigma", in: folder, log: log)
     }
 }

@@ -33,6 +33,28 @@ extension ClientStore {
         return ClientStore(outbox: store, state: store)
     }
 
+    /// Opens a store, or logs why it can't be opened and keeps everything in memory instead.
+    ///
+    /// For an application that starts in any case, as vendors' SDKs do. What is kept in memory ends with the process.
+    ///
+    /// - Parameters:
+    ///   - log: Where a failure is logged, as an error.
+    ///   - event: The name of that entry.
+    ///   - open: Opens the store.
+    /// - Returns: The opened store, or one in memory.
+    public static func openOrInMemory(
+        log: any LogSink,
+        event: String,
+        _ open: () throws(ExperimentationError) -> ClientStore
+    ) -> ClientStore {
+        do throws(ExperimentationError) {
+            return try open()
+        } catch {
+            log.log(.error, event, "Nothing outlives the process: \(error.message)")
+            return .inMemory()
+        }
+    }
+
     private static func isFileName(_ name: String) -> Bool {
         !name.isEmpty && !name.hasPrefix(".")
             && name.utf8.allSatisfy { byte in

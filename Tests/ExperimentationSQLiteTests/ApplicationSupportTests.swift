@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationTesting
 import Foundation
 import Testing
 
@@ -18,6 +19,18 @@ struct ApplicationSupportTests {
         let later = try ClientStore.applicationSupport(named: "vendor", in: folder)
         #expect(try await later.state.value(for: "key") == [1, 2])
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "vendor.sqlite").path))
+    }
+
+    @Test("a store that can't be opened is replaced by one in memory, and the log says why")
+    func inMemory() async throws {
+        let log = RecordingLog()
+        let store = ClientStore.openOrInMemory(log: log, event: "shop.store") { () throws(ExperimentationError) in
+            try .applicationSupport(named: "..", in: folder())
+        }
+        #expect(log.entries.map(\.event) == ["shop.store"] && log.entries.map(\.level) == [.error])
+        #expect(log.entries.first?.message == "Nothing outlives the process: \"..\" is no name for a store's file.")
+        try await store.state.setValue([1], for: "key")
+        #expect(try await store.state.value(for: "key") == [1])
     }
 
     @Test(
