@@ -1,3 +1,7 @@
+#if os(Linux)
+    import Foundation
+#endif
+
 /// Generates new ids.
 @usableFromInline enum FreshID {
     /// A random UUID in its written form.
@@ -5,6 +9,14 @@
     /// Foundation opens and closes the system's random source for each UUID, which on Linux costs as much as storing an
     /// event.
     @usableFromInline static func make() -> String {
+        #if os(Linux)
+            // The standard library calls the system for each half.
+            var halves: (UInt64, UInt64) = (0, 0)
+            let isFilled = withUnsafeMutableBytes(of: &halves) { bytes in
+                bytes.baseAddress.map { getentropy($0, bytes.count) } == 0
+            }
+            if isFilled { return text(halves.0, halves.1) }
+        #endif
         var chance = SystemRandomNumberGenerator()
         return text(chance.next(), chance.next())
     }
