@@ -132,7 +132,8 @@ public final class Probe: Sendable {
             state.isRestarted = true
             return state.client
         }
-        await client?.shutdown(within: .seconds(2))
+        // Generous: on a busy machine, an attempt that outlives its client would reach a vendor that is back meanwhile.
+        await client?.shutdown(within: .seconds(10))
         return try await self.client(options)
     }
 

@@ -176,6 +176,14 @@ struct RemoteStage: SubjectStage {
     let id: String
     let gaps: [WorldGap]
     let secrets: [String]
+    private let underWay = CallsUnderWay()
+
+    init(subject: RemoteSubject, id: String, gaps: [WorldGap], secrets: [String]) {
+        self.subject = subject
+        self.id = id
+        self.gaps = gaps
+        self.secrets = secrets
+    }
 
     func makeProvider() async throws -> any ExperimentationProvider {
         var reader = try await call("start")
@@ -191,6 +199,8 @@ struct RemoteStage: SubjectStage {
     func clearFaults() async throws { _ = try await call("clearFaults") }
     func setKillSwitch(_ isOn: Bool) async throws { _ = try await call("setKillSwitch", ["on": .bool(isOn)]) }
     func setReachable(_ isReachable: Bool) async throws {
+        // Commands may overtake one another: what was sent while the vendor was away must not find it back.
+        if isReachable { await underWay.end(within: .seconds(30)) }
         _ = try await call("setReachable", ["reachable": .bool(isReachable)])
     }
 
@@ -207,6 +217,8 @@ struct RemoteStage: SubjectStage {
     func close() async { _ = try? await call("close") }
 
     func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
-        try await subject.line.call(command, parameters.merging(["stage": .string(id)]) { given, _ in given })
+        underWay.begin()
+        defer { underWay.end() }
+        return try await subject.line.call(command, parameters.merging(["stage": .string(id)]) { given, _ in given })
     }
 }

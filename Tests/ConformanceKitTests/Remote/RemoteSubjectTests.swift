@@ -5,6 +5,7 @@ import Experimentation
 import Foundation
 import Synchronization
 import Testing
+import Waiting
 
 @Suite("An adapter in another process, in another language")
 struct RemoteSubjectTests {
@@ -56,6 +57,31 @@ struct RemoteSubjectTests {
         #expect(
             report.subjects.map { $0.results.map(\.outcome.word) } == [["failed", "failed"], ["passed", "passed"]]
         )
+    }
+
+    @Test("the vendor comes back only after what was sent while it was away is answered")
+    func order() async throws {
+        let heard = Mutex<[String]>([])
+        let answered = AsyncGate()
+        let subject = try await RemoteSubject { command in
+            let text = String(decoding: command, as: UTF8.self)
+            let word = ["describe", "open", "received", "setReachable"].first { text.contains("\"\($0)\"") } ?? "?"
+            heard.withLock { $0.append(word) }
+            if word == "received" {
+                await answered.wait()
+                heard.withLock { $0.append("answered") }
+            }
+            let results = ["describe": #"{"name":"slow","capabilities":[]}"#, "open": #"{"stage":"s"}"#]
+            return Array("{\"result\":\(results[word] ?? #"{"received":[]}"#)}".utf8)
+        }
+        let stage = try await subject.open(World(name: "slow"))
+        async let call = stage.received()
+        try await eventually("the call") { heard.withLock { $0.last } == "received" }
+        async let back: Void = stage.setReachable(true)
+        for _ in 0..<100 { await Task.yield() }
+        answered.open()
+        _ = try await (call, back)
+        #expect(heard.withLock { $0 } == ["describe", "open", "received", "answered", "setReachable"])
     }
 
     /// A connection to a service that doesn't exist: fixed answers by command, otherwise `{}`.

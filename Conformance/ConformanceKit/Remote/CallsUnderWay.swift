@@ -1,0 +1,17 @@
+import Synchronization
+
+/// Counts the calls to a stage that haven't been answered.
+final class CallsUnderWay: Sendable {
+    private let count = Mutex(0)
+
+    func begin() { count.withLock { $0 += 1 } }
+    func end() { count.withLock { $0 -= 1 } }
+
+    /// Waits until no call is under way, in real time: one that hangs on purpose is waited for up to the limit.
+    func end(within limit: Duration) async {
+        let deadline = ContinuousClock.now + limit
+        while count.withLock({ $0 > 0 }), ContinuousClock.now < deadline {
+            do { try await Task.sleep(for: .milliseconds(1), clock: .continuous) } catch { return }
+        }
+    }
+}
