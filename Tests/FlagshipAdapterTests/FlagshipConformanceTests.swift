@@ -3,7 +3,7 @@ import ConformanceSubjects
 import FlagshipAdapter
 import Testing
 
-@Suite("Flagship keeps the neutral promises", .serialized)
+@Suite("Flagship keeps the neutral promises")
 struct FlagshipConformanceTests {
     @Test("asked at the Decision API", arguments: ConformanceCase.all)
     func decisionAPI(conformanceCase: ConformanceCase) async {

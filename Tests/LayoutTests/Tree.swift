@@ -46,8 +46,15 @@ struct Tree {
         .appending("Sources/ExperimentationTesting", "Adapters", "Conformance")
         .flatMap { files(in: $0) }
 
+    /// The texts of all tests by path, read once.
+    static let tests = texts(in: "Tests", ending: ".swift")
+
     /// Returns the files below a folder with a suffix, sorted by path; skips hidden folders.
     static func files(in folder: String, ending: String = ".swift") -> [Source] {
+        texts(in: folder, ending: ending).map { Source(path: $0.path, text: $0.text) }
+    }
+
+    private static func texts(in folder: String, ending: String) -> [(path: String, text: String)] {
         let base = root.appending(path: folder)
         guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }
         return walk.compactMap { $0 as? String }
@@ -55,7 +62,7 @@ struct Tree {
             .sorted()
             .compactMap { name in
                 let text = try? String(contentsOf: base.appending(path: name), encoding: .utf8)
-                return text.map { Source(path: "\(folder)/\(name)", text: $0) }
+                return text.map { ("\(folder)/\(name)", $0) }
             }
     }
 
