@@ -239,7 +239,7 @@ let package = Package(
             name: "ConformanceKitTests",
             dependencies: [
                 "AdapterKit", "ChildProcesses", "ConformanceKit", "ConformanceStages", "ConformanceSubjects",
-                "ExperimentationMigration", "ExperimentationTesting", "FlagshipAdapter", "Waiting",
+                "ExperimentationMigration", "ExperimentationTesting", "FlagshipAdapter",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["OpenFeature/gherkin", "Remote/broken_sdk.py"]

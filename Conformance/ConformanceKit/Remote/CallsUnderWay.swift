@@ -7,8 +7,8 @@ final class CallsUnderWay: Sendable {
     func begin() { count.withLock { $0 += 1 } }
     func end() { count.withLock { $0 -= 1 } }
 
-    /// Waits until no call is under way, in real time: one that hangs on purpose is waited for up to the limit.
-    func end(within limit: Duration) async {
+    /// Waits in real time until no call is under way, at most for the limit: a call may hang on purpose.
+    func waitForEnd(within limit: Duration) async {
         let deadline = ContinuousClock.now + limit
         while count.withLock({ $0 > 0 }), ContinuousClock.now < deadline {
             do { try await Task.sleep(for: .milliseconds(1), clock: .continuous) } catch { return }

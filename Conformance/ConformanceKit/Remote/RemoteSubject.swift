@@ -176,14 +176,7 @@ struct RemoteStage: SubjectStage {
     let id: String
     let gaps: [WorldGap]
     let secrets: [String]
-    private let underWay = CallsUnderWay()
-
-    init(subject: RemoteSubject, id: String, gaps: [WorldGap], secrets: [String]) {
-        self.subject = subject
-        self.id = id
-        self.gaps = gaps
-        self.secrets = secrets
-    }
+    let callsUnderWay = CallsUnderWay()
 
     func makeProvider() async throws -> any ExperimentationProvider {
         var reader = try await call("start")
@@ -200,7 +193,7 @@ struct RemoteStage: SubjectStage {
     func setKillSwitch(_ isOn: Bool) async throws { _ = try await call("setKillSwitch", ["on": .bool(isOn)]) }
     func setReachable(_ isReachable: Bool) async throws {
         // Commands may overtake one another: what was sent while the vendor was away must not find it back.
-        if isReachable { await underWay.end(within: .seconds(30)) }
+        if isReachable { await callsUnderWay.waitForEnd(within: .seconds(30)) }
         _ = try await call("setReachable", ["reachable": .bool(isReachable)])
     }
 
@@ -217,8 +210,8 @@ struct RemoteStage: SubjectStage {
     func close() async { _ = try? await call("close") }
 
     func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
-        underWay.begin()
-        defer { underWay.end() }
+        callsUnderWay.begin()
+        defer { callsUnderWay.end() }
         return try await subject.line.call(command, parameters.merging(["stage": .string(id)]) { given, _ in given })
     }
 }
