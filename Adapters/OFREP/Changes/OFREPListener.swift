@@ -29,12 +29,16 @@ final class OFREPListener: ChangeSource {
         var users: [(id: String, streams: [OFREPStream])] = []
         var alarm: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
         var lastChange: OFREPChange?
+        /// What the stream hasn't been told yet.
+        var untold: [ChangeNotice] = []
     }
 
     private let requests: OFREPRequests
     private let transport: any HTTPTransport
     private let environment: ClientEnvironment
     private let state = Mutex(State())
+    /// Keeps notices in order while the stream is told.
+    private let telling = Mutex(())
 
     init(_ requests: OFREPRequests, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.requests = requests
@@ -83,7 +87,7 @@ final class OFREPListener: ChangeSource {
     /// Closes all streams permanently.
     func stop() {
         let output = state.withLock { state in
-            defer { state.output = nil }
+            defer { (state.output, state.untold) = (nil, []) }
             return state.output
         }
         output?.finish()
@@ -123,6 +127,23 @@ final class OFREPListener: ChangeSource {
             for effect in state.listening.take(input, at: now, jitter: jitter) { perform(effect, &state) }
             setAlarm(&state)
         }
+        tell()
+    }
+
+    /// Tells the stream what happened.
+    ///
+    /// Not while the state is locked: that waits for a lock that a cancelled listener holds while it calls ``stop()``.
+    private func tell() {
+        func next() -> (AsyncStream<ChangeNotice>.Continuation, ChangeNotice)? {
+            state.withLock { state in
+                guard let output = state.output, !state.untold.isEmpty else { return nil }
+                return (output, state.untold.removeFirst())
+            }
+        }
+        guard state.withLock({ $0.output != nil && !$0.untold.isEmpty }) else { return }
+        telling.withLock { _ in
+            while let (output, notice) = next() { output.yield(notice) }
+        }
     }
 
     private func perform(_ effect: OFREPListening.Effect, _ state: inout State) {
@@ -136,9 +157,9 @@ final class OFREPListener: ChangeSource {
             state.lastIDs[stream] = nil
         case .tellChange(let event):
             state.lastChange = OFREPChange(number: (state.lastChange?.number ?? 0) + 1, event: event)
-            state.output?.yield(.changed)
+            state.untold.append(.changed)
         case .tellSilence(let error):
-            state.output?.yield(.unheard(error))
+            state.untold.append(.unheard(error))
         }
     }
 

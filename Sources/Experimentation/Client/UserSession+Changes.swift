@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A change of what a session reads.
 public struct DecisionChange: Sendable, Equatable {
     /// The flags that read differently now, including new and removed ones.
@@ -23,23 +21,23 @@ extension UserSession {
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
     /// ```
-    public var changes: AsyncStream<DecisionChange> { changeBoard.stream() }
+    public var changes: AsyncStream<DecisionChange> { changeListeners.stream() }
 
     /// Announces a change explicitly.
     func announceChange(of flags: Set<String>) {
-        guard changeBoard.hasListeners else { return }
-        changeBoard.announce(DecisionChange(flags: flags, status: status))
+        guard !changeListeners.isEmpty else { return }
+        changeListeners.tell(DecisionChange(flags: flags, status: status))
     }
 
     /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
     @discardableResult
     func update(_ change: (Snapshot) -> Snapshot?) -> Bool {
-        guard changeBoard.hasListeners else { return snapshots.update(change) }
+        guard !changeListeners.isEmpty else { return snapshots.update(change) }
         let (before, status) = (snapshots.current.decisions, self.status)
         guard snapshots.update(change) else { return false }
         let flags = before.keysThatDiffer(from: snapshots.current.decisions)
         if !flags.isEmpty || status != self.status {
-            changeBoard.announce(DecisionChange(flags: flags, status: self.status))
+            changeListeners.tell(DecisionChange(flags: flags, status: self.status))
         }
         return true
     }
@@ -50,37 +48,4 @@ extension Decisions {
     func keysThatDiffer(from other: Decisions) -> Set<String> {
         Set(keys).union(other.keys).filter { self[$0]?.value != other[$0]?.value }
     }
-}
-
-/// The consumers of a session's changes.
-final class ChangeBoard: Sendable {
-    private struct State {
-        var listeners: [UInt64: AsyncStream<DecisionChange>.Continuation] = [:]
-        var nextID: UInt64 = 0
-    }
-
-    private let state = Mutex(State())
-
-    deinit { for listener in state.withLock({ $0.listeners }).values { listener.finish() } }
-
-    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
-
-    func stream() -> AsyncStream<DecisionChange> {
-        let (stream, continuation) = AsyncStream.makeStream(of: DecisionChange.self)
-        state.withLock { state in
-            let id = state.nextID
-            state.nextID += 1
-            state.listeners[id] = continuation
-            continuation.onTermination = { [weak self] _ in self?.remove(id) }
-        }
-        return stream
-    }
-
-    func announce(_ change: DecisionChange) {
-        state.withLock { state in
-            for listener in state.listeners.values { listener.yield(change) }
-        }
-    }
-
-    private func remove(_ id: UInt64) { _ = state.withLock { $0.listeners.removeValue(forKey: id) } }
 }

@@ -22,7 +22,7 @@ public final class UserSession: Sendable {
     let core: ClientCore
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
-    let changeBoard = ChangeBoard()
+    let changeListeners = Listeners<DecisionChange>()
     /// Values decoded as application types.
     let decoded = DecodedFlags()
 

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Experimentation
+
+@Suite("Streams that end while they are told something")
+struct ListenersTests {
+    @Test("a cancelled listener and an announcement never wait for each other")
+    func endedMeanwhile() async {
+        for round in 0..<2_000 {
+            let board = StatusBoard()
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    let events = board.events()
+                    group.addTask { for await _ in events {} }
+                }
+                let announcing = Task {
+                    for number in 0..<8 {
+                        board.announce(.configurationChanged, number.isMultiple(of: 2) ? .ready : .stale)
+                    }
+                }
+                if round.isMultiple(of: 2) { await Task.yield() }
+                group.cancelAll()
+                await announcing.value
+            }
+        }
+    }
+
+    @Test("every listener is told everything in order from its beginning to its end")
+    func order() async {
+        let listeners = Listeners<Int>()
+        #expect(listeners.isEmpty)
+        let first = listeners.stream(beginningWith: 0)
+        listeners.tell(1)
+        let second = listeners.stream()
+        listeners.tell(2)
+        #expect(!listeners.isEmpty)
+        listeners.finish()
+        listeners.tell(3)
+        #expect(await first.reduce(into: []) { $0.append($1) } == [0, 1, 2])
+        #expect(await second.reduce(into: []) { $0.append($1) } == [2])
+        #expect(listeners.isEmpty)
+    }
+
+    @Test("a listener that has ended is forgotten")
+    func ended() async {
+        let listeners = Listeners<Int>()
+        let stream = listeners.stream()
+        let listening = Task { for await _ in stream {} }
+        listening.cancel()
+        await listening.value
+        #expect(listeners.isEmpty)
+    }
+}
