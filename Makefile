@@ -29,7 +29,7 @@ test: setup      ## Compiles as if for iOS, runs all tests, then every conforman
 	@$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" AppleChecks/check
 	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/tests.log' \
-	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|error:" .build/tests.log | cut -c 1-400; exit 1; }
+	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|^[^ ]+: error:" .build/tests.log | cut -c 1-400; exit 1; }
 	@$(SWIFT) run -q --skip-build xp conform
 
 gateway-setup: setup

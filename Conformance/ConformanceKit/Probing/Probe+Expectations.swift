@@ -141,7 +141,7 @@ extension Probe {
     @discardableResult
     public func eventually(
         _ message: String,
-        within limit: Duration = .seconds(3),
+        within limit: Duration = .seconds(10),
         file: String = #fileID,
         line: Int = #line,
         _ condition: () async throws -> Bool
@@ -178,9 +178,12 @@ extension Probe {
         line: Int = #line,
         _ condition: () async throws -> Bool
     ) async throws -> Bool {
+        var patience = Duration.milliseconds(400)
         for _ in 0..<6 {
             push(step)
-            let deadline = ContinuousClock.now.advanced(by: .milliseconds(400))
+            // Longer each time: on a busy machine the push may have sufficed, and the next ones would do too much.
+            let deadline = ContinuousClock.now.advanced(by: patience)
+            patience *= 2
             while ContinuousClock.now < deadline {
                 if try await condition() {
                     state.withLock { $0.expectations += 1 }
