@@ -51,7 +51,8 @@ extension GroupCommit {
     /// - Returns: Whether it was.
     func runErasing(_ database: Database) -> Bool {
         let next = waiting.withLock { waiting -> (Erasing, [@Sendable (Result<Void, ExperimentationError>) -> Void])? in
-            let isDue = waiting.jobs.isEmpty || waiting.groupsBeforeErasing >= Self.mostBeforeErasing
+            let isIdle = waiting.jobs.isEmpty && waiting.clearing == nil
+            let isDue = isIdle || waiting.groupsBeforeErasing >= Self.mostBeforeErasing
             guard isDue, let erasing = waiting.erasing else { return nil }
             waiting.erasing = nil
             waiting.isErasingPlanned = false

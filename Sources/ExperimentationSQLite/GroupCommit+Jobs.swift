@@ -34,5 +34,7 @@ extension GroupCommit {
         var isErasingPlanned = false
         /// The number of seconds that it took last time.
         var lastErasing = 0.0
+        /// The deletion of completed deliveries' rows, for when there is nothing else to do.
+        var clearing: Job?
     }
 }

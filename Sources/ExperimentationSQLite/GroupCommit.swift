@@ -24,6 +24,8 @@ final class GroupCommit: Sendable {
     private let move: StoreMove
     private let reserve: DiskReserve
     private let runsOnCaller: Bool
+    /// Whether evicted events still have rows.
+    let hasEvicted = Atomic(false)
     /// The path as the caller spelled it.
     let name: String
 
@@ -126,6 +128,7 @@ final class GroupCommit: Sendable {
     private func step(_ database: Database, isOnCaller: Bool) -> Next {
         if !isOnCaller, runErasing(database) { return hasMore() }
         let group = waiting.withLock { waiting -> [Job] in
+            if waiting.jobs.isEmpty, !isOnCaller, let clearing = waiting.clearing { return [clearing] }
             let group = Array(waiting.jobs.prefix(Self.largestGroup))
             waiting.jobs.removeFirst(group.count)
             if waiting.erasing != nil { waiting.groupsBeforeErasing += 1 }
@@ -141,7 +144,7 @@ final class GroupCommit: Sendable {
 
     private func hasMore() -> Next {
         waiting.withLock { waiting in
-            waiting.isRunning = !waiting.jobs.isEmpty || waiting.erasing != nil
+            waiting.isRunning = !waiting.jobs.isEmpty || waiting.erasing != nil || waiting.clearing != nil
             return waiting.isRunning ? .more : .nothing
         }
     }
@@ -169,8 +172,11 @@ final class GroupCommit: Sendable {
                 if error.isFull, group[0].kind == .removal, makeRoom(database) {
                     return run(group, database, isOnCaller: isOnCaller)
                 }
-                for job in group { job.fail(.store(error, name: name)) }
-                return Left()
+                // Reading doesn't need the lock that the others couldn't get.
+                let reads = group.filter { $0.kind == .read }
+                let isMixed = error.isBusy && !reads.isEmpty && reads.count < group.count
+                for job in group where !isMixed || job.kind != .read { job.fail(.store(error, name: name)) }
+                return isMixed ? run(reads, database, isOnCaller: isOnCaller) : Left()
             }
             patience.isShort.store(false, ordering: .relaxed)
             for index in group.indices {
@@ -232,6 +238,7 @@ final class GroupCommit: Sendable {
             }
             try HotStatement("COMMIT", database).run()
             table = changed
+            hasEvicted.store(!changed.evictions.sequences.isEmpty, ordering: .relaxed)
             return tell
         } catch {
             if database.isInsideTransaction { try? database.rollback() }

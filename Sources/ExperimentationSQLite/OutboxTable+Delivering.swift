@@ -16,13 +16,14 @@ extension OutboxTable {
         case .refused(let answer): return .refused(answer)
         case .from(let first, let turn):
             try writeTail(database)
+            try dropEvicted(before: place, database)
             if !turn.goesOn { lanes[place].front.begin() }
             let batches = try batches(after: max(first, lanes[place].head), place, request, turn, database)
             if let last = batches.last?.last { lanes[place].lane.out = last }
             let isEmpty = request.token == nil && batches.isEmpty
             if isEmpty {
                 lanes[place].lane.free()
-                try clearHead(database)
+                if extent.count <= Self.headPortion { try clearDelivered(database) }
             }
             try write(place, database)
             if isEmpty { return .refused(.nothing(until: try nextAttempt(place, at: request.now, database))) }

@@ -6,8 +6,8 @@ internal import GRDB
 ///
 /// When a vendor has taken exactly the first events of a lane, one number in the destination's row records that, which
 /// writes one page instead of a dozen. The rows are deleted when the lane is empty, all at once if nothing else is in
-/// the store; before anything else is done with deliveries; and otherwise as fast as new events arrive. Readers skip
-/// them. The end of the head is in the destination's row: ``StoredLane/head``.
+/// the store, and behind everything else if there are many; before anything else is done with deliveries; and otherwise
+/// as fast as new events arrive. Readers skip them. The end of the head is in the destination's row: ``StoredLane/head``.
 extension OutboxTable {
     /// How many rows are deleted in one transaction where they needn't all go, and how many new events prompt that.
     static let headPortion = 1_600
@@ -26,7 +26,7 @@ extension OutboxTable {
         lanes[place].lane.ledger.delivered += settlements.count
         lanes[place].lane.succeed()
         if try !hasBody(place, database) {
-            try clearHead(database)
+            if extent.count <= Self.headPortion { try clearDelivered(database) }
         } else if lastSequence - upkeep.cleared >= Self.headPortion {
             try clearHead(atMost: Self.headPortion, database)
         }
@@ -65,11 +65,18 @@ extension OutboxTable {
         return try next.step()
     }
 
-    /// Deletes the rows of completed deliveries; called before anything else is done with a delivery.
+    /// Deletes the rows of completed deliveries and of evicted events; called before anything else is done with a
+    /// delivery.
     mutating func clearHead(_ database: Database) throws {
+        try clearDelivered(database)
+        try dropEvicted(database)
+    }
+
+    /// Deletes the rows of completed deliveries, at most a number of them if others wait.
+    mutating func clearDelivered(atMost number: Int = .max, _ database: Database) throws {
         for place in lanes.indices { lanes[place].front = StoredLane.Front() }
         guard hasHead, try !clearAll(database) else { return }
-        try clearHead(atMost: .max, database)
+        try clearHead(atMost: number, database)
     }
 
     /// Deletes rows of completed deliveries, oldest first.

@@ -15,6 +15,7 @@ extension OutboxTable {
         if let first = firstEpochs[token.destination], token.epoch < first { return false }
         let place = try place(of: token.destination, database)
         let isHolder = lanes[place].lane.holds(token)
+        evictions.change(of: lanes[place].id)
         if isHolder, try advanceHead(settlements, place, database) { return lanes[place].lane.isCurrent(token) }
         try clearHead(database)
         try writeTail(database)

@@ -43,7 +43,7 @@ extension OutboxTable {
         if contents.isErasingOwed { try Erasing.owe(database) }
         try recount(database)
         try readConsent(database)
-        extent.firstOfPriority = [0, 0, 0]
+        evictions.searchAnew()
     }
 
     private mutating func merge(

@@ -19,6 +19,8 @@ struct OutboxTable: Sendable {
     var upkeep = Upkeep()
     /// What is known of consent.
     var consent = ConsentMemory()
+    /// The events that make room for others, and still have rows.
+    var evictions = Evictions()
     /// For each destination the first valid epoch: older tokens, and their sequences, belong to a file that is gone.
     var firstEpochs: [Destination: Int64] = [:]
     private var dataVersion: Int64?
@@ -31,8 +33,6 @@ struct OutboxTable: Sendable {
         var bytes = 0
         /// A lower bound of the events' dates.
         var oldestDate = Double.infinity
-        /// For each priority, a lower bound of the sequences of its events.
-        var firstOfPriority: [Int64] = [0, 0, 0]
         /// Whether, since the events were counted, nothing was deleted but everything at once.
         var isExact = true
 
@@ -85,7 +85,9 @@ struct OutboxTable: Sendable {
     }
 
     /// The number of deliveries ever dropped to make room.
-    var overflow: Int { lanes.reduce(0) { $0 + ($1.lane.ledger.dropped[.overflow] ?? 0) } }
+    var overflow: Int {
+        lanes.reduce(evictions.deliveries) { $0 + ($1.lane.ledger.dropped[.overflow] ?? 0) }
+    }
 
     // MARK: Other processes
 
@@ -98,7 +100,7 @@ struct OutboxTable: Sendable {
         extent.isExact = dataVersion == nil
         dataVersion = version
         upkeep.knownFreePages = 0
-        extent.firstOfPriority = [0, 0, 0]
+        evictions.searchAnew()
         let row = try Row.fetchOne(
             database.cachedStatement(
                 sql: """
@@ -133,13 +135,17 @@ struct OutboxTable: Sendable {
         }
     }
 
-    /// Counts everything again.
+    /// Counts everything again, except evicted events.
     mutating func recount(_ database: Database) throws {
         let row = try Row.fetchOne(
             database.cachedStatement(sql: "SELECT count(*), coalesce(sum(length(body)), 0), min(date) FROM event")
         )
         guard let row else { return }
-        extent = Extent(count: row[0], bytes: row[1], oldestDate: row[2] ?? .infinity)
+        extent = Extent(
+            count: row[0] - evictions.sequences.count,
+            bytes: row[1] - evictions.bytes,
+            oldestDate: row[2] ?? .infinity
+        )
     }
 
     // MARK: Lanes

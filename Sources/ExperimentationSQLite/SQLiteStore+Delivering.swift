@@ -10,10 +10,11 @@ extension SQLiteStore {
         let front = request.token
         var obstacle: ExperimentationError?
         while true {
-            let answer = try await commits.perform(.removal) { [request] database, table in
-                try table.lease(request, database)
+            let (answer, hasHead) = try await commits.perform(.removal) { [request] database, table in
+                (try table.lease(request, database), table.hasHead)
             }
             guard case .leased(let token, let batches) = answer else {
+                if hasHead { clearBehind() }
                 if case .refused(let answer) = answer { return answer }
                 continue
             }
@@ -97,4 +98,7 @@ extension SQLiteStore {
             }
         }
     }
+
+    /// Deletes the rows of completed deliveries when there is nothing else to do.
+    private func clearBehind() { commits.clearLater { [weak self] in self?.eraseBehind() } }
 }

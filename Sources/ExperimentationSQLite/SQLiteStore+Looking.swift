@@ -1,24 +1,25 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 internal import GRDB
+import Synchronization
 
 /// Inspecting a store.
 extension SQLiteStore {
     /// The destinations that this file has ledgers of.
     public func destinations() async throws(ExperimentationError) -> [Destination] {
-        try await commits.perform(.read) { _, table in table.lanes.map(\.lane.destination) }
+        try await look { _, table in table.lanes.map(\.lane.destination) }
     }
 
     /// The status of waiting events.
     public func status(of destination: Destination?, now: Date) async throws(ExperimentationError) -> OutboxStatus {
-        try await commits.perform(.read) { database, table in
+        try await look { database, table in
             try table.status(of: destination, now: now, database)
         }
     }
 
     /// The ledger.
     public func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
-        try await commits.perform(.read) { database, table in try table.ledger(of: destination, database) }
+        try await look { database, table in try table.ledger(of: destination, database) }
     }
 
     /// A page of the waiting events in the order of acceptance, which stay in the store.
@@ -36,7 +37,7 @@ extension SQLiteStore {
     ) async throws(ExperimentationError) -> [WaitingEvent] {
         var last = sequence
         while true {
-            let rows = try await commits.perform(.read) { [last] database, table in
+            let rows = try await look { [last] database, table in
                 try table.waiting(after: last, limit: limit, database)
             }
             let events = rows.compactMap(\.event)
@@ -44,5 +45,21 @@ extension SQLiteStore {
             guard events.isEmpty, let end = rows.last else { return events }
             last = end.sequence
         }
+    }
+
+    /// Reads, once the rows of evicted events are gone.
+    private func look<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Value
+    ) async throws(ExperimentationError) -> Value {
+        await dropEvicted()
+        return try await commits.perform(.read, body)
+    }
+
+    /// Deletes the rows of evicted events.
+    ///
+    /// If that fails, they are merely seen to wait.
+    func dropEvicted() async {
+        guard commits.hasEvicted.load(ordering: .relaxed) else { return }
+        try? await commits.perform(.removal) { database, table in try table.dropEvicted(database) }
     }
 }

@@ -79,6 +79,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ///
     /// Releasing the store closes it too.
     public func close() async {
+        await dropEvicted()
         try? await finishErasing()
         await commits.close()
         lock.release()

@@ -1,11 +1,17 @@
 /// The limits of a store.
 public struct StoreLimits: Sendable, Hashable {
     /// The maximum number of waiting events.
+    ///
+    /// The rows of events that make room for others are deleted together: until then, another process that shares the
+    /// file may see up to a 128th more.
     public var maximumCount: Int
     /// The maximum size of their written forms in bytes; the files stay below one and a half times that.
     public var maximumBytes: Int
     /// The maximum size of one event in bytes.
     public var maximumEventBytes: Int
+
+    /// The inverse of the share of a full store's events whose rows may wait to be deleted.
+    package var evictedShare = 128
 
     /// Creates limits.
     ///

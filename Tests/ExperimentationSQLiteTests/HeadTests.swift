@@ -3,6 +3,7 @@ import ExperimentationSQLite
 import Foundation
 import GRDB
 import Testing
+import Waiting
 
 @Suite("Batches delivered from the front of a lane keep their rows for a while")
 struct HeadTests {
@@ -81,6 +82,25 @@ struct HeadTests {
         #expect(try await number("SELECT count(*) FROM event") == 0)
         #expect(try await store.status(now: noon) == OutboxStatus())
         #expect(try await store.ledger() == Ledger(accepted: 3_000, delivered: 3_000))
+    }
+
+    @Test("many rows are deleted behind everything else once nothing is left to deliver")
+    func behind() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.file(
+            (0..<2_000).map { .sample("\($0)", user: $0 == 0 ? "eve" : "ada") },
+            to: [.filed, .alsoFiled]
+        )
+        try await deliver(try await store.fetch(), of: store)
+        #expect(try await number("SELECT count(*) FROM delivery") == 4_000)
+        #expect(try await store.fetch().ids == [])
+        try await eventually("rows of one destination are left") {
+            try await number("SELECT count(*) FROM delivery") == 2_000
+        }
+        #expect(try await store.ledger() == Ledger(accepted: 4_000, delivered: 2_000, pending: 2_000))
+        #expect(try await store.fetch(1, for: .alsoFiled).ids == ["0"])
+        try await deliver(try await store.fetch(for: .alsoFiled), of: store)
+        await store.close()
     }
 
     @Test("queries ignore them and write nothing")

@@ -64,4 +64,27 @@ struct LockedFileTests {
         try await store.append([.sample("after")])
         #expect(try await store.deliverable() == ["before", "after"])
     }
+
+    @Test("looking at a store works meanwhile, also beside callers that wait for the lock")
+    func looking() async throws {
+        let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(50)))
+        try await store.append([.sample("before")])
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+        let expected = Ledger(accepted: 1, pending: 1)
+        let ledgers = await withTaskGroup(of: Ledger?.self) { group in
+            for number in 0..<24 {
+                group.addTask {
+                    if number.isMultiple(of: 2) { return try? await store.ledger() }
+                    try? await store.append([.sample("\(number)")])
+                    return expected
+                }
+            }
+            return await group.reduce(into: [Ledger?]()) { $0.append($1) }
+        }
+        #expect(ledgers == Array(repeating: expected, count: 24))
+        try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+    }
 }

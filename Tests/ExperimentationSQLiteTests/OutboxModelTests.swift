@@ -21,6 +21,24 @@ struct OutboxModelTests {
             }
         }
     }
+
+    @Test(
+        "P04 P08 P76 so does a sequence in which evicted events keep their rows for a while",
+        arguments: 0..<(isSoak ? 1_000 : 20)
+    )
+    func matchesLater(seed: Int) async throws {
+        let run = try ModelRun(seed: seed, isDurable: true, evictedShare: 2)
+        try await run.begin()
+        for step in 0..<(isSoak ? 400 : 200) {
+            try await run.step()
+            // Looking deletes the rows.
+            let found = step % 10 == 9 ? try await run.differences() : run.wrongAnswers()
+            if !found.isEmpty {
+                Issue.record("seed \(seed), step \(step): \(run.log.suffix(30)) \(found)")
+                return
+            }
+        }
+    }
 }
 
 /// A store and its model, which undergo the same operations.
@@ -40,10 +58,12 @@ private final class ModelRun {
     private var wrong: [String] = []
     private(set) var log: [String] = []
 
-    init(seed: Int, isDurable: Bool) throws {
+    init(seed: Int, isDurable: Bool, evictedShare: Int = 128) throws {
         dice = SplitMix(seed: seed)
         let most = Int.random(in: 3...30, using: &dice)
-        limits = StoreLimits(maximumCount: most)
+        var limits = StoreLimits(maximumCount: most)
+        limits.evictedShare = evictedShare
+        self.limits = limits
         self.isDurable = isDurable
         store = try (isDurable ? StoreKind.sqlite : .memory).open(folder, limits: limits)
         model = OutboxModel(most: most)
@@ -208,6 +228,11 @@ private final class ModelRun {
             return "\(row.sequence) \(row.id) \(deliveries)"
         }
         expect(waiting, expected)
+        return wrongAnswers()
+    }
+
+    /// The answers of the store since the last call that weren't the model's.
+    func wrongAnswers() -> [String] {
         defer { wrong = [] }
         return wrong
     }
