@@ -144,7 +144,9 @@ struct ConformCommand: AsyncParsableCommand {
             withExtendedLifetime(ending) {}
             files.remove()
         }
-        let runner = ConformanceRunner(skipping: skipping, stores: stores(in: files))
+        // Cases mostly wait; an adapter in another process, or a vendor, isn't asked for more than usual at once.
+        let width = subjects.contains { $0 is RemoteSubject || $0 is LiveSubject } ? 4 : 8
+        let runner = ConformanceRunner(width: width, skipping: skipping, stores: stores(in: files))
         let report = await runner.run(chosen, against: subjects) { subject, result in
             Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")
         }
