@@ -25,12 +25,9 @@ gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock ven
 	@$(SWIFT) build -q --package-path Gateway --product xp-gateway
 	@exec "$$($(SWIFT) build --package-path Gateway --show-bin-path)/xp-gateway"
 
-test: setup      ## Compiles as if for iOS, runs all tests, then every conformance case for every subject, by name
+test: setup      ## Runs all tests, and beside them a compilation as if for iOS and all conformance cases by name
 	@$(SWIFT) build --build-tests
-	@SWIFT="$(SWIFT)" AppleChecks/check
-	@bash -o pipefail -c '$(SWIFT) test --skip-build 2>&1 | tee .build/tests.log' \
-	  || { echo "test: what failed, once more:"; grep -aE "^✘|recorded an issue|^[^ ]+: error:" .build/tests.log | cut -c 1-400; exit 1; }
-	@$(SWIFT) run -q --skip-build xp conform
+	@SWIFT="$(SWIFT)" .ci/test
 
 gateway-setup: setup
 	@.ci/setup gateway
