@@ -128,7 +128,12 @@ struct StatusTests {
         await bench.time.waitForSleepers(1)
         bench.time.advance(by: .seconds(70))
         #expect(await bench.eventually { flagship.status == .initialized })
-        #expect(await bench.eventually { heard.values == [.initializing, .initialized, .panic, .initialized] })
+        // The first file may come before Flagship asks for the status.
+        #expect(
+            await bench.eventually {
+                heard.values.drop { $0 == .initializing } == [.initialized, .panic, .initialized]
+            }
+        )
     }
 
     @Test("panic is reported in API mode too, when it begins and when it ends")
@@ -161,12 +166,18 @@ struct StatusTests {
         let heard = Heard<Int>()
         let box = Mutex<FlagshipAnnouncer<Int>?>(nil)
         let announcer = FlagshipAnnouncer<Int> { value in
-            if value == 1 { box.withLock { $0 }?.announce(2) }
+            if value == 1 {
+                let own = box.withLock { $0 }
+                own?.add(2)
+                own?.speak()
+            }
             heard.add(value)
         }
         box.withLock { $0 = announcer }
-        announcer.announce(1)
-        announcer.announce(3)
+        for value in [1, 3] {
+            announcer.add(value)
+            announcer.speak()
+        }
         #expect(heard.values == [1, 2, 3])
         box.withLock { $0 = nil }
     }

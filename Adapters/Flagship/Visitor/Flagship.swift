@@ -134,9 +134,15 @@ public final class Flagship: Sendable {
     public var status: FlagshipStatus { machine.withLock { $0.status } }
 
     func set(_ status: FlagshipStatus) {
-        guard machine.withLock({ $0.set(status) }) else { return }
+        let isNew = machine.withLock { machine in
+            guard machine.set(status) else { return false }
+            // Under the lock, so that announcements have the order of the changes.
+            statuses.add(status)
+            return true
+        }
+        guard isNew else { return }
         environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
-        statuses.announce(status)
+        statuses.speak()
     }
 
     /// Whether there are rules to decide by, of this run or an earlier one.

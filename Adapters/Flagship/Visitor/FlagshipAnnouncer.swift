@@ -12,11 +12,13 @@ final class FlagshipAnnouncer<Value: Sendable>: Sendable {
 
     init(_ listener: (@Sendable (Value) -> Void)?) { self.listener = listener }
 
-    /// Announces a value; an announcement caused by the listener follows after this one.
-    func announce(_ value: Value) {
+    /// Adds a value, which the next call of ``speak()`` announces.
+    func add(_ value: Value) { if listener != nil { state.withLock { $0.waiting.append(value) } } }
+
+    /// Announces what was added, unless that is being done; an announcement caused by the listener follows after this one.
+    func speak() {
         guard let listener else { return }
         let speaks = state.withLock { state in
-            state.waiting.append(value)
             defer { state.isSpeaking = true }
             return !state.isSpeaking
         }

@@ -60,7 +60,11 @@ public final class FlagshipVisitor: Sendable {
 
     /// Takes an event of the fetch status, and announces changes.
     func take(_ event: FlagshipFetchMachine.Event) {
-        if let news = state.withLock({ $0.machine.take(event) }) { announcer.announce(news) }
+        // Under the lock, so that announcements have the order of the changes.
+        state.withLock { state in
+            if let news = state.machine.take(event) { announcer.add(news) }
+        }
+        announcer.speak()
     }
 
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
