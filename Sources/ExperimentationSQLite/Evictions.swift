@@ -11,6 +11,8 @@ struct Evictions: Sendable {
     private(set) var deliveries = 0
     /// Whether a holder whose lease has expired may still be sending one of them, so that it has to be told now.
     private(set) var areUrgent = false
+    /// Whether another process may have leased, delivered or deleted some of them.
+    private(set) var areStale = false
     /// For each priority, where the search for the next one goes on.
     private var search = [Search](repeating: Search(), count: 3)
     /// The leases that keep events before that from being evicted.
@@ -65,18 +67,21 @@ struct Evictions: Sendable {
     }
 
     /// Searches anew if a lane's lease spares an event: something is about to happen to it.
-    mutating func change(of lane: Int64) { if leases[lane] != nil { check { _, _ in false } } }
+    mutating func change(of lane: Int64) { if leases[lane] != nil { change() } }
+
+    /// Searches anew for events that were leased: something is about to happen to any of them.
+    mutating func change() { check { _, _ in false } }
 
     /// Searches anew from the beginning: another process may have changed anything.
     mutating func searchAnew() {
         search = [Search](repeating: Search(), count: search.count)
         leases = [:]
-        areUrgent = areUrgent || !sequences.isEmpty
+        areStale = !sequences.isEmpty
     }
 
     /// Takes the evicted events, whose rows are about to be deleted.
     mutating func take() -> [Int64] {
-        defer { (sequences, bytes, deliveries, areUrgent) = ([], 0, 0, false) }
+        defer { (sequences, bytes, deliveries, areUrgent, areStale) = ([], 0, 0, false, false) }
         return sequences
     }
 }

@@ -96,9 +96,9 @@ extension OutboxTable {
     ///
     /// Called before anything else is done with a delivery.
     mutating func dropEvicted(_ database: Database) throws {
-        let victims = evictions.take()
-        if victims.isEmpty { return }
+        if evictions.sequences.isEmpty { return }
         try writeTail(database)
+        let victims = evictions.areStale ? try withoutLeased(evictions.take(), database) : evictions.take()
         let forget = try HotStatement("DELETE FROM event WHERE sequence = ?", database)
         for sequence in victims { try forget.run(sequence) }
         let drop = try HotStatement(
@@ -122,6 +122,24 @@ extension OutboxTable {
             lanes[place].front = StoredLane.Front()
             try count(dropped, as: .overflow, at: place, database)
             try write(place, database)
+        }
+    }
+
+    /// Returns evicted events without those that another process has leased since, which wait again.
+    private mutating func withoutLeased(_ victims: [Int64], _ database: Database) throws -> [Int64] {
+        let size = try HotStatement("SELECT length(body) FROM event WHERE sequence = ?", database)
+        return try victims.filter { sequence in
+            let isLeased = try lanes.indices.contains { place in
+                guard lanes[place].lane.owner != 0, sequence <= lanes[place].lane.out else { return false }
+                return try delivery(of: sequence, at: place, database)?.isHeld == false
+            }
+            guard isLeased else { return true }
+            try size.bind(sequence, at: 1)
+            defer { size.reset() }
+            extent.count += 1
+            extent.bytes += try size.step() ? Int(size.int(0)) : 0
+            extent.isExact = false
+            return false
         }
     }
 

@@ -25,8 +25,8 @@ extension OutboxTable {
         lanes[place].head = last.sequence
         lanes[place].lane.ledger.delivered += settlements.count
         lanes[place].lane.succeed()
-        if try !hasBody(place, database) {
-            if extent.count <= Self.headPortion { try clearDelivered(database) }
+        if extent.count <= Self.headPortion, try !hasBody(place, database) {
+            try clearDelivered(database)
         } else if lastSequence - upkeep.cleared >= Self.headPortion {
             try clearHead(atMost: Self.headPortion, database)
         }
@@ -68,8 +68,9 @@ extension OutboxTable {
     /// Deletes the rows of completed deliveries and of evicted events; called before anything else is done with a
     /// delivery.
     mutating func clearHead(_ database: Database) throws {
-        try clearDelivered(database)
+        evictions.change()
         try dropEvicted(database)
+        try clearDelivered(database)
     }
 
     /// Deletes the rows of completed deliveries, at most a number of them if others wait.

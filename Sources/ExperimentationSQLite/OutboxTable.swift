@@ -141,10 +141,14 @@ struct OutboxTable: Sendable {
             database.cachedStatement(sql: "SELECT count(*), coalesce(sum(length(body)), 0), min(date) FROM event")
         )
         guard let row else { return }
+        // Of stale ones, it isn't known how many are left.
+        let evicted =
+            evictions.areStale ? (count: 0, bytes: 0) : (count: evictions.sequences.count, bytes: evictions.bytes)
         extent = Extent(
-            count: row[0] - evictions.sequences.count,
-            bytes: row[1] - evictions.bytes,
-            oldestDate: row[2] ?? .infinity
+            count: row[0] - evicted.count,
+            bytes: row[1] - evicted.bytes,
+            oldestDate: row[2] ?? .infinity,
+            isExact: !evictions.areStale
         )
     }
 
@@ -206,6 +210,10 @@ struct OutboxTable: Sendable {
         upkeep.knownFreePages = limits.pages.most - used + free
         if upkeep.knownFreePages < limits.pages.reserve, hasHead {
             try clearHead(atMost: Self.headPortion, database)
+            return try hasRoom(after: 0, database)
+        }
+        if upkeep.knownFreePages < limits.pages.reserve, !evictions.sequences.isEmpty {
+            try dropEvicted(database)
             return try hasRoom(after: 0, database)
         }
         return upkeep.knownFreePages >= limits.pages.reserve

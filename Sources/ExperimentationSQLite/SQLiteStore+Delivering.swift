@@ -14,7 +14,7 @@ extension SQLiteStore {
                 (try table.lease(request, database), table.hasHead)
             }
             guard case .leased(let token, let batches) = answer else {
-                if hasHead { clearBehind() }
+                if hasHead, case .refused(.nothing) = answer { clearBehind() }
                 if case .refused(let answer) = answer { return answer }
                 continue
             }
@@ -92,10 +92,12 @@ extension SQLiteStore {
         }
         // Step by step, so that accepting an event never waits for all of it.
         while hasHead {
-            hasHead = try await commits.perform(.removal) { database, table in
+            let isLargeAndEmpty: Bool
+            (hasHead, isLargeAndEmpty) = try await commits.perform(.removal) { database, table in
                 try table.clearHead(atMost: OutboxTable.headPortion, database)
-                return table.hasHead
+                return (table.hasHead, try table.isLargeAndEmpty(database))
             }
+            if isLargeAndEmpty { eraseBehind() }
         }
     }
 

@@ -48,16 +48,23 @@ extension SQLiteStore {
     }
 
     /// Reads, once the rows of evicted events are gone.
+    ///
+    /// If they can't be deleted now, they are merely seen to wait.
     private func look<Value: Sendable>(
         _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Value
     ) async throws(ExperimentationError) -> Value {
-        await dropEvicted()
+        if commits.hasEvicted.load(ordering: .relaxed) {
+            // Not as a removal: for looking, the reserve isn't given up.
+            let value = try? await commits.perform(.write) { database, table in
+                try table.dropEvicted(database)
+                return try body(database, &table)
+            }
+            if let value { return value }
+        }
         return try await commits.perform(.read, body)
     }
 
-    /// Deletes the rows of evicted events.
-    ///
-    /// If that fails, they are merely seen to wait.
+    /// Deletes the rows of evicted events, if that is possible now.
     func dropEvicted() async {
         guard commits.hasEvicted.load(ordering: .relaxed) else { return }
         try? await commits.perform(.removal) { database, table in try table.dropEvicted(database) }

@@ -113,6 +113,21 @@ struct EvictionTests {
         #expect(try await next.ledger() == Ledger(accepted: 13, pending: 8, dropped: [.overflow: 5]))
     }
 
+    @Test("what another process has leased meanwhile isn't dropped, and makes room again once it is sent")
+    func leasedElsewhere() async throws {
+        let store = try store()
+        try await file(0..<11, in: store)
+        let other = try SQLiteStore(at: folder.file(), options: .init(limits: store.limits))
+        let batch = try await other.fetch(2)
+        #expect(batch.ids == ["0", "1"])
+        #expect(try await store.ledger() == Ledger(accepted: 11, pending: 10, dropped: [.overflow: 1]))
+        #expect(try await other.isCurrent(batch.token))
+        #expect(try await other.finish(batch))
+        #expect(try await store.ledger() == Ledger(accepted: 11, delivered: 2, pending: 8, dropped: [.overflow: 1]))
+        try await file(11..<40, in: store)
+        #expect(try await store.ledger() == Ledger(accepted: 40, delivered: 2, pending: 8, dropped: [.overflow: 30]))
+    }
+
     @Test("another process may send them; what it has sent isn't counted as dropped")
     func otherProcess() async throws {
         let store = try store()

@@ -92,7 +92,8 @@ struct HeadTests {
             to: [.filed, .alsoFiled]
         )
         try await deliver(try await store.fetch(), of: store)
-        #expect(try await number("SELECT count(*) FROM delivery") == 4_000)
+        // As many as make room for new events are deleted already.
+        #expect(try await number("SELECT count(*) FROM delivery") == 4_000 - 1_600)
         #expect(try await store.fetch().ids == [])
         try await eventually("rows of one destination are left") {
             try await number("SELECT count(*) FROM delivery") == 2_000

@@ -31,14 +31,13 @@ final class OFREPListener: ChangeSource {
         var lastChange: OFREPChange?
         /// What the stream hasn't been told yet.
         var untold: [ChangeNotice] = []
+        var isTelling = false
     }
 
     private let requests: OFREPRequests
     private let transport: any HTTPTransport
     private let environment: ClientEnvironment
     private let state = Mutex(State())
-    /// Keeps notices in order while the stream is told.
-    private let telling = Mutex(())
 
     init(_ requests: OFREPRequests, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.requests = requests
@@ -52,7 +51,7 @@ final class OFREPListener: ChangeSource {
     func notices() -> AsyncStream<ChangeNotice> {
         let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self)
         continuation.onTermination = { [weak self] _ in self?.stop() }
-        state.withLock { $0.output = continuation }
+        state.withLock { ($0.output, $0.untold) = (continuation, []) }
         return stream
     }
 
@@ -130,19 +129,26 @@ final class OFREPListener: ChangeSource {
         tell()
     }
 
-    /// Tells the stream what happened.
+    /// Tells the stream what happened, unless another thread is doing so.
     ///
-    /// Not while the state is locked: that waits for a lock that a cancelled listener holds while it calls ``stop()``.
+    /// No lock is held meanwhile: the runtime asks for the lock of the listening task, and a cancelled one calls
+    /// ``stop()`` while it has that lock.
     private func tell() {
-        func next() -> (AsyncStream<ChangeNotice>.Continuation, ChangeNotice)? {
-            state.withLock { state in
-                guard let output = state.output, !state.untold.isEmpty else { return nil }
-                return (output, state.untold.removeFirst())
-            }
+        let isFirst = state.withLock { state in
+            defer { state.isTelling = true }
+            return !state.isTelling
         }
-        guard state.withLock({ $0.output != nil && !$0.untold.isEmpty }) else { return }
-        telling.withLock { _ in
-            while let (output, notice) = next() { output.yield(notice) }
+        guard isFirst else { return }
+        while let (output, notice) = next() { output.yield(notice) }
+    }
+
+    private func next() -> (AsyncStream<ChangeNotice>.Continuation, ChangeNotice)? {
+        state.withLock { state in
+            guard let output = state.output, !state.untold.isEmpty else {
+                state.isTelling = false
+                return nil
+            }
+            return (output, state.untold.removeFirst())
         }
     }
 

@@ -26,7 +26,8 @@ extension UserSession {
     /// Announces a change explicitly.
     func announceChange(of flags: Set<String>) {
         guard !changeListeners.isEmpty else { return }
-        changeListeners.tell(DecisionChange(flags: flags, status: status))
+        changeListeners.add(DecisionChange(flags: flags, status: status))
+        changeListeners.tell()
     }
 
     /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
@@ -37,7 +38,8 @@ extension UserSession {
         guard snapshots.update(change) else { return false }
         let flags = before.keysThatDiffer(from: snapshots.current.decisions)
         if !flags.isEmpty || status != self.status {
-            changeListeners.tell(DecisionChange(flags: flags, status: self.status))
+            changeListeners.add(DecisionChange(flags: flags, status: self.status))
+            changeListeners.tell()
         }
         return true
     }

@@ -15,11 +15,11 @@ final class StatusBoard: Sendable {
 
     /// The changes from now on, starting with the current status.
     func events() -> AsyncStream<ProviderEvent> {
-        state.withLock { state in
-            let stream = listeners.stream(beginningWith: state.latest)
-            if state.isFinished { listeners.finish() }
-            return stream
+        let (stream, isFinished) = state.withLock { state in
+            (listeners.stream(beginningWith: state.latest), state.isFinished)
         }
+        if isFinished { listeners.finish() }
+        return stream
     }
 
     /// Announces a change, unless nothing changes.
@@ -30,19 +30,21 @@ final class StatusBoard: Sendable {
     ///   - error: What went wrong, if anything.
     func announce(_ kind: ProviderEvent.Kind, _ status: ProviderStatus, error: ExperimentationError? = nil) {
         let event = ProviderEvent(kind, status: status, error: error)
-        // Inside the lock, which keeps the order; a stream only buffers.
+        // Added under the lock, which keeps the order, and told without it.
         state.withLock { state in
             guard state.latest != event || kind == .configurationChanged, !state.isFinished else { return }
             state.latest = event
-            listeners.tell(event)
+            listeners.add(event)
         }
+        listeners.tell()
     }
 
     /// Announces something that leaves the status unchanged, to current listeners only.
     func mention(_ kind: ProviderEvent.Kind, error: ExperimentationError) {
         state.withLock { state in
-            listeners.tell(ProviderEvent(kind, status: state.latest.status, error: error))
+            listeners.add(ProviderEvent(kind, status: state.latest.status, error: error))
         }
+        listeners.tell()
     }
 
     /// Ends all streams.
