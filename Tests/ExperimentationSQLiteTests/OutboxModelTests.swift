@@ -24,7 +24,7 @@ struct OutboxModelTests {
 
     @Test(
         "P04 P08 P76 so does a sequence in which evicted events keep their rows for a while",
-        arguments: 0..<(isSoak ? 1_000 : 20)
+        arguments: 0..<(isSoak ? 1_000 : 8)
     )
     func matchesLater(seed: Int) async throws {
         let run = try ModelRun(seed: seed, isDurable: true, evictedShare: 2)

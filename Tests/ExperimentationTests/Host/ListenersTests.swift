@@ -6,7 +6,7 @@ import Testing
 struct ListenersTests {
     @Test("a cancelled listener and an announcement never wait for each other")
     func endedMeanwhile() async {
-        for round in 0..<2_000 {
+        for round in 0..<300 {
             let board = StatusBoard()
             await withTaskGroup { group in
                 for _ in 0..<4 {
