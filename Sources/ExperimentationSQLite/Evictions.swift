@@ -1,7 +1,7 @@
 /// Events that have to make room for others, and how they are chosen.
 ///
-/// An event is evicted by name at once, and its rows are deleted with those of others: one by one they would cost as
-/// much again as the new events. Nothing is done with an evicted event in between, and nobody sees it wait.
+/// An event is evicted at once, and its rows are deleted later with those of others: one by one, they would cost as much
+/// again as the new events. Until then nothing is done with it, and it doesn't count as waiting.
 struct Evictions: Sendable {
     /// The evicted events whose rows still exist.
     private(set) var sequences: [Int64] = []
