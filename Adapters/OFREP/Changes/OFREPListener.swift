@@ -29,15 +29,13 @@ final class OFREPListener: ChangeSource {
         var users: [(id: String, streams: [OFREPStream])] = []
         var alarm: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
         var lastChange: OFREPChange?
-        /// What the stream hasn't been told yet.
-        var untold: [ChangeNotice] = []
-        var isTelling = false
     }
 
     private let requests: OFREPRequests
     private let transport: any HTTPTransport
     private let environment: ClientEnvironment
     private let state = Mutex(State())
+    private let announcements = Announcements<(output: AsyncStream<ChangeNotice>.Continuation, notice: ChangeNotice)>()
 
     init(_ requests: OFREPRequests, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.requests = requests
@@ -51,7 +49,7 @@ final class OFREPListener: ChangeSource {
     func notices() -> AsyncStream<ChangeNotice> {
         let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self)
         continuation.onTermination = { [weak self] _ in self?.stop() }
-        state.withLock { ($0.output, $0.untold) = (continuation, []) }
+        state.withLock { $0.output = continuation }
         return stream
     }
 
@@ -86,7 +84,7 @@ final class OFREPListener: ChangeSource {
     /// Closes all streams permanently.
     func stop() {
         let output = state.withLock { state in
-            defer { (state.output, state.untold) = (nil, []) }
+            defer { state.output = nil }
             return state.output
         }
         output?.finish()
@@ -126,30 +124,11 @@ final class OFREPListener: ChangeSource {
             for effect in state.listening.take(input, at: now, jitter: jitter) { perform(effect, &state) }
             setAlarm(&state)
         }
-        tell()
+        announcements.make { output, notice in output.yield(notice) }
     }
 
-    /// Tells the stream what happened, unless another thread is doing so.
-    ///
-    /// No lock is held meanwhile: the runtime asks for the lock of the listening task, and a cancelled one calls
-    /// ``stop()`` while it has that lock.
-    private func tell() {
-        let isFirst = state.withLock { state in
-            defer { state.isTelling = true }
-            return !state.isTelling
-        }
-        guard isFirst else { return }
-        while let (output, notice) = next() { output.yield(notice) }
-    }
-
-    private func next() -> (AsyncStream<ChangeNotice>.Continuation, ChangeNotice)? {
-        state.withLock { state in
-            guard let output = state.output, !state.untold.isEmpty else {
-                state.isTelling = false
-                return nil
-            }
-            return (output, state.untold.removeFirst())
-        }
+    private func announce(_ notice: ChangeNotice, _ state: State) {
+        if let output = state.output { announcements.add((output, notice)) }
     }
 
     private func perform(_ effect: OFREPListening.Effect, _ state: inout State) {
@@ -163,9 +142,9 @@ final class OFREPListener: ChangeSource {
             state.lastIDs[stream] = nil
         case .tellChange(let event):
             state.lastChange = OFREPChange(number: (state.lastChange?.number ?? 0) + 1, event: event)
-            state.untold.append(.changed)
+            announce(.changed, state)
         case .tellSilence(let error):
-            state.untold.append(.unheard(error))
+            announce(.unheard(error), state)
         }
     }
 
