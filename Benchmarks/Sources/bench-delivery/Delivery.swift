@@ -56,6 +56,7 @@ struct Delivery {
         if isWanted("draining") { try await draining(&table) }
         if isWanted("settling") { try await settling(&table) }
         if isWanted("denying") { try await denying(&table) }
+        if isWanted("memory") { try await InMemory.measure(&table) }
         if isWanted("destinations") { try await Destinations.measure(&table) }
         if isWanted("offline") { try await offline(&table) }
         if table.missedBars > 0 {

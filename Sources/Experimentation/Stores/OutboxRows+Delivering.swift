@@ -56,7 +56,6 @@ extension OutboxRows {
     mutating func settle(_ settlements: [Settlement], under token: LeaseToken, now: Date) -> Bool {
         let place = place(of: token.destination)
         let isHolder = lanes[place].holds(token)
-        var end = 0
         for settlement in settlements {
             guard let index = index(of: settlement.sequence), rows[index].envelope.id == settlement.id,
                 rows[index].deliveries[place] != nil
@@ -66,12 +65,10 @@ extension OutboxRows {
                 lanes[place].ledger.delivered += 1
                 lanes[place].succeed()
                 if !isHolder { lanes[place].disturb(settlement.sequence) }
-                rows[index].deliveries[place] = nil
-                end = max(end, index + 1)
+                end(index, at: place)
             case .dropped(let reason, _) where isHolder:
                 lanes[place].ledger.dropped[reason, default: 0] += 1
-                rows[index].deliveries[place] = nil
-                end = max(end, index + 1)
+                end(index, at: place)
             case .retry(let date, let attempts, let reason) where isHolder:
                 rows[index].deliveries[place]?.wait = OutboxLane.Wait(noted: now, due: date)
                 rows[index].deliveries[place]?.attempts = attempts
@@ -79,28 +76,13 @@ extension OutboxRows {
             default: break
             }
         }
-        removeDelivered(before: end)
+        compactIfSparse()
         return lanes[place].isCurrent(token)
     }
 
     func index(of sequence: Int64) -> Int? {
         let index = position(of: sequence)
         return index < rows.count && rows[index].envelope.sequence == sequence ? index : nil
-    }
-
-    /// Removes the events before a position that are settled at all their destinations.
-    mutating func removeDelivered(before end: Int) {
-        guard let first = rows[..<end].firstIndex(where: { $0.deliveries.isEmpty }) else { return }
-        var kept = first
-        for index in first..<end {
-            if rows[index].deliveries.isEmpty {
-                bytes -= rows[index].bytes
-            } else {
-                rows.swapAt(kept, index)
-                kept += 1
-            }
-        }
-        rows.removeSubrange(kept..<end)
     }
 
     // MARK: Removing
@@ -135,17 +117,18 @@ extension OutboxRows {
     ///
     /// - Returns: How many were removed.
     mutating func remove(_ takes: (Row, Int, inout [OutboxLane]) -> Bool) -> Int {
-        var count = 0
+        var removed = 0
         for index in rows.indices {
             for place in rows[index].deliveries.keys where takes(rows[index], place, &lanes) {
                 if rows[index].deliveries[place]?.isHeld == false {
                     lanes[place].disturb(rows[index].envelope.sequence)
                 }
-                rows[index].deliveries[place] = nil
-                count += 1
+                end(index, at: place)
+                removed += 1
             }
         }
-        if count > 0 { removeDelivered(before: rows.count) }
-        return count
+        // At once, since nothing of a user who denies consent may remain.
+        if removed > 0 { compact() }
+        return removed
     }
 }

@@ -36,7 +36,7 @@ extension OutboxRows {
     }
 
     func waiting(after sequence: Int64, limit: Int) -> [WaitingEvent] {
-        rows.lazy.filter { $0.envelope.sequence > sequence }.prefix(max(1, limit)).map { row in
+        rows.lazy.filter { $0.envelope.sequence > sequence && !$0.isGone }.prefix(max(1, limit)).map { row in
             var envelope = row.envelope
             envelope.attempts = row.deliveries.values.map(\.attempts).max() ?? 0
             let deliveries = row.deliveries.sorted { $0.key < $1.key }.map { place, delivery in

@@ -18,21 +18,26 @@ struct OutboxRows {
         /// By the index of the destination's lane.
         var deliveries: [Int: Delivery]
 
+        /// Whether the event has no deliveries left.
+        var isGone: Bool { deliveries.isEmpty }
         var user: ExactText { ExactText(envelope.identity.id) }
         var isKept: Bool { envelope.event.isConsentSignal }
     }
 
+    /// In the order of acceptance, some of them gone: each removal by itself would move everything behind it.
     var rows: [Row] = []
+    /// The number and size of the events that aren't gone.
+    private(set) var waiting = (count: 0, bytes: 0)
     var lanes: [OutboxLane] = []
     var denied: Set<ExactText> = []
     /// The users with held events; may include users whose held events were removed meanwhile.
     private var held: Set<ExactText> = []
     /// For each lane, the sequence number of the first event that may be owed to it.
     private var fronts: [Int: Int64] = [:]
-    var nextSequence: Int64 = 1
-    var bytes = 0
-    /// The number of deliveries dropped to make room.
-    var overflowed = 0
+    /// For each priority, the sequence number of the first event that may be evicted; and how many deliveries were
+    /// dropped to make room.
+    private var evictions = (from: [Priority: Int64](), count: 0)
+    private var nextSequence: Int64 = 1
     let maximumCount: Int
     let maximumBytes: Int
 
@@ -40,6 +45,9 @@ struct OutboxRows {
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes
     }
+
+    /// The number of deliveries dropped to make room.
+    var overflowed: Int { evictions.count }
 
     // MARK: Lanes
 
@@ -95,40 +103,44 @@ struct OutboxRows {
         }
         nextSequence += 1
         rows.append(row)
-        bytes += size
+        waiting.count += 1
+        waiting.bytes += size
         return nil
     }
 
+    private var isFull: Bool { waiting.count > maximumCount || waiting.bytes > maximumBytes }
+
     /// Drops the oldest of the least important events while there are too many.
+    ///
+    /// Its cost doesn't grow with the number of waiting events: the search for each priority continues where the last
+    /// one ended.
     mutating func makeRoom(now: Date) {
-        guard rows.count > maximumCount || bytes > maximumBytes else { return }
-        let victims = victims(at: now)
-        for index in victims {
-            for (place, delivery) in rows[index].deliveries {
-                lanes[place].ledger.dropped[.overflow, default: 0] += 1
-                overflowed += 1
-                if !delivery.isHeld { lanes[place].disturb(rows[index].envelope.sequence) }
+        guard isFull else { return }
+        for priority in Priority.allCases where isFull {
+            var leased: Int64?
+            var index = position(of: evictions.from[priority] ?? 0)
+            while isFull, index < rows.count {
+                if !rows[index].isGone, rows[index].envelope.event.priority == priority {
+                    if isFree(rows[index], at: now) {
+                        evict(index)
+                    } else {
+                        leased = leased ?? rows[index].envelope.sequence
+                    }
+                }
+                index += 1
             }
-            bytes -= rows[index].bytes
+            evictions.from[priority] = leased ?? (index < rows.count ? rows[index].envelope.sequence : nextSequence)
         }
-        // In one pass: each removal by itself would move everything behind it.
-        let kept = rows.indices.filter { !victims.contains($0) }
-        rows = kept.map { rows[$0] }
+        compactIfSparse()
     }
 
-    /// Returns the surplus of events, oldest of the least important first, without leased ones.
-    func victims(at now: Date) -> Set<Int> {
-        var victims: Set<Int> = []
-        var (count, size) = (rows.count, bytes)
-        for priority in Priority.allCases {
-            for index in rows.indices where rows[index].envelope.event.priority == priority {
-                guard count > maximumCount || size > maximumBytes else { return victims }
-                guard isFree(rows[index], at: now) else { continue }
-                victims.insert(index)
-                (count, size) = (count - 1, size - rows[index].bytes)
-            }
+    private mutating func evict(_ index: Int) {
+        for (place, delivery) in rows[index].deliveries {
+            lanes[place].ledger.dropped[.overflow, default: 0] += 1
+            evictions.count += 1
+            if !delivery.isHeld { lanes[place].disturb(rows[index].envelope.sequence) }
+            end(index, at: place)
         }
-        return victims
     }
 
     /// Whether an event isn't leased: a leased one would be counted as lost although its vendor may have it.
@@ -137,6 +149,24 @@ struct OutboxRows {
             !delivery.isHeld && lanes[place].hasGivenOut(row.envelope.sequence, at: now)
         }
     }
+
+    // MARK: Removal
+
+    /// Ends the delivery of an event to a destination, and the event itself with the last of its deliveries.
+    mutating func end(_ index: Int, at place: Int) {
+        rows[index].deliveries[place] = nil
+        guard rows[index].isGone else { return }
+        waiting.count -= 1
+        waiting.bytes -= rows[index].bytes
+    }
+
+    /// Removes the events that are gone once they are an eighth of all, so that each costs a fixed share of a pass.
+    mutating func compactIfSparse() {
+        if rows.count - waiting.count > waiting.count / 8 + 16 { compact() }
+    }
+
+    /// Removes the events that are gone.
+    mutating func compact() { rows.removeAll { $0.isGone } }
 
     // MARK: Consent
 
