@@ -108,6 +108,9 @@ actor Deliverer {
     /// Notes that deliverable events were stored.
     func accepted(_ count: Int) { change { $0.accepted(count, at: environment.time.instant) } }
 
+    /// Delivers without waiting for a full batch.
+    func deliverNow() { change { $0.force() } }
+
     /// Sets or lifts a hold on deliveries.
     func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) { change { $0.set(hold, isOn) } }
 

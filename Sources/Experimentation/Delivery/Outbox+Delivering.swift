@@ -19,7 +19,8 @@ extension Outbox {
         for deliverer in deliverers { await deliverer.resume() }
     }
 
-    /// Delivers what can be delivered, and waits for it until the deadline.
+    /// Delivers what can be delivered, and waits for it until the deadline; what isn't even stored by then is delivered
+    /// afterwards.
     ///
     /// - Parameters:
     ///   - deadline: When it returns, whatever is under way.
@@ -30,13 +31,23 @@ extension Outbox {
     func flush(by deadline: ContinuousClock.Instant, isPatient: Bool) async throws(ExperimentationError) -> FlushResult
     {
         let time = environment.time
-        guard await time.ends(by: deadline, { await self.drain() }) else { return .unknown }
+        guard await time.ends(by: deadline, { await self.drain() }) else {
+            deliverOnceStored()
+            return .unknown
+        }
         await withTaskGroup { group in
             for deliverer in deliverers {
                 group.addTask { await deliverer.flush(by: deadline, isPatient: isPatient) }
             }
         }
         return try await remains(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
+    }
+
+    /// Has the events delivered that are still on their way to the store, for a caller that doesn't wait for it.
+    private func deliverOnceStored() {
+        intake.note(.mark) { [deliverers] _ in
+            Task { for deliverer in deliverers { await deliverer.deliverNow() } }
+        }
     }
 
     /// What is left; unknown if the store doesn't answer in time.

@@ -41,6 +41,21 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: received.count, delivered: received.count))
     }
 
+    @Test("a flush without time has the events delivered that are still on their way to the store")
+    func noTime() async throws {
+        let store = TroubledStore(.init(slowAppend: 1))
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
+        let tracking = Task { try await client.session(for: User(id: "ada")).track(.numbered(1)) }
+        await store.appendDoor.untilReached()
+        #expect(try await client.flush(within: .zero) == .unknown)
+        #expect(vendor.record.received.isEmpty)
+        store.appendDoor.open()
+        try await tracking.value
+        try await eventually("the vendor has the event") { vendor.record.received.map(\.event) == [.numbered(1)] }
+        await client.shutdown(within: .zero)
+    }
+
     @Test("waiting events of all users can be listed and removed, and the users continue")
     func removal() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))) { _ in
