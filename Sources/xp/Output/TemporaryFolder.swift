@@ -13,7 +13,15 @@ struct TemporaryFolder: Sendable {
     func create() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
 
     /// Removes it.
-    func remove() { try? FileManager.default.removeItem(at: url) }
+    ///
+    /// An attempt fails when a store of a killed client makes or deletes a file meanwhile. One that works on after a
+    /// hundred attempts loses the folder when this process ends.
+    func remove() {
+        for _ in 0..<100 where FileManager.default.fileExists(atPath: url.path) {
+            try? FileManager.default.removeItem(at: url)
+        }
+        if FileManager.default.fileExists(atPath: url.path) { removeAfterwards() }
+    }
 
     /// Has it removed once this process has ended, because until then its stores would create their files anew.
     func removeAfterwards() {
@@ -22,6 +30,6 @@ struct TemporaryFolder: Sendable {
         // Reads to the end of its input, which comes when this process has ended.
         remover.arguments = ["-c", #"cat > /dev/null; rm -rf -- "$0""#, url.path]
         remover.standardInput = Pipe()
-        do { try remover.run() } catch { remove() }
+        do { try remover.run() } catch { try? FileManager.default.removeItem(at: url) }
     }
 }
