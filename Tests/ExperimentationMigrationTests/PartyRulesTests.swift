@@ -46,6 +46,26 @@ struct PartyRulesTests {
         await #expect(throws: ExperimentationError.self) { try await shadow.value }
     }
 
+    @Test(
+        "who waits shares the request under way, unless newer rules are demanded: it may have read older ones",
+        arguments: [(false, 1), (true, 2)]
+    )
+    func underWay(isForced: Bool, fetches: Int) async throws {
+        let source = StuckSource()
+        let time = ManualTime()
+        let rules = PartyRules(source, in: ProviderContext(environment: ClientEnvironment(time: time)))
+        let first = Task { try await rules.current(for: "ada", inSession: false, isForced: false) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        let others = ["ben", "cid"].map { user in
+            Task { try await rules.current(for: user, inSession: false, isForced: isForced, isShadow: true) }
+        }
+        try await eventually("the others wait") { rules.turn.waiting == 2 }
+        time.advance(by: .seconds(1))
+        source.stuck.open()
+        for task in [first] + others { #expect(try await task.value != nil) }
+        #expect(source.fetches.withLock { $0 } == fetches)
+    }
+
     @Test("rules are as old as the question, however late the answer comes")
     func lateAnswer() async throws {
         let source = StuckSource()

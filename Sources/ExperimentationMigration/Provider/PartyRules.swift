@@ -15,6 +15,8 @@ actor PartyRules {
         var ruleset: any Ruleset
         var validator: String?
         var version: String
+        /// The number of the request that confirmed them last.
+        var request = 0
         /// When the vendor was asked; the rules are at least as old.
         var asked: ContinuousClock.Instant
         /// When its answer came.
@@ -33,11 +35,13 @@ actor PartyRules {
     private let time: any TimeSource
     /// Admits one request to the vendor at a time.
     nonisolated let turn = AsyncSemaphore(limit: 1)
+    /// How many requests were begun, and whether the last one is under way.
+    private var requests = (begun: 0, isUnderWay: false)
     private var held: Held?
     /// When the vendor last said that it is disabled; `nil` if it has said something else since.
-    private var disabled: ContinuousClock.Instant?
+    private var disabled: (instant: ContinuousClock.Instant, request: Int)?
     /// When the last fetch failed, and why; `nil` if it didn't.
-    private var failure: (instant: ContinuousClock.Instant, error: ExperimentationError)?
+    private var failure: (instant: ContinuousClock.Instant, request: Int, error: ExperimentationError)?
     /// The rules of an earlier run.
     private var restored: Held?
     private var isRestored = false
@@ -68,7 +72,7 @@ actor PartyRules {
     ///   - user: The user to decide for.
     ///   - inSession: Whether it is a session that asks. Asking again without one, as on a server, doesn't mean that newer
     ///     rules are wanted.
-    ///   - isForced: Whether to fetch even if the rules are fresh.
+    ///   - isForced: Whether to fetch even if the rules are fresh, or a request is under way.
     ///   - isShadow: Whether they are only for a comparison, in which a failed fetch must show.
     /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there is no good answer.
@@ -84,21 +88,25 @@ actor PartyRules {
             if let held, isGood(held), !inSession || served.use(key).map({ $0 < held.fetched }) ?? true {
                 return serve(held, to: key)
             }
-            if !inSession, let disabled, isWithinSpan(disabled) { return nil }
+            if !inSession, let disabled, isWithinSpan(disabled.instant) { return nil }
             if !inSession, !isShadow, let failure, failure.instant.duration(to: asked) < Self.patience {
                 return try await stopgap(for: key, inSession, or: failure.error)
             }
         }
+        // The request under way may have read rules that are older than the question.
+        let first = requests.begun + (requests.isUnderWay && !isForced ? 0 : 1)
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
         defer { turn.leave() }
         // Another request has finished while this one waited.
-        if let held, held.fetched > asked { return serve(held, to: key) }
-        if let disabled, disabled > asked { return nil }
-        if !isShadow, let failure, failure.instant > asked {
+        if let held, held.request >= first { return serve(held, to: key) }
+        if let disabled, disabled.request >= first { return nil }
+        if !isShadow, let failure, failure.request >= first {
             return try await stopgap(for: key, inSession, or: failure.error)
         }
         await restore()
         let began = time.instant
+        requests = (requests.begun + 1, true)
+        defer { requests.isUnderWay = false }
         let answer: RulesetAnswer
         do throws(ExperimentationError) {
             answer = try await source.ruleset(ifNot: held?.validator)
@@ -106,14 +114,14 @@ actor PartyRules {
             // A cancelled request tells nothing of the vendor: whoever waits asks anew.
             if error.code == .cancelled { throw error }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "The task was cancelled.") }
-            failure = (time.instant, error)
+            failure = (time.instant, requests.begun, error)
             if isShadow { throw error }
             return try await stopgap(for: key, inSession, or: error)
         }
         (disabled, failure) = (nil, nil)
         switch answer {
         case .disabled:
-            disabled = time.instant
+            disabled = (time.instant, requests.begun)
             held?.isOutdated = true
             return nil
         case .unchanged:
@@ -123,6 +131,7 @@ actor PartyRules {
                     "The vendor reports rules as unchanged that it never sent."
                 )
             }
+            held?.request = requests.begun
             held?.asked = began
             held?.fetched = time.instant
             held?.isOutdated = false
@@ -131,6 +140,7 @@ actor PartyRules {
                 ruleset: ruleset,
                 validator: validator,
                 version: Self.version(of: raw),
+                request: requests.begun,
                 asked: began,
                 fetched: time.instant
             )
