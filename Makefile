@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test test-shuffled lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -10,7 +10,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 export SWT_SWIFT_ERROR_BACKTRACING_ENABLED ?= 0
 
 help:            ## Lists what can be made
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 setup:           ## Installs the system packages that are missing
 	@.ci/setup
@@ -28,6 +28,10 @@ gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock ven
 test: setup      ## Runs all tests, and beside them a compilation as if for iOS and all conformance cases by name
 	@$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" .ci/test
+
+test-shuffled: setup ## Runs all tests in a random order, forty at a time in a process of their own
+	@$(SWIFT) build --build-tests
+	@SWIFT="$(SWIFT)" .ci/test-shuffled
 
 gateway-setup: setup
 	@.ci/setup gateway
