@@ -27,11 +27,14 @@ struct GrowthTrial: Sendable {
     private static let user = User(id: "ada", consent: .granted)
 
     private static func world(flags count: Int) -> World {
-        World(
+        var world = World(
             name: "flags-\(count)",
             flags: (1...count).map { .init("flag-\($0)", .string("value-\($0)")) },
             users: [user]
         )
+        // A request that is repeated because the stand-in takes long would count twice.
+        world.patience = .seconds(60)
+        return world
     }
 
     private func fetch(on stage: any SubjectStage) async throws -> Traffic? {
