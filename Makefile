@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test test-shuffled lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test test-shuffled faults lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -28,6 +28,10 @@ gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock ven
 test: setup      ## Runs all tests, and beside them a compilation as if for iOS and all conformance cases by name
 	@$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" .ci/test
+
+faults: setup    ## Runs every conformance case against every planted fault
+	@$(SWIFT) build --build-tests
+	@SOAK=1 $(SWIFT) test --skip-build --filter PlantedFaultTests
 
 test-shuffled: setup ## Runs all tests in a random order, forty at a time in a process of their own
 	@$(SWIFT) build --build-tests

@@ -29,10 +29,15 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         self.bend = bend
     }
 
+    /// Whether a case must catch this fault, or may fail because of it.
+    func isMeant(for conformanceCase: ConformanceCase) -> Bool {
+        conformanceCase.name == caughtBy || isAlsoBlamed(by: conformanceCase)
+    }
+
     /// Whether a failed case blames this fault and nothing else.
     func isBlamed(by result: CaseResult) -> Bool {
         let known = ConformanceCase.all.first { $0.name == result.name }
-        if result.name == caughtBy || known.map(isAlsoBlamed) == true { return true }
+        if known.map(isMeant) == true { return true }
         let failures = result.outcome.failures
         return !failures.isEmpty
             && failures.allSatisfy { failure in accusations.contains(where: failure.message.contains) }
