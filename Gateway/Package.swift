@@ -110,11 +110,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "GatewayWaiting", path: "Tests/Waiting", swiftSettings: settings),
         .target(name: "PostgresServers", path: "Tests/PostgresServers", swiftSettings: settings),
         .testTarget(
             name: "ExperimentationPostgresTests",
             dependencies: [
-                "ExperimentationPostgres", "PostgresServers",
+                "ExperimentationPostgres", "PostgresServers", "GatewayWaiting",
                 .product(name: "Experimentation", package: "swift-experimentation"),
                 .product(name: "ExperimentationTesting", package: "swift-experimentation"),
                 .product(name: "ConformanceKit", package: "swift-experimentation"),
@@ -125,6 +126,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "GatewayServer", "GatewayBodies", "xp-gateway", "ExperimentationPostgres", "PostgresServers",
+                "GatewayWaiting",
                 .product(name: "ConformanceSubjects", package: "swift-experimentation"),
                 .product(name: "MockVendors", package: "swift-experimentation"),
                 .product(name: "Experimentation", package: "swift-experimentation"),

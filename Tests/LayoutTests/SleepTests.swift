@@ -1,16 +1,14 @@
 import Foundation
 import Testing
 
-/// Tests wait for events, never for a time or without an end.
-///
-/// Those of the gateway aren't read: they poll servers, databases and browsers in processes of their own, and two of them
-/// measure outages.
+/// Tests wait for events, never for a time or without an end; those of the gateway too.
 @Suite("Sleeps")
 struct SleepTests {
     /// Files that may wait by the machine's clock, and why.
     static let except: [String: String] = [
         "Tests/LayoutTests/SleepTests.swift": "sleeps are what it looks for",
         "Tests/Waiting/Eventually.swift": "all others wait with this",
+        "Gateway/Tests/Waiting/Eventually.swift": "the gateway's tests wait with this",
         "Tests/AdapterKitTests/Hostile/DeadlineTests.swift": "a server that drips, on a thread of its own",
     ]
 
@@ -38,7 +36,7 @@ struct SleepTests {
         where isSo: (Substring) -> Bool
     ) async -> [String] {
         var lines: [String] = []
-        for (path, text) in Tree.tests where Self.except[path] == nil && !but.contains(path) {
+        for (path, text) in Tree.tests + Tree.gatewayTests where Self.except[path] == nil && !but.contains(path) {
             guard words.contains(where: text.contains) else { continue }
             // Reading all of them takes seconds, and the other tests need this thread now and then.
             await Task.yield()
@@ -52,15 +50,19 @@ struct SleepTests {
     @Test("P72 no test sleeps: it waits with eventually, or with pause where the clock is the subject")
     func noTestSleeps() async {
         #expect(await lines(with: ["sleep"], where: sleeps) == [])
-        #expect(Set(Self.except.keys).isSubset(of: Tree.tests.map(\.path)))
+        #expect(Set(Self.except.keys).isSubset(of: (Tree.tests + Tree.gatewayTests).map(\.path)))
     }
 
     @Test("no test blocks a thread of the cooperative pool")
     func noTestBlocks() async {
-        // These block a thread of their own, in a function that can't suspend.
+        // These block a thread of their own, in a function that can't suspend; the last one for as long as a command
+        // to a database takes.
         let but = [
             "Tests/ExperimentationTests/Delivery/ConsentRaceTests.swift",
-            "Tests/ExperimentationTelemetryTests/Gate.swift",
+            "Tests/ExperimentationTelemetryTests/Gate.swift", "Gateway/Tests/GatewayTests/ConsoleTests.swift",
+            "Gateway/Tests/GatewayTests/RealClientTests.swift",
+            "Gateway/Tests/GatewayTests/TransportSecurityTests.swift",
+            "Gateway/Tests/GatewayTests/Support/Child.swift", "Gateway/Tests/PostgresServers/PostgresServer.swift",
         ]
         let words = ["Dispatch", "waitUntilExit", "NSCondition"]
         #expect(await lines(with: words, but: but, where: blocks) == [])
@@ -71,7 +73,7 @@ struct SleepTests {
         // Interrupted system calls are repeated, and a socket is read to its end.
         let but = [
             "Tests/ChildProcesses/ChildProcess.swift", "Tests/ChildProcesses/ChildPart.swift",
-            "Tests/AdapterKitTests/Hostile/RawServer.swift",
+            "Tests/AdapterKitTests/Hostile/RawServer.swift", "Gateway/Tests/PostgresServers/PostgresServer.swift",
         ]
         #expect(await lines(with: ["while "], but: but, where: isEndless) == [])
     }

@@ -49,6 +49,9 @@ struct Tree {
     /// The texts of all tests by path, read once.
     static let tests = texts(in: "Tests", ending: ".swift")
 
+    /// The texts of the gateway's tests by path, read once.
+    static let gatewayTests = texts(in: "Gateway/Tests", ending: ".swift")
+
     /// Returns the files below a folder with a suffix, sorted by path; skips hidden folders.
     static func files(in folder: String, ending: String = ".swift") -> [Source] {
         texts(in: folder, ending: ending).map { Source(path: $0.path, text: $0.text) }

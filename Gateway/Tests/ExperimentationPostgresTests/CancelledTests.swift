@@ -1,6 +1,7 @@
 import Experimentation
 import ExperimentationPostgres
 import Foundation
+import GatewayWaiting
 import PostgresServers
 import Testing
 
@@ -56,9 +57,9 @@ struct CancelledTests {
         try server.pause(true)
         // The second one waits for the connection.
         let tasks = ["first", "second"].map { id in Task { try await store.outbox.append([event(id)], now: start) } }
-        try await Task.sleep(for: .milliseconds(200))
+        try await pause(.milliseconds(200))
         for task in tasks { task.cancel() }
-        try await Task.sleep(for: .milliseconds(200))
+        try await pause(.milliseconds(200))
         try server.pause(false)
         for task in tasks { #expect(try await task.value == [nil]) }
         let ids = try await store.outbox.waiting(after: 0, limit: 9).map(\.envelope.id)

@@ -52,7 +52,7 @@ struct OutageTests {
             for caller in 0..<4 {
                 group.addTask {
                     var number = 0
-                    while !isOver.value {
+                    while !isOver.value, !Task.isCancelled {
                         let id = "\(caller)/\(number)"
                         number += 1
                         if (try? await store.outbox.append([event(id)], now: start)) == [nil] {

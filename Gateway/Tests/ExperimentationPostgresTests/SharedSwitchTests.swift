@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationPostgres
+import GatewayWaiting
 import Synchronization
 import Testing
 
@@ -30,9 +31,8 @@ private final class SwitchedVendor: ExperimentationProvider, DecisionSource {
 
 @Suite("The kill switch of a vendor that is asked for each user")
 struct SharedSwitchTests {
-    private static func isReached(_ status: ProviderStatus, by client: ExperimentationClient) async throws -> Bool {
-        for _ in 0..<600 where client.status != status { try await Task.sleep(for: .milliseconds(50)) }
-        return client.status == status
+    private static func reach(_ status: ProviderStatus, by client: ExperimentationClient) async throws {
+        try await eventually("the status is \(status)") { client.status == status }
     }
 
     @Test("what one machine hears of it reaches another that asks the vendor nothing, both ways")
@@ -48,10 +48,10 @@ struct SharedSwitchTests {
         vendors[0].set(disabled: true)
         _ = try? await clients[0].decisions(for: User(id: "ada"))
         #expect(clients[0].status == .disabled)
-        #expect(try await Self.isReached(.disabled, by: clients[1]))
+        try await Self.reach(.disabled, by: clients[1])
         vendors[0].set(disabled: false)
         _ = try? await clients[0].decisions(for: User(id: "bob"))
-        #expect(try await Self.isReached(.ready, by: clients[1]))
+        try await Self.reach(.ready, by: clients[1])
         #expect(vendors[1].asked == 0)
         for client in clients { await client.shutdown(within: .zero) }
         for store in stores { await store.close() }

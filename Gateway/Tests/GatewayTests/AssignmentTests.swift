@@ -2,6 +2,7 @@ import AdapterKit
 import ConformanceKit
 import Experimentation
 import Foundation
+import GatewayWaiting
 import PostgresServers
 import Testing
 
@@ -45,7 +46,7 @@ struct AssignmentTests {
                 #expect(try Self.variant(await instance.flag("checkout-color", of: user)) == before[user], "\(user)")
             }
         }
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 
@@ -66,7 +67,7 @@ struct AssignmentTests {
         #expect(try kept() == "1\n")
         #expect(try await instance.consent(false, of: "ada", id: "no").status == 200)
         try await eventually("the assignment is gone") { try kept() == "0\n" }
-        #expect(instance.child.end() == 0)
+        #expect(try await instance.child.end() == 0)
         await site.end()
     }
 }

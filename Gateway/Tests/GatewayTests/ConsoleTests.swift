@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import GatewayWaiting
 import Testing
 
 @testable import GatewayServer
@@ -14,26 +15,20 @@ struct ConsoleTests {
     private static func document(at url: String) async throws -> String {
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("console-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: profile) }
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let (process, output) = (Process(), Pipe())
-                        process.executableURL = URL(fileURLWithPath: browser ?? "")
-                        process.arguments = [
-                            "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(profile.path)",
-                            // The page's own time, which goes on only once an answer is there.
-                            "--virtual-time-budget=5000", "--dump-dom", url,
-                        ]
-                        process.standardOutput = output
-                        process.standardError = FileHandle.nullDevice
-                        try process.run()
-                        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-                        process.waitUntilExit()
-                        return String(decoding: data, as: UTF8.self)
-                    }
-                )
-            }
+        return try await ownThread {
+            let (process, output) = (Process(), Pipe())
+            process.executableURL = URL(fileURLWithPath: browser ?? "")
+            process.arguments = [
+                "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(profile.path)",
+                // The page's own time, which goes on only once an answer is there.
+                "--virtual-time-budget=5000", "--dump-dom", url,
+            ]
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            let data = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return String(decoding: data, as: UTF8.self)
         }
     }
 

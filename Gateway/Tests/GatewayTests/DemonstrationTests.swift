@@ -20,6 +20,6 @@ struct DemonstrationTests {
         #expect(answer.status == 200)
         #expect(answer.body.contains(#""value":"green""#), "\(answer)")
         #expect(try await wire.post(path, "{}", token: "another").status == 401)
-        #expect(child.end() == 0)
+        #expect(try await child.end() == 0)
     }
 }

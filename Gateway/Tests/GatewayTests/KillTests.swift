@@ -1,6 +1,7 @@
 import AdapterKit
 import Experimentation
 import Foundation
+import GatewayWaiting
 import Testing
 
 @testable import GatewayServer
@@ -40,7 +41,7 @@ struct KillTests {
     /// Sends requests, eight at a time, and kills the program after some answers.
     private static func send(_ numbers: Range<Int>, to child: Child, killingAfter answers: Int) async throws {
         let wire = try wire(child)
-        await withTaskGroup(of: Bool.self) { group in
+        try await withThrowingTaskGroup(of: Bool.self) { group in
             var rest = numbers.makeIterator()
             var answered = 0
             func next() {
@@ -48,9 +49,9 @@ struct KillTests {
                 group.addTask { (try? await wire.post("/v1/events", request(number), token: "test").status) == 200 }
             }
             for _ in 0..<8 { next() }
-            for await isAnswered in group {
+            for try await isAnswered in group {
                 if isAnswered { answered += 1 }
-                if answered == answers { child.kill() }
+                if answered == answers { try await child.kill() }
                 if answered < answers { next() }
             }
         }
@@ -74,7 +75,7 @@ struct KillTests {
         }
         let state = try await wire.request("GET", "/console/state", ["Authorization": "Bearer test"])
         #expect(state.body.contains(#""accepted":240,"#), "\(state.body)")
-        #expect(child.end() == 0)
+        #expect(try await child.end() == 0)
     }
 
     /// A folder with a configuration.
@@ -93,13 +94,13 @@ struct KillTests {
     func wrong() async throws {
         let nowhere = try await Child(["--config", "/nowhere/gateway.json"])
         #expect(nowhere.head == "")
-        #expect(nowhere.end() == 66)
+        #expect(try await nowhere.end() == 66)
         let (folder, path) = try Self.configured()
         defer { try? FileManager.default.removeItem(at: folder) }
         try Self.misspell(path)
         let child = try await Child(["--config", path])
         #expect(child.head == "")
-        #expect(child.end() == 66)
+        #expect(try await child.end() == 66)
         #expect(child.errors.contains("\(path): \"http.prot\""), "\(child.errors)")
     }
 
@@ -115,7 +116,7 @@ struct KillTests {
         #expect(child.errors.contains("nothing was changed"))
         #expect(try await wire.post("/v1/events", Self.request(1), token: "test").status == 200)
         #expect(try await wire.request("GET", "/health").status == 200)
-        #expect(child.end() == 0)
+        #expect(try await child.end() == 0)
     }
 
     @Test("messages are logged by swift-log, with the event's name, from the level that is set")
@@ -126,13 +127,13 @@ struct KillTests {
         // The vendor can't be reached.
         try await eventually("the failure is logged") { child.errors.contains("event=refresh.failed") }
         #expect(child.errors.contains("warning xp-gateway"), "\(child.errors)")
-        #expect(child.end() == 0)
+        #expect(try await child.end() == 0)
         let quiet = try await Child(["--config", path], variables: ["XP_GATEWAY_LOG_LEVEL": "critical"])
         try await eventually("the vendor was asked") {
             let fields = ["Authorization": "Bearer test"]
             return try await Self.wire(quiet).request("GET", "/console/state", fields).body.contains("refresh.failed")
         }
-        #expect(quiet.end() == 0)
+        #expect(try await quiet.end() == 0)
         #expect(quiet.errors == "")
     }
 }

@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import GatewayBodies
+import GatewayWaiting
 import HTTPTypes
 import Testing
 

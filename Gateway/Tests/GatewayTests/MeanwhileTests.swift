@@ -2,6 +2,7 @@ import AdapterKit
 import ConformanceKit
 import Experimentation
 import Foundation
+import GatewayWaiting
 import MockVendors
 import PostgresServers
 import Testing
@@ -57,7 +58,7 @@ struct MeanwhileTests {
             }
         }
         #expect(try await instances[1].goal(0, of: "user-0").body.contains("repeated"))
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         #expect(site.goals().values.filter { $0 != 1 } == [])
         site.database.stop()
         await site.end()
@@ -68,12 +69,12 @@ struct MeanwhileTests {
         let (site, instances) = try await Self.started(instances: 1)
         try site.database.pause(true)
         for number in 0..<10 { #expect(try await instances[0].goal(number).status == 200) }
-        instances[0].child.kill()
+        try await instances[0].child.kill()
         try site.database.pause(false)
         let file = site.folder.appendingPathComponent("meanwhile-0.sqlite").path
         let next = try await site.instance(["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE": file])
         try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 10 }
-        #expect(next.child.end() == 0)
+        #expect(try await next.child.end() == 0)
         #expect(site.goals().values.filter { $0 != 1 } == [])
         site.database.stop()
         await site.end()
@@ -95,7 +96,7 @@ struct MeanwhileTests {
         }
         // It never came as far as the database, which would have had to remove it.
         #expect(try site.database.ask("SELECT sum(purged) FROM \(site.schema).lane") == "0\n")
-        #expect(instance.child.end() == 0)
+        #expect(try await instance.child.end() == 0)
         #expect(site.goals() == ["goal-2-0": 1])
         site.database.stop()
         await site.end()
@@ -118,7 +119,7 @@ struct MeanwhileTests {
             )
             return count == "21\n"
         }
-        #expect(instances[0].child.end() == 0)
+        #expect(try await instances[0].child.end() == 0)
         site.database.stop()
         await site.end()
     }
@@ -134,7 +135,7 @@ struct MeanwhileTests {
         }
         let known = try await first.flag("checkout-color", of: "known").body
         #expect(try await first.goal(1).body.contains(#""status":"accepted""#))
-        #expect(first.child.end() == 0)
+        #expect(try await first.child.end() == 0)
         try database.pause(true)
         let file = site.folder.appendingPathComponent("meanwhile-2.sqlite").path
         let instance = try await site.instance(["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_MEANWHILE": file])
@@ -162,7 +163,7 @@ struct MeanwhileTests {
             )
             return count == "12\n"
         }
-        #expect(instance.child.end() == 0)
+        #expect(try await instance.child.end() == 0)
         #expect(site.goals().values.filter { $0 != 1 } == [])
         database.stop()
         await site.end()
@@ -182,7 +183,7 @@ struct MeanwhileTests {
         #expect(refused.fields["retry-after"] == "1")
         try database.pause(false)
         try await eventually("events are accepted") { try await instance.goal(1).status == 200 }
-        #expect(instance.child.end() == 0)
+        #expect(try await instance.child.end() == 0)
         try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0) == ["goal-1-0": 1] }
         try database.ask("UPDATE \(site.schema).store SET version = 99")
         let newer = try await Child(
@@ -190,7 +191,7 @@ struct MeanwhileTests {
             variables: ["XP_TEST_DATABASE": database.url]
         )
         #expect(newer.head == "")
-        #expect(newer.end() == 1)
+        #expect(try await newer.end() == 1)
         database.stop()
         await site.end()
     }

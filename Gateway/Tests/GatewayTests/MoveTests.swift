@@ -3,6 +3,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 import Foundation
+import GatewayWaiting
 import MockVendors
 import Testing
 
@@ -61,7 +62,7 @@ struct MoveTests {
         try await eventually("the move is held") { try await Self.move(instance)["held"]?.arrayValue?.isEmpty == false }
         #expect(try await Self.move(instance)["stage"] == "shadow")
         #expect(try await instance.flag("welcome", of: "ada").status == 200)
-        #expect(child.end() == 0)
+        #expect(try await child.end() == 0)
         await files.end()
     }
 }

@@ -3,6 +3,7 @@ import ConformanceSubjects
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import GatewayWaiting
 import MockVendors
 import Testing
 

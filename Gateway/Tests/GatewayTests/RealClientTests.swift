@@ -4,6 +4,7 @@ import ConformanceSubjects
 import Experimentation
 import FlagManifest
 import Foundation
+import GatewayWaiting
 import MockVendors
 import Testing
 
@@ -19,25 +20,19 @@ struct RealClientTests {
     /// Runs the check, on a thread of its own because it waits.
     private static func ask(_ url: String, _ questions: [String]) async throws -> FlagValue {
         let script = package.appendingPathComponent("Tests/Clients/ofrep_check.py").path
-        let output = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let process = Process()
-                        let (input, output) = (Pipe(), Pipe())
-                        process.executableURL = python
-                        process.arguments = [script, url, "t0ken"]
-                        process.standardInput = input
-                        process.standardOutput = output
-                        try process.run()
-                        try input.fileHandleForWriting.write(contentsOf: Data(questions.joined(separator: "\n").utf8))
-                        try input.fileHandleForWriting.close()
-                        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-                        process.waitUntilExit()
-                        return data
-                    }
-                )
-            }
+        let output = try await ownThread {
+            let process = Process()
+            let (input, output) = (Pipe(), Pipe())
+            process.executableURL = python
+            process.arguments = [script, url, "t0ken"]
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            try input.fileHandleForWriting.write(contentsOf: Data(questions.joined(separator: "\n").utf8))
+            try input.fileHandleForWriting.close()
+            let data = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return data
         }
         return try JSON.parse(output)
     }

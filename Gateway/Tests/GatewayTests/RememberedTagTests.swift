@@ -3,6 +3,7 @@ import ExperimentationMigration
 import ExperimentationTesting
 import Foundation
 import GatewayBodies
+import GatewayWaiting
 import HTTPTypes
 import NIOCore
 import NIOHTTP1

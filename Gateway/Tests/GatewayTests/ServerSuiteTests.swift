@@ -1,6 +1,7 @@
 import AdapterKit
 import Experimentation
 import ExperimentationTesting
+import GatewayWaiting
 import OFREPServerSuite
 import Testing
 

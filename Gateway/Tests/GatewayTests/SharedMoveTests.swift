@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import GatewayWaiting
 import MockVendors
 import PostgresServers
 import Testing
@@ -45,7 +46,7 @@ struct SharedMoveTests {
             // Nine tenths of an interval, less what the mock's clock and the database's differ in.
             #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 > 0.85 * interval }, "\(times)")
         }
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 
@@ -71,7 +72,7 @@ struct SharedMoveTests {
             return text.contains("refetchEvaluation")
         }
         #expect(text.contains("refetchEvaluation"))
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 

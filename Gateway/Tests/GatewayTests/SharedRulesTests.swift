@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import GatewayWaiting
 import MockVendors
 import PostgresServers
 import Testing
@@ -21,7 +22,7 @@ struct SharedRulesTests {
         let times = site.mock.journal.filter { $0.operation == "bucketing" }.map(\.received)
         // Nine tenths of two seconds, less what the mock's clock and the database's differ in.
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 > 1.7 }, "\(times)")
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 
@@ -49,7 +50,7 @@ struct SharedRulesTests {
         // The others have it without having asked the vendor, unless the next interval is over by now.
         let times = site.mock.journal.filter { $0.operation == "bucketing" }.map(\.received).dropFirst(before)
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 > 17 }, "\(times)")
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 
@@ -60,7 +61,7 @@ struct SharedRulesTests {
         var held: (tag: String, value: Int)?
         var (turn, changes) = (0, 0)
         try await site.change { $0.replacing("Hello!", with: "value-0") }
-        while changes < 4 {
+        try await eventually("four changes are seen") {
             turn += 1
             let answer = try await instances[turn % 3].wire.post(
                 "/ofrep/v1/evaluate/flags",
@@ -70,7 +71,7 @@ struct SharedRulesTests {
             )
             guard answer.status == 200 else {
                 #expect(answer.status == 304)
-                continue
+                return false
             }
             let tag = try #require(answer.fields["etag"])
             #expect(tag.contains("."))
@@ -81,8 +82,9 @@ struct SharedRulesTests {
                 changes += 1
                 try await site.change { $0.replacing("value-\(value)", with: "value-\(changes)") }
             }
+            return changes == 4
         }
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 
@@ -109,7 +111,7 @@ struct SharedRulesTests {
         let tag = try #require(bulk.fields["etag"])
         let answer = try await instances[1].wire.post(path + query, ada, token: Site.token, ["If-None-Match": tag])
         #expect(answer.body.contains("Good day!"), "\(answer)")
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 
@@ -120,7 +122,7 @@ struct SharedRulesTests {
         let first = try await site.instance()
         try await site.mock.wait(within: .seconds(30)) { $0.contains { $0.operation == "bucketing" } }
         let second = try await site.instance()
-        first.child.kill()
+        try await first.child.kill()
         try await eventually("the second has rules") {
             try await second.flag("welcome", of: "ada").body.contains("Hello!")
         }
@@ -128,7 +130,7 @@ struct SharedRulesTests {
             "SELECT published.epoch, leader.epoch >= published.epoch, revision FROM \(site.schema).published, \(site.schema).leader"
         )
         #expect(epochs.hasPrefix("2|t|1"), "\(epochs)")
-        #expect(second.child.end() == 0)
+        #expect(try await second.child.end() == 0)
         await site.end()
     }
 
@@ -158,7 +160,7 @@ struct SharedRulesTests {
                 try await instance.flag("welcome", of: "ada").body.contains("Hello!")
             }
         }
-        for instance in instances { #expect(instance.child.end() == 0) }
+        for instance in instances { #expect(try await instance.child.end() == 0) }
         await site.end()
     }
 }

@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import GatewayWaiting
 import Testing
 
 @testable import GatewayServer

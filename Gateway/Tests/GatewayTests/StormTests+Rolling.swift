@@ -2,6 +2,7 @@ import AdapterKit
 import ConformanceKit
 import Experimentation
 import Foundation
+import GatewayWaiting
 import PostgresServers
 import Testing
 
@@ -40,19 +41,19 @@ extension StormTests {
             }
             // A balancer: an instance that isn't ready gets nothing new.
             group.addTask {
-                while load.value != .over {
+                while load.value != .over, !Task.isCancelled {
                     for port in rotation.value {
                         let isReady = (try? await Wire(port: port).request("GET", "/ready").status) == 200
                         if !isReady { rotation.change { $0.removeAll { $0 == port } } }
                     }
-                    try await Task.sleep(for: .milliseconds(50))
+                    try await pause(.milliseconds(50))
                 }
             }
             for round in 0..<max(1, Int(10 * Self.share)) {
                 for number in 0..<3 {
                     let old = running[number]
                     rolling.change { $0.asked = .now }
-                    let status = try await Self.ended(old.child)
+                    let status = try await old.child.end()
                     #expect(status == 0, "round \(round)")
                     running[number] = try await start(number)
                     let port = running[number].wire.port
@@ -65,7 +66,7 @@ extension StormTests {
             let before = rolling.value.goals.count
             try site.database.pause(true)
             load.change { $0 = .paced }
-            try await Task.sleep(for: .seconds(Self.variable("AWAY") ?? max(8, 3_600 * Self.share)))
+            try await pause(.seconds(Self.variable("AWAY") ?? max(8, 3_600 * Self.share)))
             #expect(rolling.value.goals.count > before)
             try site.database.pause(false)
             #expect(rolling.value.answered > rolled + 100)
@@ -89,7 +90,7 @@ extension StormTests {
             return count == "\(seen.variants.count + 1)\n"
         }
         try await Self.isKept(seen.variants, by: running, of: site)
-        for instance in running { #expect(instance.child.end() == 0) }
+        for instance in running { #expect(try await instance.child.end() == 0) }
         site.database.stop()
         await site.end()
     }
@@ -127,9 +128,9 @@ extension StormTests {
     ) async {
         var number = 0
         var kept: [Int: KeptWire] = [:]
-        while load.value != .over {
+        while load.value != .over, !Task.isCancelled {
             number += 1
-            if load.value == .paced { try? await Task.sleep(for: .milliseconds(40)) }
+            if load.value == .paced { try? await pause(.milliseconds(40)) }
             let ports = rotation.value
             let port = ports[number % ports.count]
             let wire = kept[port] ?? KeptWire(port: port)
@@ -190,12 +191,5 @@ extension StormTests {
     private static func variant(of user: String, at instance: Instance) async throws -> String {
         let answer = try await instance.flag("checkout-color", of: user)
         return try #require(try JSON.parse(answer.body).objectValue?["variant"]?.stringValue)
-    }
-
-    /// Asks a process to end, on a thread that may wait for it.
-    private static func ended(_ child: Child) async throws -> Int32 {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: child.end()) }
-        }
     }
 }

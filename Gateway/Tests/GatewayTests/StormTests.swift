@@ -2,6 +2,7 @@ import AdapterKit
 import ConformanceKit
 import Experimentation
 import Foundation
+import GatewayWaiting
 import MockVendors
 import PostgresServers
 import Testing
@@ -81,12 +82,12 @@ struct StormTests {
                     switch trouble % 12 {
                     case 3:
                         try site.database.pause(true)
-                        try await Task.sleep(for: .seconds(6))
+                        try await pause(.seconds(6))
                         try site.database.pause(false)
                     case 7,
                         1 where kills == 3:
                         machines.relays[trouble % 3].part(true)
-                        try await Task.sleep(for: .seconds(6))
+                        try await pause(.seconds(6))
                         machines.relays[trouble % 3].part(false)
                     default: try await machines.kill(trouble % 3)
                     }
@@ -131,7 +132,7 @@ struct StormTests {
             )
         }
         await wires.close()
-        #expect(machines.end() == [0, 0, 0])
+        #expect(try await machines.end() == [0, 0, 0])
         site.database.stop()
         await site.end()
     }
@@ -144,16 +145,16 @@ struct StormTests {
         over wires: KeptWires
     ) async throws -> String {
         var place = number
-        while true {
+        var variant: String?
+        try await eventually("\(user) has an answer") {
             let answer = await machines[place].flag("checkout-color", of: user, over: wires)
-            if let answer, answer.status == 200,
-                let variant = try? JSON.parse(answer.body).objectValue?["variant"]?.stringValue
-            {
-                return variant
+            if let answer, answer.status == 200 {
+                variant = try? JSON.parse(answer.body).objectValue?["variant"]?.stringValue
             }
             place += 1
-            try await Task.sleep(for: .milliseconds(5))
+            return variant != nil
         }
+        return try #require(variant)
     }
 
     private static func goal(
@@ -163,9 +164,9 @@ struct StormTests {
         over wires: KeptWires
     ) async throws {
         var place = number
-        while await machines[place].goal(number, of: user, over: wires)?.status != 200 {
-            place += 1
-            try await Task.sleep(for: .milliseconds(5))
+        try await eventually("goal \(number) is accepted") {
+            defer { place += 1 }
+            return await machines[place].goal(number, of: user, over: wires)?.status == 200
         }
     }
 }

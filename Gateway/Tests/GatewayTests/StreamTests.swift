@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import GatewayWaiting
 import Testing
 
 @testable import GatewayServer
@@ -75,7 +76,7 @@ struct StreamTests {
             let request = "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n"
             let changes = served.gateway.responder.tenants.tenants[0].connection.changes
             try await served.wire.hold(request, times: 2) {
-                while changes.count < 2 { await Task.yield() }
+                try await eventually("both listen") { changes.count == 2 }
                 let refused = try await served.wire.request("GET", path)
                 #expect(refused.status == 429)
                 #expect(refused.fields["retry-after"] == "30")
@@ -83,7 +84,7 @@ struct StreamTests {
                 let status = try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada).status
                 #expect(status == 200)
             }
-            while changes.count > 0 { await Task.yield() }
+            try await eventually("both have left") { changes.count == 0 }
             let text = try await served.wire.talk(request) { $0.contains("says when to ask again") }
             #expect(text.hasPrefix("HTTP/1.1 200"))
         }

@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import GatewayWaiting
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -14,25 +15,29 @@ struct TransportSecurityTests {
     private static let ada = #"{"context":{"targetingKey":"ada"}}"#
 
     /// A folder with a key and a certificate that it signed itself.
-    private static func files(_ name: String = "localhost") throws -> CertificateFiles {
+    private static func files(_ name: String = "localhost") async throws -> CertificateFiles {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let files = CertificateFiles(
             certificate: folder.appendingPathComponent("certificate.pem"),
             key: folder.appendingPathComponent("key.pem")
         )
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-            "2",
-            "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)", "-keyout", files.key.path, "-out",
-            files.certificate.path,
-        ]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let status = try await ownThread {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = [
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-days",
+                "2",
+                "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)", "-keyout", files.key.path, "-out",
+                files.certificate.path,
+            ]
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+        try #require(status == 0)
         return files
     }
 
@@ -64,7 +69,7 @@ struct TransportSecurityTests {
 
     @Test("connections use the configured certificate, and new ones the reloaded certificate")
     func served() async throws {
-        let (first, second) = (try Self.files(), try Self.files())
+        let (first, second) = (try await Self.files(), try await Self.files())
         try await Served.run {
             $0.certificate = first
         } body: { served in
@@ -99,7 +104,7 @@ struct TransportSecurityTests {
 
     @Test("a certificate that is added or removed needs a restart, and the log says so", arguments: [true, false])
     func needsRestart(isAdded: Bool) async throws {
-        let files = try Self.files()
+        let files = try await Self.files()
         try await Served.run {
             $0.certificate = isAdded ? nil : files
         } body: { served in
@@ -113,7 +118,7 @@ struct TransportSecurityTests {
 
     @Test("a client that never starts the TLS handshake is disconnected")
     func silent() async throws {
-        let files = try Self.files()
+        let files = try await Self.files()
         try await Served.run {
             $0.certificate = files
             $0.limits.idleTime = .seconds(2)
@@ -125,8 +130,8 @@ struct TransportSecurityTests {
     }
 
     @Test("a missing or invalid certificate file is named in the error")
-    func wrong() throws {
-        let (files, others) = (try Self.files(), try Self.files())
+    func wrong() async throws {
+        let (files, others) = (try await Self.files(), try await Self.files())
         let nowhere = URL(fileURLWithPath: "/nowhere.pem")
         for (wrong, named) in [
             (CertificateFiles(certificate: nowhere, key: files.key), nowhere),

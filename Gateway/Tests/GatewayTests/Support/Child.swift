@@ -1,4 +1,5 @@
 import Foundation
+import GatewayWaiting
 import Synchronization
 
 /// The program itself, as a process that a test may kill.
@@ -21,26 +22,20 @@ final class Child: Sendable {
     /// - Throws: Why it can't be started.
     init(_ arguments: [String], variables: [String: String] = [:]) async throws {
         let (program, messages) = (Self.program, messages)
-        let (process, head) = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let (process, output) = (Process(), Pipe())
-                        process.executableURL = program
-                        process.arguments = arguments
-                        process.environment = Self.environment.merging(variables) { $1 }
-                        process.standardOutput = output
-                        _ = FileManager.default.createFile(atPath: messages.path, contents: nil)
-                        process.standardError = try FileHandle(forWritingTo: messages)
-                        try process.run()
-                        var line = Data()
-                        while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
-                            line += byte
-                        }
-                        return (Sent(process), String(decoding: line, as: UTF8.self))
-                    }
-                )
+        let (process, head) = try await ownThread {
+            let (process, output) = (Process(), Pipe())
+            process.executableURL = program
+            process.arguments = arguments
+            process.environment = Self.environment.merging(variables) { $1 }
+            process.standardOutput = output
+            _ = FileManager.default.createFile(atPath: messages.path, contents: nil)
+            process.standardError = try FileHandle(forWritingTo: messages)
+            try process.run()
+            var line = Data()
+            while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
+                line += byte
             }
+            return (Sent(process), String(decoding: line, as: UTF8.self))
         }
         self.process = Mutex(process.value)
         self.head = head
@@ -67,10 +62,12 @@ final class Child: Sendable {
     }
 
     /// Ends the process at once, without a word.
-    func kill() {
-        process.withLock { process in
-            Foundation.kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+    func kill() async throws {
+        try await ownThread {
+            self.process.withLock { process in
+                Foundation.kill(process.processIdentifier, SIGKILL)
+                process.waitUntilExit()
+            }
         }
     }
 
@@ -78,11 +75,13 @@ final class Child: Sendable {
     func hangUp() { process.withLock { _ = Foundation.kill($0.processIdentifier, SIGHUP) } }
 
     /// Asks the process to end, and gives its status.
-    func end() -> Int32 {
-        process.withLock { process in
-            process.terminate()
-            process.waitUntilExit()
-            return process.terminationStatus
+    func end() async throws -> Int32 {
+        try await ownThread {
+            self.process.withLock { process in
+                process.terminate()
+                process.waitUntilExit()
+                return process.terminationStatus
+            }
         }
     }
 }

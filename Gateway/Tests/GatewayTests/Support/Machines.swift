@@ -38,13 +38,14 @@ final class Machines: Sendable {
     }
 
     func kill(_ number: Int) async throws {
-        self[number].child.kill()
+        try await self[number].child.kill()
         let next = try await start(number)
         instances.withLock { $0[number] = next }
     }
 
-    func end() -> [Int32] {
-        let statuses = instances.withLock { $0.map { $0.child.end() } }
+    func end() async throws -> [Int32] {
+        var statuses: [Int32] = []
+        for instance in instances.withLock({ $0 }) { statuses.append(try await instance.child.end()) }
         for relay in relays { relay.stop() }
         return statuses
     }

@@ -3,6 +3,7 @@ import ConformanceKit
 import ConformanceSubjects
 import Experimentation
 import Foundation
+import GatewayWaiting
 import MockVendors
 import PostgresServers
 import Synchronization
@@ -154,7 +155,7 @@ final class DeliveredGoals: Sendable {
         self.mock = mock
         mock.journalLimit = Self.journal
         let task = Task { [weak self] in
-            while (try? await Task.sleep(for: .seconds(1))) != nil, let self { _ = self.goals }
+            while (try? await pause(.seconds(1))) != nil, let self { _ = self.goals }
         }
         reading.withLock { $0 = task }
     }
@@ -233,26 +234,6 @@ struct Instance: Sendable {
             """
         return try await wire.post("/v1/events", body, token: Site.token)
     }
-}
-
-/// Waits until something is so, asking again every few milliseconds.
-///
-/// - Throws: ``NeverHappened`` after far longer than it should take.
-func eventually(
-    _ what: String,
-    within limit: Duration = .seconds(90),
-    _ isSo: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while try await !isSo() {
-        guard ContinuousClock.now < end else { throw NeverHappened(description: "\(what) never came within \(limit)") }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
-/// Something that a test waited for and that never came.
-struct NeverHappened: Error, CustomStringConvertible {
-    let description: String
 }
 
 /// Whether the full figures are asked for.
