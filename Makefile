@@ -5,7 +5,7 @@ SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmark
   Fuzz/Package.swift Fuzz/Sources Gateway/Package.swift Gateway/Sources Gateway/Tests Gateway/Benchmarks/Package.swift \
   Gateway/Benchmarks/Sources Gateway/Fuzz/Package.swift Gateway/Fuzz/Sources
 # Tests that hold a deadline need the processor now and then: more at once than this starve one another on two cores.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Otherwise every error that code under test throws costs a backtrace: a third of the processor time of all tests.
 export SWT_SWIFT_ERROR_BACKTRACING_ENABLED ?= 0
 
