@@ -58,7 +58,7 @@ enum InMemory {
             let request = LeaseRequest(for: Delivery.there, owner: 1, batches: 1, of: 100, now: now, until: now + 60)
             guard case .leased(let lease) = try await store.lease(request) else { return }
             _ = try await store.settle(
-                lease.events.map { Settlement(of: $0, .delivered) },
+                lease.batches.joined().map { Settlement(of: $0, .delivered) },
                 under: lease.token,
                 now: now
             )
