@@ -160,9 +160,9 @@ struct OutboxRows {
         waiting.bytes -= rows[index].bytes
     }
 
-    /// Removes the events that are gone once they are an eighth of all, so that each costs a fixed share of a pass.
+    /// Removes the events that are gone once they are a third of all, so that each costs a fixed share of a pass.
     mutating func compactIfSparse() {
-        if rows.count - waiting.count > waiting.count / 8 + 16 { compact() }
+        if rows.count - waiting.count > waiting.count / 2 + 16 { compact() }
     }
 
     /// Removes the events that are gone.
