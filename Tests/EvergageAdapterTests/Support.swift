@@ -14,7 +14,12 @@ final class VendorTransport: HTTPTransport {
     typealias Detour = @Sendable (HTTPRequest, [UInt8]) async throws(ExperimentationError) -> HTTPReply?
 
     let vendor: EvergageMock
-    private let state = Mutex<(detour: Detour?, sent: [Sent])>((nil, []))
+    private struct State {
+        var detour: Detour?
+        var sent: [Sent] = []
+    }
+
+    private let state = Mutex(State())
 
     struct Sent: Sendable {
         var request: HTTPRequest

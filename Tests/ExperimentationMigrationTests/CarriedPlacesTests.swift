@@ -141,11 +141,12 @@ struct CarriedPlacesTests {
     @Test("two instances that decide for one user at once agree, and the user counts once")
     func race() async throws {
         let moves = Moves()
-        let gate = Mutex<(@Sendable () async -> Void)?>(nil)
+        struct Gate { var action: (@Sendable () async -> Void)? }
+        let gate = Mutex(Gate())
         let racing = RacingStore(moves.store) {
-            let rival = gate.withLock { action in
-                defer { action = nil }
-                return action
+            let rival = gate.withLock { gate in
+                defer { gate.action = nil }
+                return gate.action
             }
             await rival?()
         }
@@ -161,7 +162,7 @@ struct CarriedPlacesTests {
         let two = try await ExperimentationClient(provider: provider, store: moves.store, environment: environment)
         let rival = Mutex<String?>(nil)
         gate.withLock {
-            $0 = { @Sendable in
+            $0.action = { @Sendable in
                 let color = try? await Moves.color("ada", by: two)
                 rival.withLock { $0 = color }
             }

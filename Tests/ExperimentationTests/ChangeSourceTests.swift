@@ -17,7 +17,8 @@ struct ChangeSourceTests {
         let output = Mutex<AsyncStream<ChangeNotice>.Continuation?>(nil)
         let isClosed = Mutex(false)
         /// What happens while a question is answered.
-        let meanwhile = Mutex<(@Sendable () async -> Void)?>(nil)
+        struct Meanwhile { var happens: (@Sendable () async -> Void)? }
+        let meanwhile = Mutex(Meanwhile())
 
         func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
             var roles = ProviderRoles(decisions: .asked(self))
@@ -30,7 +31,7 @@ struct ChangeSourceTests {
                 count += 1
                 return count
             }
-            await meanwhile.withLock { $0 }?()
+            await meanwhile.withLock { $0.happens }?()
             return .decided(Decisions(flags: [(key: "count", resolution: Resolution(.int(count)))]))
         }
 
@@ -83,7 +84,7 @@ struct ChangeSourceTests {
         let client = try await ExperimentationClient(provider: vendor, environment: ClientEnvironment(log: log))
         let session = client.session(for: User(id: "u-1"))
         vendor.meanwhile.withLock { meanwhile in
-            meanwhile = { [vendor] in
+            meanwhile.happens = { [vendor] in
                 vendor.tell(.unheard(ExperimentationError(.transport, "away")))
                 try? await eventually("the warning") { log.entries.contains { "\($0)".contains("away") } }
             }
@@ -91,7 +92,7 @@ struct ChangeSourceTests {
         try await session.refresh()
         #expect(session.status == .stale && client.status == .stale)
         #expect(session.details("count", default: 0).value == 1)
-        vendor.meanwhile.withLock { $0 = nil }
+        vendor.meanwhile.withLock { $0.happens = nil }
         try await session.refresh(force: true)
         #expect(session.status == .ready && client.status == .ready)
         await client.shutdown()

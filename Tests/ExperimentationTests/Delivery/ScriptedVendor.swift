@@ -19,7 +19,12 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
     let scope: String
     let batching: BatchPolicy
     let needsConsent: Bool
-    private let state: Mutex<(record: Record, answer: Answer)>
+    private let state: Mutex<State>
+
+    private struct State {
+        var record = Record()
+        var answer: Answer
+    }
 
     init(
         scope: String = "",
@@ -30,7 +35,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         self.scope = scope
         self.batching = batching
         self.needsConsent = needsConsent
-        state = Mutex((Record(), answer))
+        state = Mutex(State(answer: answer))
     }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
