@@ -33,9 +33,9 @@ faults: setup    ## Runs every conformance case against every planted fault
 	@$(SWIFT) build --build-tests
 	@SOAK=1 $(SWIFT) test --skip-build --filter PlantedFaultTests
 
-test-shuffled: setup ## Runs all tests in a random order, forty at a time in a process of their own
+test-shuffled: setup ## Runs all tests in a random order, forty at a time in a process of their own; ORDER=7 repeats one
 	@$(SWIFT) build --build-tests
-	@SWIFT="$(SWIFT)" .ci/test-shuffled
+	@SWIFT="$(SWIFT)" .ci/test-shuffled $(ORDER)
 
 gateway-setup: setup
 	@.ci/setup gateway
