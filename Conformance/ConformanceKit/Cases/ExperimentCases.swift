@@ -80,12 +80,10 @@ extension ConformanceCase {
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .split
         ) { probe in
-            var green = 0
             let count = 400
-            for number in 1...count {
-                let session = try await probe.readySession(for: User(id: "person-\(number)", consent: .granted))
-                if session.string("checkout-color", default: "?") == "green" { green += 1 }
-            }
+            let users = (1...count).map { User(id: "person-\($0)", consent: .granted) }
+            let seen = try await probe.reading(users) { $0.string("checkout-color", default: "?") }
+            let green = seen.count { $0 == "green" }
             // Pearson's chi-squared test with one degree of freedom. A fair split fails for one in a thousand sets of
             // users, and the set is fixed; a split of 30 to 70 is detected in all but one in ten million sets.
             let half = Double(count) / 2

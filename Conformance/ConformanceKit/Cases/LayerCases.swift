@@ -71,14 +71,11 @@ extension World {
 extension Probe {
     /// Which of these experiments each user has a place in; flags must say the same.
     fileprivate func places(of users: [String], in experiments: [String]) async throws -> [[String]] {
-        var places: [[String]] = []
-        for id in users {
-            let session = try await readySession(for: User(id: id, consent: .granted))
-            let found = experiments.filter { place(in: $0, of: session) != nil }
+        try await reading(users.map { User(id: $0, consent: .granted) }) { session in
+            let found = experiments.filter { self.place(in: $0, of: session) != nil }
             let told = experiments.filter { session.string("in-\($0)", default: "no") == "yes" }
-            expect(told, equals: found, "the flags of \(id)'s experiments")
-            places.append(found)
+            self.expect(told, equals: found, "the flags of \(session.user.id)'s experiments")
+            return found
         }
-        return places
     }
 }

@@ -230,15 +230,15 @@ extension Probe {
     /// Expects the values of `checkout-color` to be distributed over 200 users as the weights say.
     fileprivate func expectShares(_ shares: [String: Int]) async throws {
         let count = 200
-        var seen: [String: Int] = [:]
-        for number in 1...count {
-            let session = try await readySession(for: User(id: "person-\(number)", consent: .granted))
+        let users = (1...count).map { User(id: "person-\($0)", consent: .granted) }
+        let colors = try await reading(users) { session in
             let color = session.string("checkout-color", default: "none")
-            seen[color, default: 0] += 1
             if color == "none" {
-                expect(place(in: "checkout", of: session) == nil, "person-\(number) must have no place")
+                self.expect(self.place(in: "checkout", of: session) == nil, "\(session.user.id) must have no place")
             }
+            return color
         }
+        let seen = Dictionary(colors.map { ($0, 1) }, uniquingKeysWith: +)
         expect(Set(seen.keys), equals: Set(shares.keys), "what is seen")
         // Pearson's chi-squared test with two degrees of freedom: correct weights fail for one in a thousand sets of
         // users.
