@@ -57,7 +57,8 @@ private final class WatchedState: StateStoreDecorator {
     }
 
     func holds(_ text: String) -> Bool {
-        written.withLock { $0.contains { String(decoding: $0, as: UTF8.self).contains(text) } }
+        // The latest first: it is nearly always the one.
+        written.withLock { $0.reversed().contains { String(decoding: $0, as: UTF8.self).contains(text) } }
     }
 }
 

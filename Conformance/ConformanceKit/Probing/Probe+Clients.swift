@@ -54,7 +54,7 @@ extension Probe {
             environment: environment
         )
         // Registered to be shut down with the others.
-        state.withLock { $0.killed.append(client) }
+        state.withLock { $0.others.append(client) }
         return client
     }
 }

@@ -23,7 +23,8 @@ public final class Probe: Sendable {
         var steps: [String] = []
         var failures: [Failure] = []
         var expectations = 0
-        var killed: [ExperimentationClient] = []
+        /// Others on the same store, which end with the case.
+        var others: [ExperimentationClient] = []
         var companion: StrangeProvider?
         var isDecidedElsewhere = false
         /// Reopens the stores as a new process would; `nil` for stores in memory.
@@ -110,12 +111,14 @@ public final class Probe: Sendable {
     @discardableResult
     public func kill(andStartWith options: ClientOptions? = nil) async throws -> ExperimentationClient {
         note("kill the process and start another on the same store")
-        state.withLock { state in
+        let killed = state.withLock { state in
+            defer { state.client = nil }
             state.cut?.cut()
-            if let client = state.client { state.killed.append(client) }
-            state.client = nil
             state.isRestarted = true
+            return state.client
         }
+        // Nor does a killed process send what it was about to: an attempt under way could find a vendor that is back.
+        if let killed { await Self.end(killed) }
         return try await client(options)
     }
 

@@ -109,11 +109,14 @@ extension Probe {
     func close() async {
         let clients = state.withLock { state in
             state.cut?.cut()
-            return [state.client].compactMap { $0 } + state.killed
+            return [state.client].compactMap { $0 } + state.others
         }
-        for client in clients {
-            let ending = Task { await client.shutdown(within: .milliseconds(1)) }
-            _ = try? await Bounded.run(for: .seconds(2)) { await ending.value }
-        }
+        for client in clients { await Self.end(client) }
+    }
+
+    /// Shuts a client down without delivering anything, and waits for that for two seconds at most.
+    static func end(_ client: ExperimentationClient) async {
+        let ending = Task { await client.shutdown(within: .milliseconds(1)) }
+        _ = try? await Bounded.run(for: .seconds(2)) { await ending.value }
     }
 }

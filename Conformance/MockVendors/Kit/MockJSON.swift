@@ -14,20 +14,21 @@ indirect enum MockJSON: Sendable, Hashable, Codable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
+        // The most frequent types first: a decoder takes long to say that a value isn't of a type.
+        if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if container.decodeNil() {
             self = .null
+        } else if let value = try? container.decode([String: MockJSON].self) {
+            self = .object(value)
         } else if let value = try? container.decode(Bool.self) {
             self = .bool(value)
         } else if let value = try? container.decode(Int.self) {
             self = .int(value)
         } else if let value = try? container.decode(Double.self) {
             self = .double(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([MockJSON].self) {
-            self = .array(value)
         } else {
-            self = .object(try container.decode([String: MockJSON].self))
+            self = .array(try container.decode([MockJSON].self))
         }
     }
 
