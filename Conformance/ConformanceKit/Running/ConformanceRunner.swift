@@ -15,7 +15,7 @@ public struct CaseAttempt: Sendable {
 
 /// Runs cases against subjects, each within a time limit.
 public struct ConformanceRunner: Sendable {
-    /// The time limit of a case, in real time.
+    /// The time limit of a case, in real time; one that advances gets a few times as much.
     public var limit: Duration
     /// The number of cases that run concurrently.
     public var width: Int
@@ -181,9 +181,10 @@ public struct ConformanceRunner: Sendable {
         let start = ContinuousClock.now
         let attempt: Attempt
         do {
-            let (limit, stores) = (limit, stores)
-            attempt = try await Bounded.run(for: limit) {
-                await Attempt.make(conformanceCase, subject, within: limit, stores)
+            // Less than the whole for the parts of an attempt, so that a hanging one says which of them hangs.
+            let (part, stores) = (limit * 0.7, stores)
+            attempt = try await Bounded.run(for: limit * Double(Bounded.mostLimits)) {
+                await Attempt.make(conformanceCase, subject, within: part, stores)
             }
         } catch {
             let failure = Failure(

@@ -10,17 +10,23 @@ public enum Bounded {
         public var description: String { "it did not end within \(limit)" }
     }
 
+    /// How many limits work gets at most while it advances.
+    public static let mostLimits = 4
+
     /// Runs work, waiting no longer than a limit.
     ///
     /// Work that ignores its cancellation is abandoned, so that one hanging subject can't block the others.
     ///
     /// - Parameters:
     ///   - limit: The maximum time to wait, in real time.
+    ///   - progress: How far the work has come; while that changes from one limit to the next, the work gets another one,
+    ///     up to ``mostLimits`` altogether.
     ///   - work: The work; its task is cancelled at the limit.
     /// - Returns: The work's result.
     /// - Throws: ``TimeIsUp``, or what the work threw.
     public static func run<Value: Sendable>(
         for limit: Duration,
+        while progress: @escaping @Sendable () -> Int? = { nil },
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let race = AsyncRace<Result<Value, any Error>>()
@@ -28,8 +34,14 @@ public enum Bounded {
             do { race.finish(with: .success(try await work())) } catch { race.finish(with: .failure(error)) }
         }
         let alarm = Task {
-            do { try await Task.sleep(for: limit, clock: .continuous) } catch { return }
-            race.finish(with: .failure(TimeIsUp(limit: limit)))
+            var (waits, seen, isAdvancing) = (0, progress(), true)
+            while isAdvancing, waits < mostLimits {
+                do { try await Task.sleep(for: limit, clock: .continuous) } catch { return }
+                waits += 1
+                let now = progress()
+                (isAdvancing, seen) = (now != seen, now)
+            }
+            race.finish(with: .failure(TimeIsUp(limit: limit * waits)))
             task.cancel()
         }
         defer { alarm.cancel() }
