@@ -18,6 +18,9 @@ import Synchronization
 /// when the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; only their
 /// owner can access them.
 public final class SQLiteStore: OutboxStore, StateStore {
+    /// Settings of a store.
+    public typealias Options = StoreOptions
+
     /// How much the store keeps.
     public let limits: StoreLimits
     /// Whether the file was found damaged and set aside when this store was opened.

@@ -43,7 +43,7 @@ struct HostileTextTests {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources/ExperimentationSQLite")
         var found: [String] = []
-        for file in try FileManager.default.contentsOfDirectory(atPath: sources.path) {
+        for file in try FileManager.default.subpathsOfDirectory(atPath: sources.path) where file.hasSuffix(".swift") {
             let text = try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8)
             #expect(!text.contains("publicStatementArguments"))
             found += Self.composed(text).map { "\(file): \($0)" }

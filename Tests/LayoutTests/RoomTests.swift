@@ -104,7 +104,8 @@ struct RoomTests {
     @Test(
         "no two rooms of a module know each other, directly or indirectly",
         arguments: [
-            "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
+            "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
+            "Sources/ExperimentationMigration",
             "Sources/ExperimentationComposition", "Sources/xp",
             "Conformance/ConformanceKit", "Conformance/ComparisonKit", "Conformance/MockVendors",
             "Conformance/OFREPServerSuite", "Conformance/Subjects",
@@ -130,6 +131,7 @@ struct RoomTests {
         "an answer as it is kept, and the cache of answers": ["DecisionCache", "RecalledAnswer"],
         "a session belongs to a client, which knows its sessions":
             ["ClientCore", "SessionRegistry", "UserSession", "UserSession+Changes"],
+        "transactions, and the work that they share": ["GroupCommit", "GroupCommit+Jobs"],
         "a reader and its state": ["XMLParserState", "XMLReader"],
         "a pattern and its parser": ["BoundedPattern", "PatternParser"],
         "a screen, its contexts and the application that shows it":
@@ -143,7 +145,8 @@ struct RoomTests {
     func oneIdea() throws {
         let folders =
             [
-                "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationMigration",
+                "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
+                "Sources/ExperimentationMigration",
                 "Sources/ExperimentationComposition",
             ] + Tree.vendors.map { "Adapters/\($0)" }
         let circles = try folders.flatMap { try Knowledge(of: $0).circles() }

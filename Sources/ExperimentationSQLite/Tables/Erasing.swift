@@ -25,8 +25,8 @@ struct Erasing: Sendable {
         // It is built beside the file: in memory if it is small, else in an unnamed file.
         let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         let isLarge = pages > 4_096
-        if isLarge { try StoreConnection.keepTemporary(.file, database) }
-        defer { if isLarge { try? StoreConnection.keepTemporary(.memory, database) } }
+        if isLarge { try TemporaryTables.inFile.create(database) }
+        defer { if isLarge { try? TemporaryTables.inMemory.create(database) } }
         try database.execute(sql: "DELETE FROM meta WHERE name = 'erase'")
         do {
             try database.execute(sql: "VACUUM")

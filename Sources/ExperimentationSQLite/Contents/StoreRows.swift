@@ -2,12 +2,17 @@
 import Foundation
 internal import GRDB
 
+extension Int64 {
+    /// Whether it is plausible for a count, a sequence or a version.
+    var isPlausible: Bool { (0..<1 << 53).contains(self) }
+}
+
 /// Plausible values of a row in a file that may be damaged.
 extension Row {
     /// A plausible number that isn't negative.
     func number(_ place: Int) -> Int64? {
         guard place < count, let number = Int64.fromDatabaseValue(self[place]) else { return nil }
-        return StoreContents.isPlausible(number) ? number : nil
+        return number.isPlausible ? number : nil
     }
 
     /// A date or a duration.

@@ -26,19 +26,6 @@ struct AccountsCopy: Sendable, Equatable {
     /// Creates an empty copy.
     init() {}
 
-    /// Copies the figures of a table.
-    init(_ table: OutboxTable) {
-        salt = table.consent.salts.first ?? Data()
-        lastSequence = table.lastSequence
-        for stored in table.lanes {
-            lanes[stored.id] = Lane(
-                destination: stored.lane.destination,
-                ledger: stored.lane.ledger,
-                head: stored.head
-            )
-        }
-    }
-
     // MARK: Written form
 
     private static let mark = Array("XPAC0001".utf8)
@@ -80,7 +67,7 @@ struct AccountsCopy: Sendable, Equatable {
             let sum = reader.number(), let body = reader.take(count), Self.sum(body) == UInt64(bitPattern: sum)
         else { return nil }
         reader = Reader(bytes: body)
-        guard let salt = reader.block(), let last = reader.number(), StoreContents.isPlausible(last),
+        guard let salt = reader.block(), let last = reader.number(), last.isPlausible,
             let lanes = reader.number()
         else { return nil }
         self.salt = Data(salt)
@@ -113,7 +100,7 @@ struct AccountsCopy: Sendable, Equatable {
 
         mutating func text() -> String? { block().map { String(decoding: $0, as: UTF8.self) } }
 
-        mutating func count() -> Int? { number().flatMap { StoreContents.isPlausible($0) ? Int($0) : nil } }
+        mutating func count() -> Int? { number().flatMap { $0.isPlausible ? Int($0) : nil } }
 
         mutating func lane() -> Lane? {
             guard let provider = text(), let account = text(), let accepted = count(), let delivered = count(),

@@ -29,7 +29,7 @@ struct StoreConnection: Sendable {
     ///   - isExclusive: Whether no other process may open it, so that the log's index needn't be on disk.
     /// - Throws: The database's error, or a ``StoreFault``; if its `isDamage` is true, the file should be
     ///   set aside.
-    init(path: String, _ options: SQLiteStore.Options, isExclusive: Bool) throws {
+    init(path: String, _ options: StoreOptions, isExclusive: Bool) throws {
         let patience = Patience(options.busyTimeout)
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite"
@@ -91,7 +91,7 @@ struct StoreConnection: Sendable {
         guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
             throw ExperimentationError(.store, "The file system can't hold a write-ahead log.")
         }
-        try keepTemporary(.memory, database)
+        try TemporaryTables.inMemory.create(database)
         // Deleted data is overwritten where its page is written anyway; freed pages are overwritten by the next events,
         // or removed when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
         try database.execute(sql: "PRAGMA secure_delete = FAST")
@@ -103,23 +103,6 @@ struct StoreConnection: Sendable {
         guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == durability.synchronous else {
             throw ExperimentationError(.store, "The durability \(durability.rawValue) can't be set.")
         }
-    }
-
-    /// Where SQLite keeps temporary data.
-    enum Temporary { case memory, file }
-
-    /// Chooses where temporary data is kept, and creates the connection's own table and views: SQLite deletes all of them
-    /// whenever the place changes.
-    static func keepTemporary(_ place: Temporary, _ database: Database) throws {
-        switch place {
-        case .memory: try database.execute(sql: "PRAGMA temp_store = MEMORY")
-        case .file: try database.execute(sql: "PRAGMA temp_store = FILE")
-        }
-        // The users whose deliveries are being removed; empty between transactions.
-        try database.execute(
-            sql: "CREATE TEMP TABLE IF NOT EXISTS leaving (user TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
-        )
-        try OutboxTable.createViews(database)
     }
 
     /// Sets a pragma, which can't be bound; name and value are our own constants.

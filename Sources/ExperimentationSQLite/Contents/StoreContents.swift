@@ -70,9 +70,6 @@ struct StoreContents: Sendable {
 
     /// The owner of the values, if recorded.
     var owner: [UInt8]? { values.values.first { $0.key == StateTable.account }.map { Array($0.value) } }
-
-    /// Whether a number is plausible for a count, a sequence or a version.
-    static func isPlausible(_ number: Int64) -> Bool { (0..<1 << 53).contains(number) }
 }
 
 // MARK: Ledgers

@@ -7,7 +7,7 @@ struct StoreOpening: Sendable {
     /// The files.
     let file: StoreFile
     private let account: String?
-    private let options: SQLiteStore.Options
+    private let options: StoreOptions
 
     /// The result of opening.
     struct Opened {
@@ -24,7 +24,7 @@ struct StoreOpening: Sendable {
     ///   - file: The files.
     ///   - account: A digest of the events' owner, if that is to be checked.
     ///   - options: The store's settings.
-    init(_ file: StoreFile, for account: String?, _ options: SQLiteStore.Options) {
+    init(_ file: StoreFile, for account: String?, _ options: StoreOptions) {
         self.file = file
         self.account = account
         self.options = options
