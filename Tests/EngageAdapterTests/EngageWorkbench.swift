@@ -127,8 +127,11 @@ final class EngageWorkbench: Sendable {
     /// Holds exchanges of an operation.
     func hold(_ operation: String) { state.withLock { $0.heldOperation = operation } }
 
+    /// The number of held exchanges.
+    var held: Int { state.withLock { $0.held.count } }
+
     /// Waits until an exchange is held.
-    func isHolding() async throws { try await eventually("a held request") { state.withLock { !$0.held.isEmpty } } }
+    func isHolding() async throws { try await eventually("a held request") { held > 0 } }
 
     /// Lets further exchanges of an operation pass; held ones remain held.
     func release(_ operation: String) {
