@@ -25,7 +25,7 @@ gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock ven
 	@$(SWIFT) build -q --package-path Gateway --product xp-gateway
 	@exec "$$($(SWIFT) build --package-path Gateway --show-bin-path)/xp-gateway"
 
-test: setup      ## Runs all tests, and beside them a compilation as if for iOS and all conformance cases by name
+test: setup      ## Runs all tests, compiles as if for iOS beside them, and prints all conformance cases by name
 	@$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" .ci/test
 

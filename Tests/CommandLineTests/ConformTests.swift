@@ -28,14 +28,20 @@ struct ConformTests {
         #expect(reported == names)
     }
 
+    /// `make test` prints the report by name, and says where it wants it.
     @Test("the whole suite passes for every subject, and the report follows its schema")
     func wholeSuite() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let wanted = ProcessInfo.processInfo.environment["CONFORMANCE_REPORT"]
+        let text = wanted ?? folder.appending(path: "report.txt").path
         let start = ContinuousClock.now
-        let result = try await Tool.run(["conform", "--format", "json"], limit: 600)
+        let result = try await Tool.run(["conform", "--format", "json", "--report", text], limit: 1_200)
         let took = start.duration(to: .now)
         if isSoak { #expect(took < .seconds(60), "\(took)") }
         let document = try JSONValue(result.output)
         #expect(try JSONSchema(named: "conformance-report").problems(of: document) == [])
+        let named = Self.names(in: try String(contentsOfFile: text, encoding: .utf8))
         let subjects = try #require(document["subjects"]?.array)
         #expect(
             subjects.compactMap { $0["name"]?.string } == [
@@ -54,8 +60,52 @@ struct ConformTests {
             )
             let silent = cases.filter { $0["outcome"]?.string != "passed" && ($0["reason"]?.string ?? "").isEmpty }
             #expect(silent.isEmpty, "whatever isn't passed has a reason")
+            #expect(try #require(named[subject["name"]?.string ?? ""]) == cases.compactMap { $0["name"]?.string })
         }
         #expect(result.status == 0)
+    }
+
+    /// The names of the cases in a text report, by subject.
+    private static func names(in report: String) -> [String: [String]] {
+        var names: [String: [String]] = [:]
+        var subject = ""
+        for line in report.split(separator: "\n") {
+            if !line.hasPrefix(" ") {
+                subject = String(line.prefix { $0 != ":" })
+            } else if let name = line.split(separator: " ").dropFirst().first, name.contains("/") {
+                names[subject, default: []].append(String(name))
+            }
+        }
+        return names
+    }
+
+    @Test("one run writes a report in each format, and an ending of no format is refused before the run")
+    func reports() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ name: String) -> String { folder.appending(path: name).path }
+        let names = ["report.txt", "report.json", "report.xml", "report.md", "report.HTML"]
+        let base = ["conform", "--vendor", "in-memory", "--case", "evaluation/boolean-values"]
+        let result = try await Tool.run(base + names.flatMap { ["--report", file($0)] })
+        #expect(result.status == 0, "\(result.errors)")
+        let texts = try names.map { try String(contentsOfFile: file($0), encoding: .utf8) }
+        #expect(texts[0] == result.output)
+        #expect(try JSONSchema(named: "conformance-report").problems(of: try JSONValue(texts[1])) == [])
+        let beginnings = ["in-memory:", "{", "<?xml", "#", "<!DOCTYPE html>"]
+        for (text, beginning) in zip(texts, beginnings) {
+            #expect(text.hasPrefix(beginning), "\(text.prefix(40))")
+            #expect(text.contains("evaluation/boolean-values"))
+        }
+
+        let wrong = try await Tool.run(base + ["--report", file("report.pdf")])
+        #expect(wrong.status == 64)
+        #expect(wrong.errors.contains("a report's file ends in one of .txt, .json, .xml, .md, .html"))
+        let nowhere = try await Tool.run(base + ["--report", file("no/such/report.txt")])
+        #expect(nowhere.status == 66)
+        #expect(nowhere.output == "")
+        #expect(try await Tool.run(base + ["--list", "--report", file("list.txt")]).status == 64)
+        let ofrep = ["conform", "--ofrep", "http://127.0.0.1:1", "--report", file("report.html")]
+        #expect(try await Tool.run(ofrep).status == 64)
     }
 
     @Test("a server that speaks OFREP is tested over the wire, and the reports follow their schemas")
@@ -63,8 +113,14 @@ struct ConformTests {
         let mock = try await ServedMock("ofrep")
         let token = try #require(mock.head["credentials"]?["token"]?.string)
         let base = ["conform", "--ofrep", mock.url, "--token", token]
-        let good = try await Tool.run(base + ["--case", "tags/*", "--case", "single/*", "--format", "json"])
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let text = folder.appending(path: "report.txt").path
+        let good = try await Tool.run(
+            base + ["--case", "tags/*", "--case", "single/*", "--format", "json", "--report", text]
+        )
         #expect(good.status == 0, "\(good.output)")
+        #expect(try String(contentsOfFile: text, encoding: .utf8).contains("passed   tags/"))
         let document = try JSONValue(good.output)
         #expect(try JSONSchema(named: "ofrep-server-report").problems(of: document) == [])
         #expect(!good.output.contains(token))

@@ -18,6 +18,7 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --vendor flagship --case 'delivery/*'
               xp conform --list
               xp conform --format junit --output conformance.xml
+              xp conform --report conformance.xml --report conformance.html
               xp conform --config flagship.json --live
               xp conform --subject http://127.0.0.1:8080/
               xp conform --subject http://127.0.0.1:8080/ --record later.txt
@@ -29,7 +30,34 @@ struct ConformCommand: AsyncParsableCommand {
             """
     )
 
-    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json, junit, markdown, html }
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json, junit, markdown, html
+
+        /// The ending of a file in this format.
+        var ending: String {
+            switch self {
+            case .text: "txt"
+            case .json: "json"
+            case .junit: "xml"
+            case .markdown: "md"
+            case .html: "html"
+            }
+        }
+    }
+
+    /// A further file for the report.
+    struct ReportFile {
+        let path: String
+        let format: Format
+
+        init(_ path: String) throws {
+            guard let format = Format.allCases.first(where: { path.lowercased().hasSuffix("." + $0.ending) }) else {
+                let endings = Format.allCases.map { "." + $0.ending }.joined(separator: ", ")
+                throw ValidationError("a report's file ends in one of \(endings)")
+            }
+            (self.path, self.format) = (path, format)
+        }
+    }
 
     enum Store: String, ExpressibleByArgument, CaseIterable { case mixed, memory, sqlite }
 
@@ -104,6 +132,16 @@ struct ConformCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The report's file; standard output by default.", valueName: "file"))
     var output: String?
 
+    @Option(
+        name: .customLong("report"),
+        help: ArgumentHelp(
+            "A further file for the report, in the format of its ending: txt, json, xml (JUnit), md or html.",
+            valueName: "file"
+        ),
+        transform: { try ReportFile($0) }
+    )
+    var reports: [ReportFile] = []
+
     func validate() throws {
         guard live == (config != nil) else { throw ValidationError("--config and --live belong together") }
         guard !live || vendors.isEmpty else { throw ValidationError("--vendor and --live exclude each other") }
@@ -116,9 +154,10 @@ struct ConformCommand: AsyncParsableCommand {
         guard server == nil || (subject == nil && !live && vendors.isEmpty) else {
             throw ValidationError("--ofrep excludes --subject, --vendor and --live")
         }
-        guard server == nil || [.text, .json, .junit].contains(format) else {
+        guard server == nil || Set([format] + reports.map(\.format)).isSubset(of: [.text, .json, .junit]) else {
             throw ValidationError("--ofrep writes text, json and junit")
         }
+        guard !list || reports.isEmpty else { throw ValidationError("--list and --report exclude each other") }
     }
 
     func run() async throws {
@@ -127,6 +166,7 @@ struct ConformCommand: AsyncParsableCommand {
         try OutputFile.expectWritable(output)
         try OutputFile.expectWritable(record)
         try OutputFile.expectWritable(badge)
+        for report in reports { try OutputFile.expectWritable(report.path) }
         if list { return try OutputFile.deliver(listing(chosen), to: output) }
         let skipping = try skipFrom.map(Self.caseList) ?? CaseList()
         let subjects = try await chosenSubjects()
@@ -151,7 +191,8 @@ struct ConformCommand: AsyncParsableCommand {
             Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")
         }
         Terminal.endProgress()
-        try OutputFile.deliver(text(of: report), to: output)
+        try OutputFile.deliver(text(of: report, as: format), to: output)
+        for file in reports { try OutputFile.deliver(text(of: report, as: file.format), to: file.path) }
         if let badge, let subject = report.subjects.first { try OutputFile.deliver(subject.badge(), to: badge) }
         if let record { try OutputFile.deliver(report.record, to: record) }
         if !report.isSuccess { throw ExitCode(1) }
@@ -226,7 +267,7 @@ struct ConformCommand: AsyncParsableCommand {
         ])
     }
 
-    private func text(of report: ConformanceReport) throws -> String {
+    private func text(of report: ConformanceReport, as format: Format) throws -> String {
         switch format {
         case .text: report.text()
         case .json: String(decoding: try report.json(), as: UTF8.self) + "\n"

@@ -79,15 +79,19 @@ extension ConformCommand {
     func check(_ server: String) async throws {
         let check = ServerCheck(address: server, token: token, declaration: declaration, patterns: cases)
         try OutputFile.expectWritable(output)
+        for report in reports { try OutputFile.expectWritable(report.path) }
         if list { return try OutputFile.deliver(try check.listing(format), to: output) }
         let report = try await check.run()
-        let text =
-            switch format {
-            case .junit: report.junit()
-            case .json: String(decoding: try report.json(), as: UTF8.self) + "\n"
-            default: report.text()
-            }
-        try OutputFile.deliver(text, to: output)
+        try OutputFile.deliver(text(of: report, as: format), to: output)
+        for file in reports { try OutputFile.deliver(text(of: report, as: file.format), to: file.path) }
         if !report.isSuccess { throw ExitCode(1) }
+    }
+
+    private func text(of report: ServerReport, as format: Format) throws -> String {
+        switch format {
+        case .junit: report.junit()
+        case .json: String(decoding: try report.json(), as: UTF8.self) + "\n"
+        default: report.text()
+        }
     }
 }
