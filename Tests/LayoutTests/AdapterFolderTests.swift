@@ -1,7 +1,7 @@
 import Testing
 
 /// Adapters have the same files, named after the vendor, and the same table in the README.
-@Suite("Adapter folders")
+@Suite("Adapter folders", .readsThePackage)
 struct AdapterFolderTests {
     /// Each file that an adapter has, after the vendor's name, by its folder: how events and answers are translated, how a
     /// file of settings is read, and the wire with its settings, addresses, formats and errors.

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Constructs that library targets must not contain, because they trap, leak or race where the caller can't see it.
-@Suite("Constructs")
+@Suite("Constructs", .readsThePackage)
 struct ConstructTests {
     /// A construct and the reason for its ban.
     struct Ban: Sendable, CustomTestStringConvertible {

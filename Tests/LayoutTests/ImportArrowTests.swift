@@ -1,7 +1,7 @@
 import Testing
 
 /// Which modules each target may import: the table of the architecture page, checked in the sources.
-@Suite("Import arrows")
+@Suite("Import arrows", .readsThePackage)
 struct ImportArrowTests {
     /// A target's folder and the modules that it may import.
     struct Arrow: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Checks that the tests named by migration pages exist.
-@Suite("Migration pages")
+@Suite("Migration pages", .readsThePackage)
 struct MigrationPageTests {
     /// A row of a page's table, with the names in its last column.
     struct Row: Sendable {

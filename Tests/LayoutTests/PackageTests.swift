@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The packages that an application resolves for each library product.
-@Suite("Package")
+@Suite("Package", .readsThePackage)
 struct PackageTests {
     /// The expected external packages by product.
     static let expected: [String: Set<String>] = adapters.merging(others) { $1 }

@@ -1,7 +1,7 @@
 import Testing
 
 /// In a file that imports the library and a platform framework, no type name may be ambiguous.
-@Suite("Public names")
+@Suite("Public names", .readsThePackage)
 struct PublicNameTests {
     /// Names of platform types that could clash with ours, by module.
     static let taken: [String: Set<String>] = [

@@ -1,7 +1,7 @@
 import Testing
 
 /// The reference pages list every public type, for application, adapter and store authors.
-@Suite("Reference")
+@Suite("Reference", .readsThePackage)
 struct ReferenceTests {
     @Test("every public type of the core is on one page of the reference, and every listed type exists")
     func everyTypeHasItsPlace() {

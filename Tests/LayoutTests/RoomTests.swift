@@ -99,7 +99,7 @@ private struct Rooms {
     }
 }
 
-@Suite("Rooms")
+@Suite("Rooms", .readsThePackage)
 struct RoomTests {
     @Test(
         "no two rooms of a module know each other, directly or indirectly",

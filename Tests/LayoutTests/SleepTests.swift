@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Tests wait for events, never for a time or without an end; those of the gateway too.
-@Suite("Sleeps")
+@Suite("Sleeps", .readsThePackage)
 struct SleepTests {
     /// Files that may wait by the machine's clock, and why.
     static let except: [String: String] = [
@@ -34,12 +34,10 @@ struct SleepTests {
         with words: [String],
         but: [String] = [],
         where isSo: (Substring) -> Bool
-    ) async -> [String] {
+    ) -> [String] {
         var lines: [String] = []
         for (path, text) in Tree.tests + Tree.gatewayTests where Self.except[path] == nil && !but.contains(path) {
             guard words.contains(where: text.contains) else { continue }
-            // Reading all of them takes seconds, and the other tests need this thread now and then.
-            await Task.yield()
             lines += SwiftText.code(of: text).split(separator: "\n")
                 .filter { line in words.contains(where: line.contains) && isSo(line) }
                 .map { "\(path): \($0.trimmingCharacters(in: .whitespaces))" }
@@ -48,13 +46,13 @@ struct SleepTests {
     }
 
     @Test("P72 no test sleeps: it waits with eventually, or with pause where the clock is the subject")
-    func noTestSleeps() async {
-        #expect(await lines(with: ["sleep"], where: sleeps) == [])
+    func noTestSleeps() {
+        #expect(lines(with: ["sleep"], where: sleeps) == [])
         #expect(Set(Self.except.keys).isSubset(of: (Tree.tests + Tree.gatewayTests).map(\.path)))
     }
 
     @Test("no test blocks a thread of the cooperative pool")
-    func noTestBlocks() async {
+    func noTestBlocks() {
         // These block a thread of their own, in a function that can't suspend; the last one for as long as a command
         // to a database takes.
         let but = [
@@ -65,17 +63,17 @@ struct SleepTests {
             "Gateway/Tests/GatewayTests/Support/Child.swift", "Gateway/Tests/PostgresServers/PostgresServer.swift",
         ]
         let words = ["Dispatch", "waitUntilExit", "NSCondition"]
-        #expect(await lines(with: words, but: but, where: blocks) == [])
+        #expect(lines(with: words, but: but, where: blocks) == [])
     }
 
     @Test("no test loops without an end")
-    func noEndlessLoops() async {
+    func noEndlessLoops() {
         // Interrupted system calls are repeated, and a socket is read to its end.
         let but = [
             "Tests/ChildProcesses/ChildProcess.swift", "Tests/ChildProcesses/ChildPart.swift",
             "Tests/AdapterKitTests/Hostile/RawServer.swift", "Gateway/Tests/PostgresServers/PostgresServer.swift",
         ]
-        #expect(await lines(with: ["while "], but: but, where: isEndless) == [])
+        #expect(lines(with: ["while "], but: but, where: isEndless) == [])
     }
 
     @Test(

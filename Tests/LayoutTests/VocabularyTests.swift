@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A vendor's words may appear only in that vendor's folders, comments included.
-@Suite("Vocabulary")
+@Suite("Vocabulary", .readsThePackage)
 struct VocabularyTests {
     /// Words that would reveal a vendor.
     static let words = [

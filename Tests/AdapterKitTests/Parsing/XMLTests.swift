@@ -2,6 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 import Testing
+import Waiting
 
 #if canImport(FoundationXML)
     import FoundationXML
@@ -96,9 +97,10 @@ struct XMLTests {
     }
 
     @Test("P54 a text of 20 MB is read unchanged")
-    func large() throws {
+    func large() async throws {
         let text = String(repeating: "x", count: 20 << 20)
-        #expect(try XMLReader.parse("<a>\(text)</a>").text.utf8.count == 20 << 20)
+        let tree = try await besideThePool { try XMLReader.parse("<a>\(text)</a>") }
+        #expect(tree.text.utf8.count == 20 << 20)
     }
 
     @Test("P53 another parser reads the written tree unchanged")
