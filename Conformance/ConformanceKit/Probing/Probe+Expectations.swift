@@ -160,7 +160,9 @@ extension Probe {
 
     /// Expects a condition to become true while time is pushed repeatedly.
     ///
-    /// A task may begin to wait only after the first push, so one push isn't enough.
+    /// A task may begin to wait only after the first push, so one push isn't enough. Time isn't pushed again while what
+    /// the last push set off is under way, for 20 real seconds at most: on a busy machine the push may have sufficed, and
+    /// another one would do too much.
     ///
     /// - Parameters:
     ///   - message: The expectation in words.
@@ -181,19 +183,24 @@ extension Probe {
         var patience = Duration.milliseconds(400)
         for _ in 0..<6 {
             push(step)
-            // Longer each time: on a busy machine the push may have sufficed, and the next ones would do too much.
-            let deadline = ContinuousClock.now.advanced(by: patience)
-            patience *= 2
-            while ContinuousClock.now < deadline {
+            let pushed = ContinuousClock.now
+            var idle = pushed
+            // Longer each time: a task that hasn't begun to wait can't be seen.
+            while idle.duration(to: .now) < patience, pushed.duration(to: .now) < .seconds(20) {
+                if isTrying { idle = .now }
                 if try await condition() {
                     state.withLock { $0.expectations += 1 }
                     return true
                 }
                 try await Task.sleep(for: .milliseconds(2))
             }
+            patience *= 2
         }
         return expect(false, "\(message), after pushing \(step) six times", file: file, line: line)
     }
+
+    /// Whether a delivery is under way, or a wait is over whose task hasn't woken yet.
+    private var isTrying: Bool { time.hasDueSleepers || state.withLock { $0.cut }?.isDelivering == true }
 
     /// Notes a failure.
     public func fail(_ message: String, file: String = #fileID, line: Int = #line) {
