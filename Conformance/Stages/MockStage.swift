@@ -22,6 +22,8 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
     public var received: @Sendable (Vendor, [JournalEntry]) async throws -> [Received]
     /// Does what ``received`` does, and has the vendor forget it; `nil` if it can't.
     public var takeReceived: (@Sendable (Vendor, [JournalEntry]) async throws -> [Received])?
+    /// Whether a client is connected to the mock's announcements of changes; `true` if it makes none.
+    public var isHeard: @Sendable (Vendor) -> Bool
     /// Turns the vendor's kill switch; `nil` if it has none.
     public var setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)?
     /// Prepares a filled mock for people and other programs, which get no provider from here; `nil` if nothing is
@@ -38,6 +40,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         makeProvider: @escaping @Sendable (MockServer) async throws -> any ExperimentationProvider,
         received: @escaping @Sendable (Vendor, [JournalEntry]) async throws -> [Received],
         takeReceived: (@Sendable (Vendor, [JournalEntry]) async throws -> [Received])? = nil,
+        isHeard: @escaping @Sendable (Vendor) -> Bool = { _ in true },
         setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)? = nil,
         prepareToServe: (@Sendable (Vendor) async throws -> Void)? = nil
     ) {
@@ -49,6 +52,7 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
         self.makeProvider = makeProvider
         self.received = received
         self.takeReceived = takeReceived
+        self.isHeard = isHeard
         self.setKillSwitch = setKillSwitch
         self.prepareToServe = prepareToServe
     }
@@ -80,6 +84,9 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
 
     /// The secrets that must never appear in logs, errors and reports.
     public var secrets: [String] { wire.secrets }
+
+    /// Whether a client that listens for changes is connected.
+    public var isHeard: Bool { wire.isHeard(vendor) }
 
     /// Creates a provider for the mock.
     public func makeProvider() async throws -> any ExperimentationProvider {

@@ -102,7 +102,8 @@ public struct OFREPSubject: ConformanceSubject {
                     )
                 },
                 received: { mock, journal in try Self.received(mock.receivedEvents, journal) },
-                takeReceived: { mock, journal in try Self.received(mock.takeReceivedEvents(), journal) }
+                takeReceived: { mock, journal in try Self.received(mock.takeReceivedEvents(), journal) },
+                isHeard: { mock in changes != .events || mock.listeners > 0 }
             ),
             world: world
         )

@@ -161,7 +161,7 @@ extension Probe {
     /// Expects a condition to become true while time is pushed repeatedly.
     ///
     /// A task may begin to wait only after the first push, so one push isn't enough. Time isn't pushed again while what
-    /// the last push set off is under way, for 20 real seconds at most: on a busy machine the push may have sufficed, and
+    /// the last push set off is under way, for a real minute at most: on a busy machine the push may have sufficed, and
     /// another one would do too much.
     ///
     /// - Parameters:
@@ -186,7 +186,7 @@ extension Probe {
             let pushed = ContinuousClock.now
             var idle = pushed
             // Longer each time: a task that hasn't begun to wait can't be seen.
-            while idle.duration(to: .now) < patience, pushed.duration(to: .now) < .seconds(20) {
+            while idle.duration(to: .now) < patience, pushed.duration(to: .now) < .seconds(60) {
                 if isTrying { idle = .now }
                 if try await condition() {
                     state.withLock { $0.expectations += 1 }

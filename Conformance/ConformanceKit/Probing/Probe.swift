@@ -161,6 +161,14 @@ public final class Probe: Sendable {
         }
     }
 
+    /// Waits, for ten seconds at most, until a provider that was told where to listen for changes is connected.
+    private func waitForListening() async throws {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        while try await !stage.isHeard, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(1), clock: .continuous)
+        }
+    }
+
     /// Creates a session for a user, without decisions.
     public func session(for user: User = .ada) async throws -> UserSession {
         try await client().session(for: user)
@@ -172,6 +180,7 @@ public final class Probe: Sendable {
         try await waitForStart()
         note("refresh \(user.id)")
         try await session.refresh()
+        try await waitForListening()
         return session
     }
 

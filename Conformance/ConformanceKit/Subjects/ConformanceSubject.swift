@@ -116,6 +116,11 @@ public protocol SubjectStage: Sendable {
     /// vendor.
     var tellsOfChanges: Bool { get async throws }
 
+    /// Whether a provider that listens for changes is connected: time that is pushed before that counts as silence.
+    ///
+    /// `true` where connecting takes no time.
+    var isHeard: Bool { get async throws }
+
     /// Creates a provider for the stand-in; called again for a restart or a second device.
     ///
     /// - Returns: A provider that hasn't been started.
@@ -189,6 +194,8 @@ extension SubjectStage {
     public var move: (any SubjectMove)? { nil }
     /// `true`: it does.
     public var tellsOfChanges: Bool { get async throws { true } }
+    /// `true`: connecting takes no time.
+    public var isHeard: Bool { get async throws { true } }
     /// It can't forget.
     public func takeReceived() async throws -> [Received]? { nil }
 

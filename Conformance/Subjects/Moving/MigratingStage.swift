@@ -57,6 +57,8 @@ final class MigratingStage: SubjectStage {
         }
     }
 
+    var isHeard: Bool { get async throws { try await leader.isHeard } }
+
     func makeProvider() async throws -> any ExperimentationProvider {
         let (one, two) = (try await oldStage.makeProvider(), try await newStage.makeProvider())
         let (world, chosen) = state.withLock { state in
