@@ -66,7 +66,7 @@ def wait(holds, what):
         if holds():
             return
         time.sleep(0.1)
-    raise AssertionError(f"{what}: waited for twenty seconds; {[(e['path'], e['status']) for e in journal()]}")
+    raise AssertionError(f"{what}: waited for twenty seconds; {[(e['path'], e.get('status')) for e in journal()]}")
 
 
 # The SDK keeps the bucketing file where it runs.
@@ -95,6 +95,8 @@ wait(lambda: any(hit.get("ea") == "fs_consent" for hit in hits()), "the consent"
 expect({hit["el"] for hit in hits() if hit.get("ea") == "fs_consent"}, {"python:true"}, "the consent")
 wait(lambda: any(entry["path"] == "/v2/activate" for entry in journal()), "the exposures")
 flagship.Flagship.stop()
+# A request that is still being answered has no status.
+wait(lambda: all("status" in entry for entry in journal()), "the answers")
 refused = [(entry["path"], entry["status"]) for entry in journal() if entry["status"] not in (200, 204, 304)]
 expect(refused, [], "what the mock refused")
 print(f"decisions, exposures and hits are as the SDK for Python expects them in its mode {MODE}")

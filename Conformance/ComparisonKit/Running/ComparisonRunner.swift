@@ -180,7 +180,7 @@ public struct ComparisonRunner: Sendable {
             progress(number)
             do {
                 let more = Performance.each * (step.action.events + (await performance.pending))
-                let result = try await Bounded.run(for: stepLimit + more) {
+                let result = try await Bounded.run(for: stepLimit + more, while: { performance.progress }) {
                     try await performance.play(step, number: number)
                 }
                 story.outcomes.append(result.outcome)

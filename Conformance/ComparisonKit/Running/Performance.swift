@@ -61,6 +61,9 @@ actor Performance {
     /// The number of waiting events that the next step may have to deliver.
     var pending: Int { ledger.pending }
 
+    /// Grows while events are accepted or delivered.
+    nonisolated var progress: Int { outbox.operations }
+
     /// Runs a step.
     func play(_ step: Scenario.Step, number: Int) async throws -> (outcome: StepOutcome, duration: Duration) {
         var outcome = StepOutcome(step: number)

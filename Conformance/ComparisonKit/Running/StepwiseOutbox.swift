@@ -16,12 +16,16 @@ final class StepwiseOutbox: OutboxStoreDecorator {
     private struct Watched {
         var leased: [String: Envelope] = [:]
         var delivered: [Envelope] = []
+        var operations = 0
     }
 
     init(_ base: any OutboxStore) { self.base = base }
 
     /// The events that the adapter reported as delivered, in that order.
     var delivered: [Envelope] { watched.withLock { $0.delivered } }
+
+    /// How often events were accepted or about to be sent, which tells slow work from work that makes no progress.
+    var operations: Int { watched.withLock { $0.operations } }
 
     /// Starts a step that puts events in.
     func beginFilling() { filling.withLock { $0 = $0 ?? AsyncGate() } }
@@ -33,6 +37,15 @@ final class StepwiseOutbox: OutboxStoreDecorator {
             return gate
         }
         gate?.open()
+    }
+
+    func pass<Value: Sendable>(
+        _ operation: StoreOperation,
+        _ body: () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        let value = try await body()
+        if [.append, .isCurrent].contains(operation) { watched.withLock { $0.operations += 1 } }
+        return value
     }
 
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
