@@ -21,6 +21,8 @@ struct ServedMock {
     /// Writes a configuration file that points to the mock.
     func configuration(_ extra: String = "") throws -> String {
         let vendor = head["vendor"]?.string ?? ""
+        // By default Flagship waits two seconds for decisions, which a busy machine can take.
+        let extra = vendor == "flagship" && !extra.contains("timeout") ? extra + #","timeout":60"# : extra
         let credentials = head["credentials"]?.object ?? [:]
         let endpoints = (head["endpoints"]?.object ?? [:])
             .compactMap { name, value in value.string.map { "\"\(name)\":\"\($0)\"" } }.sorted()

@@ -4,14 +4,12 @@ import Testing
 
 @Suite("Scripted faults")
 struct KitFaultTests {
-    private func answer(under fault: Fault, patience: Double = 5) async throws -> (
-        RawClient.Answer, [JournalEntry], Int
-    ) {
+    private func answer(under fault: Fault) async throws -> (RawClient.Answer, [JournalEntry], Int) {
         let vendor = EchoVendor()
         let server = MockServer(vendor)
         try await server.start()
         server.addFault(ScriptedFault(fault))
-        let answer = await RawClient(port: server.port, patience: patience).get("/a")
+        let answer = await RawClient(port: server.port).get("/a")
         let journal = server.journal
         await server.stop()
         return (answer, journal, await vendor.count)
@@ -45,7 +43,7 @@ struct KitFaultTests {
         let server = MockServer(vendor)
         try await server.start()
         server.addFault(ScriptedFault(.stall))
-        async let answer = RawClient(port: server.port, patience: 30).get("/a")
+        async let answer = RawClient(port: server.port).get("/a")
         try await server.waitForRequests(count: 1)
         // The answer never completes, so the server is stopped, which closes the connection.
         await server.stop()

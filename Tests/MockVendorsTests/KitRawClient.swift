@@ -22,7 +22,7 @@ struct RawClient: Sendable {
 
     let port: Int
     /// The maximum wait for the next byte.
-    var patience = 5.0
+    var patience = 60.0
 
     /// Sends a request on a new connection.
     func get(_ path: String) async -> Answer { await send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }

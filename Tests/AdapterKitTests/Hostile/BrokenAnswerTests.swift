@@ -62,7 +62,7 @@ struct BrokenAnswerTests {
             if broken.resets { connection.resetOnClose() }
         }
         defer { server.stop() }
-        let limits = HTTPLimits(deadline: .seconds(3), responseBytes: 1 << 20)
+        let limits = HTTPLimits(deadline: .seconds(60), responseBytes: 1 << 20)
         let outcome = await exchange(engine, server, .post, body: "event", limits: limits)
         #expect(outcome.code == .transport)
         #expect(server.received.count == 1)
@@ -84,7 +84,7 @@ struct BrokenAnswerTests {
         let transport = engine.make()
         for _ in 0..<3 {
             let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
-            let reply = try? await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(3)))
+            let reply = try? await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(60)))
             #expect(reply == nil || reply?.text == "ok")
         }
     }
@@ -103,7 +103,7 @@ struct BrokenAnswerTests {
         defer { server.stop() }
         let transport = DefaultTransport.make()
         let request = HTTPRequest(method: method, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
-        let limits = HTTPLimits(deadline: .seconds(3))
+        let limits = HTTPLimits(deadline: .seconds(60))
         #expect(try await transport.send(request, body: [1], limits: limits).text == "ok")
         let error = await #expect(throws: ExperimentationError.self) {
             try await transport.send(request, body: [1], limits: limits)

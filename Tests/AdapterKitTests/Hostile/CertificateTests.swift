@@ -28,7 +28,7 @@ struct CertificateTests {
             try await transport.send(
                 server.request,
                 body: Array("canary".utf8),
-                limits: HTTPLimits(deadline: .seconds(5))
+                limits: HTTPLimits(deadline: .seconds(60))
             )
         }
         #expect(error?.code == .configuration, "\(error?.message ?? "")")
@@ -45,7 +45,7 @@ struct CertificateTests {
             let transport = CurlTransport(configuration: .init(certificateAuthorities: server.authority))
             var request = server.request
             request.method = .get
-            let reply = try await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(5)))
+            let reply = try await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(60)))
             #expect(reply.status == 200)
         }
 
@@ -72,7 +72,7 @@ struct CertificateTests {
             let reply = try await transport.send(
                 request,
                 body: method == .post ? Array("canary".utf8) : [],
-                limits: HTTPLimits(deadline: .seconds(5))
+                limits: HTTPLimits(deadline: .seconds(60))
             )
             #expect(reply.status == status)
             #expect(DeliveryVerdict.of(status: reply.status) == .outage(because: .answered(status)))

@@ -42,7 +42,7 @@ func exchange(
     path: String = "/x",
     headers: HTTPFields = [:],
     body: String = "",
-    limits: HTTPLimits = HTTPLimits(deadline: .seconds(10), responseBytes: 1 << 20)
+    limits: HTTPLimits = HTTPLimits(deadline: .seconds(60), responseBytes: 1 << 20)
 ) async -> Result<HTTPReply, ExperimentationError> {
     let request = HTTPRequest(
         method: method,

@@ -84,7 +84,7 @@ struct ExchangeTests {
         var connections: Set<String?> = []
         for _ in 0..<5 {
             let request = HTTPRequest(method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
-            let reply = try await transport.send(request, body: [1], limits: HTTPLimits(deadline: .seconds(5)))
+            let reply = try await transport.send(request, body: [1], limits: HTTPLimits(deadline: .seconds(60)))
             connections.insert(reply.response.headerFields[HTTPField.Name("x-connection")!])
         }
         #expect(connections.count == 1)
@@ -145,7 +145,7 @@ struct ExchangeTests {
         defer { server.stop() }
         // Foundation on Linux never answers a Basic challenge.
         if status == 401, !Engine.hardened.contains(engine) { return }
-        let outcome = await exchange(engine, server, .post, body: "b", limits: HTTPLimits(deadline: .seconds(2)))
+        let outcome = await exchange(engine, server, .post, body: "b", limits: HTTPLimits(deadline: .seconds(60)))
         #expect(outcome.status == status)
         #expect((DeliveryVerdict.of(status: outcome.status ?? 0) == .delivered) == (200...299).contains(status))
         #expect(server.received.count == 1)

@@ -69,7 +69,7 @@ struct InjectionTests {
         for id in HostileText.ids(2000) {
             let request = endpoint.request(.get, path: ["users", id, "flags"], query: [("id", id), ("last", "1")])
             do throws(ExperimentationError) {
-                _ = try await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(5)))
+                _ = try await transport.send(request, body: [], limits: HTTPLimits(deadline: .seconds(60)))
             } catch {
                 #expect(error.code == .invalidArgument && [".", ".."].contains(id), "\(id.debugDescription): \(error)")
                 continue
@@ -112,7 +112,7 @@ struct InjectionTests {
             _ = try await transport.send(
                 endpoint.request(.get, headers: headers),
                 body: [],
-                limits: HTTPLimits(deadline: .seconds(5))
+                limits: HTTPLimits(deadline: .seconds(60))
             )
             sent += 1
             let received = server.received

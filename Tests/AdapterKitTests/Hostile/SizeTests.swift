@@ -48,7 +48,7 @@ struct SizeTests {
         }
         defer { server.stop() }
         for (limit, code) in [(1000, nil), (999, ErrorCode.tooLarge), (0, .tooLarge)] {
-            let limits = HTTPLimits(deadline: .seconds(5), responseBytes: limit)
+            let limits = HTTPLimits(deadline: .seconds(60), responseBytes: limit)
             #expect(await exchange(engine, server, limits: limits).code == code)
         }
     }
