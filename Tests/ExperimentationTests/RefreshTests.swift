@@ -127,6 +127,22 @@ struct RefreshTests {
         #expect(session.string("user", default: "") == "bob")
     }
 
+    @Test("a request for the former user that fails late leaves the new user's decisions fresh")
+    func lateFailure() async throws {
+        let source = SlowForAda()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: User(id: "ada"))
+        let former = Task { try await session.refresh() }
+        await source.isAsked.wait()
+        session.identify(Identity(id: "bob"))
+        try await session.refresh()
+        source.mayFail.open()
+        await #expect(throws: ExperimentationError(.transport, "gone")) { try await former.value }
+        let details = session.details("user", default: "")
+        #expect(details.value == "bob")
+        #expect(details.reason != .stale && details.age == nil)
+    }
+
     @Test("decisions of a vendor that is asked survive a restart")
     func keptAnswer() async throws {
         let store = ClientStore.inMemory()
@@ -278,8 +294,24 @@ final class GatedSource: DecisionSource {
     }
 }
 
+/// Answers at once, but for one user, for whom it fails when told to.
+private final class SlowForAda: DecisionSource {
+    let freshness = Freshness()
+    let isAsked = AsyncGate()
+    let mayFail = AsyncGate()
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        guard context.user.id == "ada" else {
+            return .decided(Decisions(flags: [("user", Resolution(.string(context.user.id)))]))
+        }
+        isAsked.open()
+        await mayFail.wait()
+        throw ExperimentationError(.transport, "gone")
+    }
+}
+
 struct GatedProvider: ExperimentationProvider {
-    let source: GatedSource
+    let source: any DecisionSource
     var name: String { "gated" }
     var scope: String { "" }
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {

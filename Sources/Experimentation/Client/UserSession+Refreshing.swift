@@ -47,7 +47,7 @@ extension UserSession {
         } catch {
             // A caller that stops waiting says nothing about the vendor.
             if error.code == .cancelled, Task.isCancelled { throw error }
-            markStale()
+            markStale(through: context.revision)
             core.fetchFailed(error, hasDecisions: snapshots.current.revision > 0)
             throw error
         }
@@ -226,9 +226,12 @@ extension UserSession {
     }
 
     /// Marks the current decisions as stale.
-    func markStale() {
+    ///
+    /// - Parameter revision: Of the user that a failed request was about; decisions for a later one aren't affected.
+    func markStale(through revision: UInt64 = .max) {
         update { snapshot in
-            guard snapshot.revision > 0, case .fresh = snapshot.origin else { return nil }
+            guard snapshot.revision > 0, snapshot.revision <= revision, case .fresh = snapshot.origin
+            else { return nil }
             return marked(snapshot.with(origin: .stale))
         }
     }
