@@ -19,6 +19,23 @@ struct CutStoreTests {
         #expect(state.failures == [])
     }
 
+    @Test("a delivery is under way until its lane is released or can't be leased, also once its lease has expired")
+    func delivering() async throws {
+        let store = cut(StoreSize())
+        _ = try await store.add([NewEvent("a-1")])
+        #expect(!store.isDelivering)
+        let lease = try await store.taken()
+        #expect(store.isDelivering)
+        // Another process takes the lane after the lease has expired.
+        _ = try await store.base.taken(2, at: 900)
+        #expect(try await store.take(at: 900, behind: lease.token) == .lost)
+        #expect(store.isDelivering)
+        try await store.release(lease)
+        #expect(!store.isDelivering)
+        #expect(try await store.take(at: 900) == .busy(until: at(960)))
+        #expect(!store.isDelivering)
+    }
+
     @Test("the store of a dead process follows none")
     func dead() async {
         let bench = StoreBench<any OutboxStore> { size in

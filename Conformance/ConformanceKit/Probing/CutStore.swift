@@ -29,7 +29,11 @@ package final class CutStore: OutboxStoreDecorator, StateStoreDecorator {
     package func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
         let answer = try await pass(.lease) { () async throws(ExperimentationError) in try await base.lease(request) }
         lanes.withLock { lanes in
-            if case .leased = answer { lanes.insert(request.destination) } else { lanes.remove(request.destination) }
+            if case .leased = answer {
+                lanes.insert(request.destination)
+            } else if request.token == nil {
+                lanes.remove(request.destination)
+            }
         }
         return answer
     }
