@@ -1,6 +1,7 @@
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import Synchronization
 
 /// Faults that show with real accounts: other scripts, many flags, several clients, clocks.
 extension PlantedFault {
@@ -136,15 +137,33 @@ extension Decisions {
 }
 
 extension BentSubject.Bend {
-    /// Reports only the first variation that a user sees of an experiment.
-    fileprivate static let once = BentSubject.Bend.sending { sink, batch in
-        var seen: Set<String> = []
-        let places = batch.indices.filter { place in
-            guard case .exposure(let exposure) = batch[place].event.kind else { return true }
-            return seen.insert("\(batch[place].identity.id) \(exposure.assignment.experiment.id)").inserted
+    /// Reports only the first variation that a user sees of an experiment, in whichever batch the next one comes.
+    fileprivate static let once = BentSubject.Bend(provider: { provider, _ in
+        BentProvider(provider) { roles, _ in
+            guard let events = roles.events else { return }
+            let first = FirstExposures()
+            roles.events = BentSink(inner: events) { sink, batch in
+                let places = batch.indices.filter { first.isFirst(batch[$0]) }
+                var report = DeliveryReport(batch.map { _ in .delivered })
+                report.add(await sink.deliver(places.map { batch[$0] }), at: places)
+                return report
+            }
         }
-        var report = DeliveryReport(batch.map { _ in .delivered })
-        report.add(await sink.deliver(places.map { batch[$0] }), at: places)
-        return report
+    })
+}
+
+/// Each user's first exposure to an experiment.
+private final class FirstExposures: Sendable {
+    private let ids = Mutex<[String: String]>([:])
+
+    /// Whether an event is no later exposure; an event that is sent again is still what it was.
+    func isFirst(_ envelope: Envelope) -> Bool {
+        guard case .exposure(let exposure) = envelope.event.kind else { return true }
+        let place = "\(envelope.identity.id) \(exposure.assignment.experiment.id)"
+        return ids.withLock { ids in
+            let first = ids[place] ?? envelope.id
+            ids[place] = first
+            return first == envelope.id
+        }
     }
 }
