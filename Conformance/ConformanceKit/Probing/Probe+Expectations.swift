@@ -185,13 +185,16 @@ extension Probe {
             push(step)
             let pushed = ContinuousClock.now
             var idle = pushed
-            // Longer each time: a task that hasn't begun to wait can't be seen.
-            while idle.duration(to: .now) < patience, pushed.duration(to: .now) < .seconds(60) {
-                if isTrying { idle = .now }
+            while true {
+                let wasTrying = isTrying
                 if try await condition() {
                     state.withLock { $0.expectations += 1 }
                     return true
                 }
+                // A look may take long, and what ends during one is seen by the next.
+                if wasTrying || isTrying { idle = .now }
+                // Longer each time: a task that hasn't begun to wait can't be seen.
+                if idle.duration(to: .now) >= patience || pushed.duration(to: .now) >= .seconds(60) { break }
                 try await Task.sleep(for: .milliseconds(2))
             }
             patience *= 2

@@ -164,7 +164,10 @@ public final class Probe: Sendable {
     /// Waits, for ten seconds at most, until a provider that was told where to listen for changes is connected.
     private func waitForListening() async throws {
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
-        while try await !stage.isHeard, ContinuousClock.now < deadline {
+        while try await !stage.isHeard {
+            guard ContinuousClock.now < deadline else {
+                return note("the provider isn't connected to what announces changes, after ten seconds")
+            }
             try await Task.sleep(for: .milliseconds(1), clock: .continuous)
         }
     }

@@ -45,6 +45,13 @@ final class ComposedStage: SubjectStage {
 
     var secrets: [String] { stages.flatMap(\.secrets) }
 
+    var isHeard: Bool {
+        get async throws {
+            for stage in deciding where try await !stage.isHeard { return false }
+            return true
+        }
+    }
+
     func makeProvider() async throws -> any ExperimentationProvider {
         var vendors: [ComposedProvider.Vendor] = []
         for (part, stage) in zip(subject.parts, stages) {

@@ -13,6 +13,7 @@ struct BentSubject: ConformanceSubject {
         var secrets: [String] = []
         var open: (@Sendable (World) async throws -> Void)?
         var store: (@Sendable (ClientStore) -> ClientStore)?
+        var isHeard: @Sendable () -> Bool = { true }
         var provider: @Sendable (any ExperimentationProvider, InMemoryStage) -> any ExperimentationProvider = {
             provider,
             _ in
@@ -44,6 +45,7 @@ struct BentStage: SubjectStage {
 
     var gaps: [WorldGap] { inner.gaps }
     var secrets: [String] { bend.secrets }
+    var isHeard: Bool { bend.isHeard() }
     func makeProvider() async throws -> any ExperimentationProvider {
         let provider = try await inner.makeProvider()
         let bent = bend.provider(provider, inner)
@@ -160,8 +162,9 @@ extension Decisions {
 // MARK: - Events
 
 struct BentSink: EventSink {
+    typealias Send = @Sendable (any EventSink, [Envelope]) async -> DeliveryReport
     let inner: any EventSink
-    var send: @Sendable (any EventSink, [Envelope]) async -> DeliveryReport = { await $0.deliver($1) }
+    var send: Send = { await $0.deliver($1) }
     var refuses: @Sendable (_ type: String) -> Bool = { _ in false }
     var batching: BatchPolicy { inner.batching }
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
@@ -225,10 +228,13 @@ extension BentSubject.Bend {
     }
 
     /// Changes how events are sent.
-    static func sending(_ send: @escaping @Sendable (any EventSink, [Envelope]) async -> DeliveryReport) -> Self {
+    static func sending(_ send: @escaping BentSink.Send) -> Self { sending(by: { send }) }
+
+    /// Changes how events are sent, by what is made anew for each provider.
+    static func sending(by make: @escaping @Sendable () -> BentSink.Send) -> Self {
         Self(provider: { provider, _ in
             BentProvider(provider) { roles, _ in
-                if let events = roles.events { roles.events = BentSink(inner: events, send: send) }
+                if let events = roles.events { roles.events = BentSink(inner: events, send: make()) }
             }
         })
     }

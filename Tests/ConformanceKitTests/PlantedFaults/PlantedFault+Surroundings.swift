@@ -138,16 +138,13 @@ extension Decisions {
 
 extension BentSubject.Bend {
     /// Reports only the first variation that a user sees of an experiment, in whichever batch the next one comes.
-    fileprivate static let once = BentSubject.Bend(provider: { provider, _ in
-        BentProvider(provider) { roles, _ in
-            guard let events = roles.events else { return }
-            let first = FirstExposures()
-            roles.events = BentSink(inner: events) { sink, batch in
-                let places = batch.indices.filter { first.isFirst(batch[$0]) }
-                var report = DeliveryReport(batch.map { _ in .delivered })
-                report.add(await sink.deliver(places.map { batch[$0] }), at: places)
-                return report
-            }
+    fileprivate static let once = BentSubject.Bend.sending(by: {
+        let first = FirstExposures()
+        return { sink, batch in
+            let places = batch.indices.filter { first.isFirst(batch[$0]) }
+            var report = DeliveryReport(batch.map { _ in .delivered })
+            report.add(await sink.deliver(places.map { batch[$0] }), at: places)
+            return report
         }
     })
 }
@@ -156,7 +153,7 @@ extension BentSubject.Bend {
 private final class FirstExposures: Sendable {
     private let ids = Mutex<[String: String]>([:])
 
-    /// Whether an event is no later exposure; an event that is sent again is still what it was.
+    /// Returns whether an event is anything but a later exposure; sending the first one again doesn't make it a later one.
     func isFirst(_ envelope: Envelope) -> Bool {
         guard case .exposure(let exposure) = envelope.event.kind else { return true }
         let place = "\(envelope.identity.id) \(exposure.assignment.experiment.id)"
