@@ -3,29 +3,38 @@ import Experimentation
 extension Probe {
     /// Expects work to end by its deadline, allowing for the load of the machine.
     ///
-    /// A plain timer of the same length runs alongside: the work may be late by as much as the timer, plus a second.
-    /// Work that ignores its deadline takes as long as the vendor hangs, which is longer than either.
+    /// Timers of a tenth of a second run one after another for as long as the work does, and the work is measured by
+    /// how many of them ended: it may take four times its deadline, plus a second. A burst of load delays both, whenever
+    /// it comes. Work that ignores its deadline takes as long as the vendor hangs, which is longer.
     ///
     /// - Parameters:
     ///   - deadline: The time that the work may take.
     ///   - name: The work's name, for the failure.
+    ///   - clock: The clock of the timers.
     ///   - body: The work.
     /// - Returns: The work's result.
     func timely<Value: Sendable>(
         within deadline: Duration,
         _ name: String,
+        by clock: some Clock<Duration> = .continuous,
         _ body: () async throws -> Value
     ) async rethrows -> Value {
-        let clock = ContinuousClock()
-        let start = clock.now
-        let timer = Task {
-            try? await clock.sleep(until: start.advanced(by: deadline))
-            return start.duration(to: clock.now)
+        let tenth: Duration = .milliseconds(100)
+        let start = ContinuousClock.now
+        let timers = Task {
+            var ended = 0
+            while (try? await clock.sleep(for: tenth)) != nil { ended += 1 }
+            return ended
         }
+        defer { timers.cancel() }
         let value = try await body()
-        let took = start.duration(to: clock.now)
-        let timers = await timer.value
-        expect(took < timers * 4 + .seconds(1), "\(name) took \(took), and a timer of the same length \(timers)")
+        let took = start.duration(to: .now)
+        timers.cancel()
+        let ended = await timers.value
+        expect(
+            tenth * ended < deadline * 4 + .seconds(1),
+            "\(name) took \(took), or \(ended) timers of \(tenth), instead of \(deadline)"
+        )
         return value
     }
 }
