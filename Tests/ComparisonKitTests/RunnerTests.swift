@@ -136,6 +136,14 @@ struct RunnerTests {
         #expect(comparison.vendors[3].failure?.contains("it can't be opened") == true)
     }
 
+    @Test("a trial whose stand-in doesn't work is a failure that the story names")
+    func failedTrial() async throws {
+        let subject = OpenedOnce()
+        let story = try #require(await ComparisonRunner().run(.killSwitch, with: [subject]).vendors.first)
+        #expect(story.failure == "the trial of what reaches the wire: \(SubjectError.broken("it is shut"))")
+        #expect(story.outcomes.count == Scenario.killSwitch.steps.count)
+    }
+
     @Test("progress names the vendor, the round and every step")
     func tellsProgress() async {
         let seen = Recorder()

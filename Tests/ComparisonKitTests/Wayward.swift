@@ -40,6 +40,25 @@ private struct WaywardStage: SubjectStage {
     func close() async { await stage.close() }
 }
 
+/// A subject whose stand-in starts only once.
+final class OpenedOnce: ConformanceSubject {
+    private let subject = InMemorySubject()
+    private let isOpened = Mutex(false)
+
+    var name: String { subject.name }
+    var capabilities: Set<Capability> { subject.capabilities }
+    var wireFields: Set<Received.Field> { subject.wireFields }
+
+    func open(_ world: World) async throws -> any SubjectStage {
+        let isSecond = isOpened.withLock { isOpened in
+            defer { isOpened = true }
+            return isOpened
+        }
+        if isSecond { throw SubjectError.broken("it is shut") }
+        return try await subject.open(world)
+    }
+}
+
 /// Records progress messages.
 final class Recorder: Sendable {
     private let state = Mutex<[ComparisonRunner.Progress]>([])

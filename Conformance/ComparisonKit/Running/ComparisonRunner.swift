@@ -116,27 +116,46 @@ public struct ComparisonRunner: Sendable {
             }
         }
         var story = first ?? VendorStory(name: subject.name)
-        if subject.capabilities.contains(.tracking), story.failure == nil {
-            let trial = FidelityTrial(subject: subject, world: scenario.world)
-            story.fidelity = (try? await Bounded.run(for: stepLimit * 2) { try await trial.play() }) ?? []
-        }
-        if story.failure == nil {
-            let limit = stepLimit * 4
-            if measuresGrowth {
-                let trial = GrowthTrial(subject: subject)
-                story.growth = try? await Bounded.run(for: limit) { try await trial.play() }
-            }
-            if let usage {
-                let trial = CostTrial(subject: subject, world: scenario.world, usage: usage)
-                story.monthly = (try? await Bounded.run(for: limit) { try await trial.play() }) ?? nil
-            }
-        }
+        await playTrials(of: subject, in: scenario.world, &story)
         for index in story.outcomes.indices where story.outcomes[index].kind != .unsupported {
             // A round trip can't be simulated for a vendor without a wire.
             if roundTrip > .zero, !isNetworked, story.outcomes[index].traffic.requests > 0 { continue }
             story.outcomes[index].latency = Latency(of: measured[story.outcomes[index].step] ?? [])
         }
         return story
+    }
+
+    /// Plays what is measured beside the scenario, on stages of its own.
+    private func playTrials(of subject: any ConformanceSubject, in world: World, _ story: inout VendorStory) async {
+        if subject.capabilities.contains(.tracking) {
+            let trial = FidelityTrial(subject: subject, world: world)
+            story.fidelity = await result(of: "what reaches the wire", &story) { try await trial.play() } ?? []
+        }
+        if measuresGrowth {
+            let trial = GrowthTrial(subject: subject)
+            story.growth = await result(of: "growth", &story) { try await trial.play() }
+        }
+        if let usage {
+            let trial = CostTrial(subject: subject, world: world, usage: usage)
+            story.monthly = await result(of: "a month's cost", &story) { try await trial.play() } ?? nil
+        }
+    }
+
+    /// Plays a trial, unless something failed before.
+    ///
+    /// - Returns: Its result; `nil` if it doesn't end in time or its stand-in doesn't work, which the story then says.
+    private func result<Result: Sendable>(
+        of trial: String,
+        _ story: inout VendorStory,
+        _ play: @escaping @Sendable () async throws -> Result
+    ) async -> Result? {
+        guard story.failure == nil else { return nil }
+        do {
+            return try await Bounded.run(for: stepLimit * 4, play)
+        } catch {
+            story.failure = "the trial of \(trial): \(error)"
+            return nil
+        }
     }
 
     private func perform(
