@@ -19,10 +19,11 @@ clients:         ## Installs the third-party clients that mocks are tried with, 
 	@python3 -m venv .build/python && .build/python/bin/pip install -q -r Conformance/Clients/requirements.txt
 
 compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
-	@$(SWIFT) run -q xp compare
+	@SWIFT="$(SWIFT)" .ci/build --product xp
+	@"$$($(SWIFT) build --show-bin-path)/xp" compare
 
 gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock vendor, and says how to ask it
-	@$(SWIFT) build -q --package-path Gateway --product xp-gateway
+	@SWIFT="$(SWIFT)" .ci/build --package-path Gateway --product xp-gateway
 	@exec "$$($(SWIFT) build --package-path Gateway --show-bin-path)/xp-gateway"
 
 test: setup      ## Runs all tests, compiles as if for iOS beside them, and prints all conformance cases by name

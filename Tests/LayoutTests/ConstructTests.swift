@@ -105,7 +105,7 @@ struct ConstructTests {
 
     @Test("no script lets a compiler write to a device, which a failed compilation deletes")
     func scriptsKeepDevices() throws {
-        for path in ["AppleChecks/check", "Makefile", ".ci/run", ".ci/setup"] {
+        for path in ["AppleChecks/check", "Makefile", ".ci/build", ".ci/run", ".ci/setup", ".ci/test"] {
             let text = try #require(Tree.text(of: path), "\(path)")
             #expect(!text.contains("-o /dev/"), "\(path)")
         }
