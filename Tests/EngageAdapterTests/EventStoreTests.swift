@@ -174,16 +174,18 @@ struct EventStoreTests {
         let store = InMemoryStateStore()
         let journal = EngageJournal(store: store, prefix: "j/")
         let all = (0..<2_000).map { number -> EngageJournal.Entry in
-            EngageJournal.Entry(
+            let isDelivered = number % 3 != 0
+            return EngageJournal.Entry(
                 id: "id-\(number)",
                 code: 17,
                 date: Date(timeIntervalSince1970: Double(number)),
-                isDelivered: number % 3 != 0,
-                reason: number % 3 == 0 ? "refused" : ""
+                isDelivered: isDelivered,
+                reason: isDelivered ? "" : "refused"
             )
         }
         for start in stride(from: 0, to: all.count, by: batch) {
-            try await journal.note(Array(all[start..<min(start + batch, all.count)]))
+            let end = min(start + batch, all.count)
+            try await journal.note(Array(all[start..<end]))
         }
         let kept = try await journal.entries()
         #expect(kept.count >= EngageJournal.length)

@@ -26,7 +26,7 @@ struct OrderTests {
         let engage = bench.engage { $0.recipients.optsOutOnDenial = true }
         let user = try await engage.mobileIdentity.setupRecipient().mobileUserID
         bench.forgetExchanges()
-        return (try #require(engage.events), user)
+        return (engage.events, user)
     }
 
     private var names: [String] {

@@ -245,7 +245,7 @@ struct RemoteSubjectTests {
     func death() async throws {
         let service = try await PythonService()
         let subject = try await RemoteSubject.connect(to: service.url)
-        await service.kill()
+        service.kill()
         let cases = Array(ConformanceCase.all.prefix(2))
         let report = await ConformanceRunner().run(cases, against: [subject, InMemorySubject()])
         #expect(

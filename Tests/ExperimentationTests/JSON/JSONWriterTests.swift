@@ -57,7 +57,7 @@ struct JSONWriterTests {
     }
 
     private static let doubles: [Double] = [
-        0, -0.0, 1, -1, 0.5, 0.1, 100, 1e15, 1e16, 1e17, 9_007_199_254_740_993, 9.3e18, 1e22, 1e-5, 1e300, .pi,
+        0, -0.0, 1, -1, 0.5, 0.1, 100, 1e15, 1e16, 1e17, 9_007_199_254_740_992, 9.3e18, 1e22, 1e-5, 1e300, .pi,
         .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, -.greatestFiniteMagnitude,
         1_795_262_400.123_456,
     ]
