@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test test-shuffled faults lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test suites test-shuffled faults lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -9,6 +9,9 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Otherwise every error that code under test throws costs a backtrace: a third of the processor time of all tests.
 export SWT_SWIFT_ERROR_BACKTRACING_ENABLED ?= 0
 
+# Suites of conformance cases that `xp conform` plays for the same subjects, as one of the tests.
+export PLAYED_BY_XP = AdapterTests\..*ConformanceTests|InMemoryConformanceTests|ConformanceTests/usual
+
 help:            ## Lists what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -18,7 +21,7 @@ setup:           ## Installs the system packages that are missing
 clients:         ## Installs the third-party clients that mocks are tried with, beside the build
 	@python3 -m venv .build/python && .build/python/bin/pip install -q -r Conformance/Clients/requirements.txt
 
-compare: setup   ## Runs the shop scenario through all four vendors and lays the outcomes side by side
+compare: setup   ## Runs the shop scenario through all five vendors and lays the outcomes side by side
 	@SWIFT="$(SWIFT)" .ci/build --product xp
 	@"$$($(SWIFT) build --show-bin-path)/xp" compare
 
@@ -33,6 +36,10 @@ test: setup      ## Runs all tests, compiles as if for iOS beside them, and prin
 faults: setup    ## Runs every conformance case against every planted fault
 	@$(SWIFT) build --build-tests
 	@SOAK=1 $(SWIFT) test --skip-build --filter PlantedFaultTests
+
+suites: setup    ## Runs the conformance suites that make test leaves to xp conform, as an adapter's author would
+	@$(SWIFT) build --build-tests
+	@$(SWIFT) test --skip-build --filter "$$PLAYED_BY_XP"
 
 test-shuffled: setup ## Runs all tests in a random order, forty at a time in a process of their own; ORDER=7 repeats one
 	@$(SWIFT) build --build-tests
