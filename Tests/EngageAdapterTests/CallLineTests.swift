@@ -5,7 +5,7 @@ import Waiting
 
 @testable import EngageAdapter
 
-@Suite("The queue of calls", .timeLimit(.minutes(2)))
+@Suite("The queue of calls", .timeLimit(.minutes(10)))
 struct CallLineTests {
     /// Queues a call behind the waiting ones.
     private func call(_ line: EngageCallLine) async throws -> Task<Void, any Error> {

@@ -39,7 +39,7 @@ struct ReportTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a listener who comes after the shutdown gets the last report, and then the end", .timeLimit(.minutes(1)))
+    @Test("a listener who comes after the shutdown gets the last report, and then the end", .timeLimit(.minutes(10)))
     func afterTheEnd() async throws {
         let moves = Moves()
         let client = try await moves.client { $0.stage = .dualWrite }

@@ -7,7 +7,7 @@ import Waiting
 
 @testable import ExperimentationSQLite
 
-@Suite("Denials of many users at once", .timeLimit(.minutes(2)))
+@Suite("Denials of many users at once", .timeLimit(.minutes(10)))
 struct DenialsTogetherTests {
     private let folder = TemporaryFolder()
 

@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Flags of the in-memory provider", .timeLimit(.minutes(2)))
+@Suite("Flags of the in-memory provider", .timeLimit(.minutes(10)))
 struct InMemoryProviderTests {
     private let provider = InMemoryProvider(flags: [InMemoryFlag("a", "1"), InMemoryFlag("b", "1")])
 

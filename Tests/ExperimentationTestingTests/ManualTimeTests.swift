@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Manual time", .timeLimit(.minutes(2)))
+@Suite("Manual time", .timeLimit(.minutes(10)))
 struct ManualTimeTests {
     private let time = ManualTime()
 

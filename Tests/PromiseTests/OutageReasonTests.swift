@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Why events wait", .timeLimit(.minutes(2)))
+@Suite("Why events wait", .timeLimit(.minutes(10)))
 struct OutageReasonTests {
     static let answers: [(answer: ScriptedTransport.Answer, reason: String)] = [
         (.failure(ExperimentationError(.transport, "gone")), "can't be reached"),

@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("Results of a flush", .timeLimit(.minutes(2)))
+@Suite("Results of a flush", .timeLimit(.minutes(10)))
 struct FlushResultTests {
     private func client(needsConsent: Bool = true, _ verdict: Verdict) async throws -> ExperimentationClient {
         try await ScriptedVendor(needsConsent: needsConsent) { _ in DeliveryReport(verdict) }.client()

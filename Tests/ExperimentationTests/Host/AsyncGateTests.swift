@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Testing
 
-@Suite("A gate", .timeLimit(.minutes(2)))
+@Suite("A gate", .timeLimit(.minutes(10)))
 struct AsyncGateTests {
     @Test("lets later tasks through at once after it was opened, however often")
     func openedBefore() async {

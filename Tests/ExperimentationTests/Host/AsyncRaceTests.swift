@@ -1,7 +1,7 @@
 import Experimentation
 import Testing
 
-@Suite("A race", .timeLimit(.minutes(2)))
+@Suite("A race", .timeLimit(.minutes(10)))
 struct AsyncRaceTests {
     @Test("returns the first value to current and later waiters")
     func first() async {

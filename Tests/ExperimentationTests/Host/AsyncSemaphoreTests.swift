@@ -3,7 +3,7 @@ import ExperimentationTesting
 import Synchronization
 import Testing
 
-@Suite("A semaphore", .timeLimit(.minutes(2)))
+@Suite("A semaphore", .timeLimit(.minutes(10)))
 struct AsyncSemaphoreTests {
     /// Tasks that queue up one after another, and the order of their admission.
     private final class Line: Sendable {

@@ -4,7 +4,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("A shared operation", .timeLimit(.minutes(2)))
+@Suite("A shared operation", .timeLimit(.minutes(10)))
 struct SingleFlightTests {
     @Test("a cancelled caller stops waiting, and the operation goes on for the others")
     func cancelled() async throws {
