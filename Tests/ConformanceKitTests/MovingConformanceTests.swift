@@ -7,17 +7,17 @@ import Waiting
 
 @Suite("A move keeps the promises of the vendor that leads")
 struct MovingConformanceTests {
-    private static let usual = MigratingSubject.one.map(\.name)
+    private static let played = MigratingSubject.one.map(\.name)
     /// A few moves at one stage each; with `SOAK=1`, every move at every stage.
-    private static let others = (isSoak ? MigratingSubject.all : MigratingSubject.few).map(\.name)
-        .filter { !usual.contains($0) }
+    private static let more = (isSoak ? MigratingSubject.all : MigratingSubject.few).map(\.name)
+        .filter { !played.contains($0) }
 
-    @Test("at the stage that `xp conform` plays", arguments: usual, ConformanceCase.all)
+    @Test("at the stage that `xp conform` plays", arguments: played, ConformanceCase.all)
     func usual(subject: String, to conformanceCase: ConformanceCase) async throws {
         try await conforms(subject, to: conformanceCase)
     }
 
-    @Test("at other stages", arguments: others, ConformanceCase.all)
+    @Test("at other stages", arguments: more, ConformanceCase.all)
     func others(subject: String, to conformanceCase: ConformanceCase) async throws {
         try await conforms(subject, to: conformanceCase)
     }

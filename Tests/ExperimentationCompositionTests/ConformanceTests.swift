@@ -4,15 +4,15 @@ import Testing
 
 @Suite("Compositions keep the promises that follow from their parts, and destinations their own")
 struct ConformanceTests {
-    private static let usual = Vendor.destinations.map(\.name) + ComposedSubject.few.map(\.name)
-    private static let others = ComposedSubject.all.map(\.name).filter { !usual.contains($0) }
+    private static let played = Vendor.destinations.map(\.name) + ComposedSubject.few.map(\.name)
+    private static let more = ComposedSubject.all.map(\.name).filter { !played.contains($0) }
 
-    @Test("as `xp conform` watches them", arguments: usual, ConformanceCase.all)
+    @Test("as `xp conform` watches them", arguments: played, ConformanceCase.all)
     func usual(subject: String, to conformanceCase: ConformanceCase) async throws {
         try await conforms(subject, to: conformanceCase)
     }
 
-    @Test("from the sides of the other parts", arguments: others, ConformanceCase.all)
+    @Test("from the sides of the other parts", arguments: more, ConformanceCase.all)
     func others(subject: String, to conformanceCase: ConformanceCase) async throws {
         try await conforms(subject, to: conformanceCase)
     }
