@@ -9,8 +9,8 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Otherwise every error that code under test throws costs a backtrace: a third of the processor time of all tests.
 export SWT_SWIFT_ERROR_BACKTRACING_ENABLED ?= 0
 
-# Suites of conformance cases that `xp conform` plays for the same subjects, as one of the tests.
-export PLAYED_BY_XP = AdapterTests\..*ConformanceTests|InMemoryConformanceTests|ConformanceTests/usual
+# Tests of conformance cases that `xp conform`, itself a test, plays for the same subjects.
+export PLAYED_BY_XP = AdapterTests\..*ConformanceTests/(conforms|decisionAPI|bucketing)|InMemoryConformanceTests/conforms|ConformanceTests/usual
 
 help:            ## Lists what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
