@@ -1,6 +1,9 @@
 import Foundation
-import MockVendors
+import NIOCore
+import Synchronization
 import Testing
+
+@testable import MockVendors
 
 @Suite("The mock server")
 struct KitMockServerTests {
@@ -70,6 +73,36 @@ struct KitMockServerTests {
             if !host.contains("\r") {
                 // The vendor's own paths accept any host.
                 #expect(await client.send("GET /flags HTTP/1.1\r\nHost: \(host)\r\n\r\n").status == 200)
+            }
+        }
+    }
+
+    @Test("no other socket gets its port, not even before stop has heard that the listener is closed")
+    func portIsKept() async throws {
+        try await serving { server, _ in
+            let listener = try #require(server.state.withLock { $0.running?.listener })
+            try await listener.close()
+            #expect(!Self.isFree(server.port))
+            await server.stop()
+            #expect(!Self.isFree(server.port))
+        }
+    }
+
+    /// Whether a socket can be bound to a port.
+    private static func isFree(_ port: Int) -> Bool {
+        #if canImport(Glibc)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
     }

@@ -64,12 +64,15 @@ public final class MockServer: Sendable {
         let port = state.withLock { state -> Int? in state.running == nil ? state.port : nil }
         guard let port else { return }
         state.withLock { $0.isStopped = false }
-        let listener = try await listen(port: port)
+        // Kept from before the first listener on: if the port were reserved only after a listener's end, another server
+        // could get it in between.
+        let keeper = state.withLock { $0.keeper } ?? PortKeeper(host: host, port: port)
+        let listener = try await listen(port: keeper?.port ?? port)
         let task = Task { await self.accept(on: listener) }
         state.withLock { state in
             state.port = listener.channel.localAddress?.port ?? port
             state.running = Running(listener: listener.channel, task: task)
-            state.keeper = nil
+            state.keeper = keeper
         }
     }
 
@@ -83,9 +86,7 @@ public final class MockServer: Sendable {
         }
         guard let running else { return }
         try? await running.listener.close()
-        let keeper = PortKeeper(host: host, port: port)
         let (connections, tasks) = state.withLock { state in
-            state.keeper = keeper
             state.isStopped = true
             return (Array(state.connections.values), Array(state.tasks.values))
         }
