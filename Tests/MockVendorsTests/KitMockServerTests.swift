@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -82,28 +83,20 @@ struct KitMockServerTests {
         try await serving { server, _ in
             let listener = try #require(server.state.withLock { $0.running?.listener })
             try await listener.close()
-            #expect(!Self.isFree(server.port))
+            #expect(await Self.refusal(toBind: server.port) == EADDRINUSE)
             await server.stop()
-            #expect(!Self.isFree(server.port))
+            #expect(await Self.refusal(toBind: server.port) == EADDRINUSE)
         }
     }
 
-    /// Whether a socket can be bound to a port.
-    private static func isFree(_ port: Int) -> Bool {
-        #if canImport(Glibc)
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
+    /// Binds another socket to a port, and returns the error's number; `nil` if the port was free.
+    private static func refusal(toBind port: Int) async -> CInt? {
+        do {
+            let group = MultiThreadedEventLoopGroup.singleton
+            try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: port).get().close()
+            return nil
+        } catch {
+            return (error as? IOError)?.errnoCode ?? 0
         }
     }
 

@@ -64,8 +64,8 @@ public final class MockServer: Sendable {
         let port = state.withLock { state -> Int? in state.running == nil ? state.port : nil }
         guard let port else { return }
         state.withLock { $0.isStopped = false }
-        // Kept from before the first listener on: if the port were reserved only after a listener's end, another server
-        // could get it in between.
+        // Reserved before the first listener binds: between a listener's end and a later reservation, another server could
+        // get the port.
         let keeper = state.withLock { $0.keeper } ?? PortKeeper(host: host, port: port)
         let listener = try await listen(port: keeper?.port ?? port)
         let task = Task { await self.accept(on: listener) }

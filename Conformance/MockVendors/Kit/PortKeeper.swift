@@ -25,7 +25,7 @@ final class PortKeeper: Sendable {
         #endif
         guard descriptor >= 0 else { return nil }
         var yes: Int32 = 1
-        // A child process would keep the port after the server's end.
+        // Inherited, it would keep the port for as long as a child process runs.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
