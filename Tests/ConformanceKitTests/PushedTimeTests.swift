@@ -1,6 +1,7 @@
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import ExperimentationMigration
 import Foundation
 import Synchronization
 import Testing
@@ -50,8 +51,11 @@ struct PushedTimeTests {
         try await probe.client().shutdown(within: .zero)
     }
 
-    @Test("isn't pushed before a provider that listens for changes is connected")
-    func listening() async throws {
+    @Test(
+        "isn't pushed before a provider that listens for changes is connected",
+        arguments: Combination.allCases
+    )
+    func listening(_ combination: Combination) async throws {
         let looks = Mutex(0)
         let bend = BentSubject.Bend(isHeard: {
             looks.withLock { looks in
@@ -59,10 +63,25 @@ struct PushedTimeTests {
                 return looks == 5
             }
         })
-        let subject = BentSubject(bend: bend)
+        let subject = combination.subject(with: BentSubject(bend: bend))
         let probe = Probe(subject: subject, stage: try await subject.open(.shop), world: .shop)
         _ = try await probe.readySession()
         #expect(looks.withLock { $0 } == 5)
         try await probe.client().shutdown(within: .zero)
+    }
+
+    /// How the vendor whose connection takes time is used.
+    enum Combination: CaseIterable {
+        case alone, composed, leadingAMove
+
+        func subject(with listening: BentSubject) -> any ConformanceSubject {
+            let other = SigmaSubject()
+            return switch self {
+            case .alone: listening
+            case .composed:
+                ComposedSubject("composed", of: [.init("other", other), .init("listening", listening)])
+            case .leadingAMove: MigratingSubject(from: listening, to: other, at: .shadow)
+            }
+        }
     }
 }

@@ -128,7 +128,8 @@ public protocol OutboxStore: Sendable {
 
     /// The number of deliveries dropped to make room since this store was created or opened; never decreases.
     ///
-    /// Read after every acceptance, so it must be quick.
+    /// Read after every acceptance, so it must be quick. May include a few that another process delivered before they
+    /// were removed; ``ledger(of:)`` is exact.
     var overflowed: Int { get }
 
     /// Waits until no trace is left, in any file, of what was removed.
