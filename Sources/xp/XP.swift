@@ -17,10 +17,11 @@ struct XP: AsyncParsableCommand {
         abstract: "Compare experimentation vendors, check their adapters, and use them from a shell.",
         discussion: """
             EXAMPLES
-              xp compare                                       the checkout scenario with every vendor
-              xp compare --from sigma --to flagship            what would change
-              xp compare --format html --output report.html    a page to share
-              xp mock flagship --port 8081                     a mock vendor to point an app at
+              xp compare                             the checkout, with every vendor
+              xp compare --from sigma --to flagship  what would change
+              xp compare --format html --output r.html
+                                                     a page to share
+              xp mock flagship --port 8081           a mock to point an app at
               echo '{"user":{"id":"ada"}}' | xp evaluate --config flagship.json
               xp track --config flagship.json --input events.jsonl --store outbox.db
 

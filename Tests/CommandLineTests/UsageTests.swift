@@ -322,6 +322,21 @@ struct UsageTests {
         #expect(result.errors.hasSuffix("xp: 2 of 2 lines were not accepted; the output says why\n"))
     }
 
+    @Test(
+        "a single line that isn't decided is named in the singular",
+        arguments: [
+            ("{\"user\":{\"id\":\"ada\"}}\n{\"user\":7}\n", "xp: 1 of 2 lines was not decided; the output says why\n"),
+            ("{\"user\":7}\n", "xp: 1 of 1 line was not decided; the output says why\n"),
+        ]
+    )
+    func singular(input: String, ending: String) async throws {
+        let mock = try await ServedMock("sigma")
+        let result = try await Tool.run(["evaluate", "--config", try mock.configuration()], input: input)
+        _ = try await mock.end()
+        #expect(result.status == 1)
+        #expect(result.errors.hasSuffix(ending), "\(result.errors)")
+    }
+
     @Test("a missing or invalid store has status 66", arguments: ["status", "export"])
     func badStore(command: String) async throws {
         let folder = try Tool.folder()

@@ -12,14 +12,14 @@ struct CompareCommand: AsyncParsableCommand {
         discussion: """
             Every vendor is an embedded mock that speaks its wire protocol on a loopback socket.
 
-            With --users or --input it shows instead which users would change variation: for each experiment, how many
-            move from which variation to which, with and without a hand-over of assignments, and which experiments to
+            With --users or --input it shows instead which users would change variation: for each experiment, how many \
+            move from which variation to which, with and without a hand-over of assignments, and which experiments to \
             finish first. --from and --to may then be rules files: a bucketing file, a config.json.
 
             EXAMPLES
               xp compare
-              xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20 --round-trip 80
-              xp compare --monthly-users 200000 --sessions 8 --reads 30 --events 12 --growth
+              xp compare --scenario docs/scenarios/black-friday.yaml --rounds 20
+              xp compare --monthly-users 200000 --reads 30 --events 12 --growth
               xp compare --scenario login --vendor flagship --vendor evergage
               xp compare --from sigma --to flagship --format html --output report.html
               xp compare --from sigma --to flagship-bucketing --users 100000

@@ -26,7 +26,8 @@ struct ConformCommand: AsyncParsableCommand {
               xp conform --subject 'sigma>flagship-bucketing@live'
               xp conform --subject moves --case 'migration/*'
               xp conform --vendor sigma+evergage --case 'composition/*'
-              OFREP_TOKEN=... xp conform --ofrep https://flags.example.com/ --declaration server.json
+              OFREP_TOKEN=... xp conform --ofrep https://flags.example.com/ \\
+                --declaration server.json
             """
     )
 

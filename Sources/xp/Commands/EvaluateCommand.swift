@@ -10,12 +10,13 @@ struct EvaluateCommand: AsyncParsableCommand {
         abstract: "Read users and print their decisions, one JSON object per line.",
         discussion: """
             INPUT, one object per line; everything except the id is optional:
-              {"user":{"id":"ada","anonymousId":"d-1","attributes":{"plan":"pro"},"consent":true},
-               "assignments":{"checkout":"green"}}
+              {"user":{"id":"ada","anonymousId":"d-1","attributes":{"plan":"pro"},
+               "consent":true},"assignments":{"checkout":"green"}}
 
             OUTPUT, in the order of the input:
-              {"user":…,"decisions":{key:{"value","variant","reason","error","metadata"}},
-               "assignments":[{"experiment","group","variation","isControl"}],"status":…,"error":null}
+              {"user":…,"decisions":{key:{"value","variant","reason","error",
+               "metadata"}},"assignments":[{"experiment","group","variation",
+               "isControl"}],"status":…,"error":null}
 
             An invalid line has an error object in its place; the rest continue, and the exit status is 1.
 
@@ -73,8 +74,8 @@ struct EvaluateCommand: AsyncParsableCommand {
             throw Failure(.unavailable, "\(configuration.vendor.name) can't be reached")
         }
         if count.good < count.all {
-            let lines = count.all.of("line was not decided", "lines were not decided")
-            throw Failure(.checkFailed, "\(count.all - count.good) of \(lines); the output says why")
+            let undecided = (count.all - count.good).ofLines(count.all)
+            throw Failure(.checkFailed, "\(undecided) not decided; the output says why")
         }
     }
 

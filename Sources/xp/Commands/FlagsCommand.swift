@@ -9,7 +9,8 @@ struct FlagsCommand: AsyncParsableCommand {
         commandName: "flags",
         abstract: "Keep an application's flags in a manifest: generate typed keys for Swift, and compare with vendors.",
         discussion: """
-            A manifest has the format of the OpenFeature command line: {"flags":{"btnColor":{"flagType":"string","defaultValue":"red"}}}
+            A manifest has the format of the OpenFeature command line:
+              {"flags":{"btnColor":{"flagType":"string","defaultValue":"red"}}}
 
             EXAMPLES
               xp flags pull --config sigma.yaml --output flags.json

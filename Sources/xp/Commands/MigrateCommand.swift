@@ -14,7 +14,7 @@ struct MigrateCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               xp migrate simulate --from flagship --to sigma
-              xp migrate simulate --from flagship --to sigma --users 10000 --format html > move.html
+              xp migrate simulate --from flagship --to sigma --format html > move.html
 
             How a move goes, stage by stage, is in docs/moving.md.
             """,
@@ -28,13 +28,13 @@ struct MigrateCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Play a whole move on embedded mock vendors.",
             discussion: """
-                Users come and go, experiments run, stages move forward and back, a vendor has an outage, and the process is
-                killed and restarted. The report shows which users saw another variant, which exposures were counted twice
+                Users come and go, experiments run, stages move forward and back, a vendor has an outage, and the process is \
+                killed and restarted. The report shows which users saw another variant, which exposures were counted twice \
                 or not at all, both ledgers, and the sample ratio.
 
                 EXAMPLES
                   xp migrate simulate --from flagship --to sigma
-                  xp migrate simulate --from sigma --to flagship-bucketing --users 5000 --format json
+                  xp migrate simulate --from sigma --to flagship-bucketing --users 5000
                   xp migrate simulate --plan plan.json --faults faults.json
                 """
         )

@@ -9,8 +9,8 @@ extension MigrateCommand {
         static let configuration = CommandConfiguration(
             abstract: "Move to another stage, forward or back, in a store that running clients share.",
             discussion: """
-                Both vendors are asked for their rules, and a stage that would break a promise is refused with all objections.
-                Clients with this store follow within a few seconds.
+                Both vendors are asked for their rules, and a stage that would break a promise is refused with all \
+                objections. Clients with this store follow within a few seconds.
 
                 EXAMPLES
                   xp migrate move --plan plan.json --store app.db --to shadow

@@ -12,8 +12,10 @@ extension MigrateCommand {
                 One record per line. Variations that a user already has stay. An interrupted import resumes where it stopped.
 
                 EXAMPLES
-                  xp migrate import --plan plan.json --input cache.jsonl --as visitor-cache --store app.db
-                  xp migrate import --plan plan.json --input - --as csv --store app.db < assignments.csv
+                  xp migrate import --plan plan.json --store app.db --as visitor-cache \\
+                    --input cache.jsonl
+                  xp migrate import --plan plan.json --store app.db --as csv \\
+                    --input - < users.csv
                 """
         )
 

@@ -16,9 +16,11 @@ struct MockCommand: AsyncParsableCommand {
             credentials that the mock accepts. Without a world it serves the shop of the default scenario.
 
             Besides the vendor's own paths there are
-              GET  /_mock/requests   the last \(Self.mostExchanges) exchanges; Mock-Forgotten counts earlier ones
+              GET  /_mock/requests   the last \(Self.mostExchanges) exchanges;
+                                     Mock-Forgotten counts earlier ones
               POST /_mock/reset      undo what requests changed
-              POST /_mock/script     faults for later requests, by docs/schemas/fault-script.schema.json
+              POST /_mock/script     faults for later requests, by
+                                     docs/schemas/fault-script.schema.json
 
             EXAMPLES
               xp mock flagship --port 8081

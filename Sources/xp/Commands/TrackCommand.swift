@@ -144,8 +144,8 @@ struct TrackCommand: AsyncParsableCommand {
             Terminal.say("xp: " + ending.pending.of("event waits", "events wait") + " in \(store ?? "memory")")
         }
         if ending.counts.refused > 0 {
-            let lines = ending.counts.lines.of("line was not accepted", "lines were not accepted")
-            throw Failure(.checkFailed, "\(ending.counts.refused) of \(lines); the output says why")
+            let refused = ending.counts.refused.ofLines(ending.counts.lines)
+            throw Failure(.checkFailed, "\(refused) not accepted; the output says why")
         }
         if ending.dropped > 0 {
             let given = ending.dropped.of("event was dropped", "events were dropped")
