@@ -101,6 +101,22 @@ extension OutboxStoreContract {
             }
             trial.expect(answers, [nil, .consentDenied, nil, nil, nil, .consentDenied, nil])
         },
+        rule("consent/exact-held", "consent releases the events of exactly its user") { trial in
+            let store = trial.store
+            let alike = ["é", "e\u{301}", "E", "e", "e\u{0}", "e\u{0}x", ""]
+            for (index, user) in alike.enumerated() {
+                let identity = Identity(id: user)
+                let envelope = Envelope(id: "\(index)", identity: identity, event: .custom("x"), date: start)
+                try await store.add([NewEvent(envelope, owedTo: [.init(to: .home, isHeld: true)])])
+            }
+            for (index, user) in alike.enumerated().reversed() {
+                trial.expect(try await store.setConsent([.granted(user)]), ConsentOutcome(released: 1))
+                let lease = try await store.taken()
+                trial.expect(lease.ids, ["\(index)"])
+                _ = try await store.settleAll(lease)
+                try await store.release(lease)
+            }
+        },
     ]
 
     /// Consent that changes while events are leased.

@@ -21,8 +21,12 @@ extension Row {
         return number
     }
 
-    /// A string.
-    func text(_ place: Int) -> String? { place < count ? String.fromDatabaseValue(self[place]) : nil }
+    /// A string, including what follows a zero byte: as a string the row has only what precedes it.
+    func text(_ place: Int) -> String? {
+        guard place < count, String.fromDatabaseValue(self[place]) != nil else { return nil }
+        let bytes: Data? = self[place]
+        return bytes.map { String(decoding: $0, as: UTF8.self) }
+    }
 
     /// Bytes.
     func data(_ place: Int) -> Data? { place < count ? Data.fromDatabaseValue(self[place]) : nil }

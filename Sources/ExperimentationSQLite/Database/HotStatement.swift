@@ -51,6 +51,8 @@ struct HotStatement {
 
     /// Binds bytes.
     func bind(_ value: [UInt8], at place: Int32) throws {
+        // A null pointer would bind NULL.
+        if value.isEmpty { return try check(sqlite3_bind_zeroblob(pointer, place, 0)) }
         let code = value.withUnsafeBytes { bytes in
             sqlite3_bind_blob(pointer, place, bytes.baseAddress, Int32(clamping: bytes.count), Self.copied)
         }

@@ -9,17 +9,26 @@ enum StateTable {
 
     /// The value of a key.
     static func value(for key: String, _ database: Database) throws -> [UInt8]? {
-        let statement = try database.cachedStatement(sql: "SELECT value FROM state WHERE key = ?")
-        return try Data.fetchOne(statement, arguments: [key]).map { Array($0) }
+        let select = try HotStatement("SELECT value FROM state WHERE key = ?", database)
+        defer { select.reset() }
+        try select.bind(key, at: 1)
+        guard try select.step() else { return nil }
+        var value: [UInt8] = []
+        select.append(0, to: &value)
+        return value
     }
 
     /// Sets or removes a value; the row numbers follow the order of writing.
     static func set(_ value: Data?, for key: String, _ database: Database) throws {
         guard let value else {
-            return try database.cachedStatement(sql: "DELETE FROM state WHERE key = ?").execute(arguments: [key])
+            let delete = try HotStatement("DELETE FROM state WHERE key = ?", database)
+            try delete.bind(key, at: 1)
+            return try delete.run()
         }
-        try database.cachedStatement(sql: "INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)")
-            .execute(arguments: [key, value])
+        let insert = try HotStatement("INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)", database)
+        try insert.bind(key, at: 1)
+        try insert.bind(Array(value), at: 2)
+        try insert.run()
     }
 
     /// Sets or removes a value if it is still what the caller has seen.
@@ -37,19 +46,24 @@ enum StateTable {
 
     /// The keys with a prefix, in the order of writing.
     static func keys(beginningWith prefix: String, _ database: Database) throws -> [String] {
-        let statement = try database.cachedStatement(
-            sql: "SELECT key FROM state WHERE key >= ? AND key < ? ORDER BY written"
-        )
-        return try String.fetchAll(statement, arguments: [prefix, prefix + end])
+        let select = try HotStatement("SELECT key FROM state WHERE key >= ? AND key < ? ORDER BY written", database)
+        defer { select.reset() }
+        try select.bind(prefix, at: 1)
+        try select.bind(prefix + end, at: 2)
+        var keys: [String] = []
+        while try select.step() { keys.append(select.text(0)) }
+        return keys
     }
 
     /// Removes the keys with a prefix.
     ///
     /// - Returns: How many were removed.
     static func removeAll(beginningWith prefix: String, _ database: Database) throws -> Int {
-        try database.cachedStatement(sql: "DELETE FROM state WHERE key >= ? AND key < ?")
-            .execute(arguments: [prefix, prefix + end])
-        return database.changesCount
+        let delete = try HotStatement("DELETE FROM state WHERE key >= ? AND key < ?", database)
+        try delete.bind(prefix, at: 1)
+        try delete.bind(prefix + end, at: 2)
+        try delete.run()
+        return delete.changes
     }
 
     /// Sorts after any continuation of a key.

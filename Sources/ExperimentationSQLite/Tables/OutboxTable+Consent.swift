@@ -37,20 +37,21 @@ extension OutboxTable {
         guard consent.mayBeHeld else { return 0 }
         try clearHead(database)
         try writeTail(database)
+        let release = try HotStatement(
+            "UPDATE delivery SET held = 0 WHERE destination = ? AND held = 1 AND user = ? RETURNING sequence",
+            database
+        )
         var released = 0
         for place in lanes.indices {
-            let held = try Row.fetchOne(
-                database.cachedStatement(
-                    sql: "SELECT count(*), min(sequence) FROM delivery WHERE destination = ? AND held = 1 AND user = ?"
-                ),
-                arguments: [lanes[place].id, user]
-            )
-            guard let held, let first: Int64 = held[1] else { continue }
-            try database.cachedStatement(
-                sql: "UPDATE delivery SET held = 0 WHERE destination = ? AND held = 1 AND user = ?"
-            ).execute(arguments: [lanes[place].id, user])
-            released += held[0] as Int
-            try disturb(place, first, database)
+            try release.bind(lanes[place].id, at: 1)
+            try release.bind(user, at: 2)
+            var first = Int64.max
+            while try release.step() {
+                released += 1
+                first = min(first, release.int(0))
+            }
+            release.reset()
+            if first < .max { try disturb(place, first, database) }
         }
         return released
     }
