@@ -163,6 +163,46 @@ struct StoreReplacedTests {
         #expect(try await one.ledger() == Ledger(accepted: 5, pending: 5))
     }
 
+    @Test("a second store with the replaced file open settles none of the new file's events by mistake")
+    func twoStoresReplaced() async throws {
+        let one = try SQLiteStore(at: folder.file())
+        let two = try SQLiteStore(at: folder.file())
+        try await one.file((0..<4).map { .sample("ours \($0)") })
+        let batch = try await two.fetch(2)
+        let other = try SQLiteStore(at: folder.file("other"))
+        try await other.file((0..<3).map { .sample("theirs \($0)") })
+        await other.close()
+        try remove(["", "-wal", "-shm"])
+        try FileManager.default.moveItem(at: folder.file("other"), to: folder.file())
+        try await one.file([.sample("ours 4")])
+        // Here its sequence numbers belong to other events.
+        #expect(try await !two.finish(batch))
+        let ids = ["theirs 0", "theirs 1", "theirs 2", "ours 0", "ours 1", "ours 2", "ours 3", "ours 4"]
+        #expect(try await two.fetch().ids == ids)
+        #expect(try await one.ledger(of: .filed) == Ledger(accepted: 8, pending: 8))
+    }
+
+    @Test("users and keys that differ only after a zero byte stay apart when a file is moved")
+    func zeroBytes() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        let users = ["e", "e\u{0}", "e\u{0}x"]
+        for (number, user) in users.enumerated() {
+            try await store.file([.sample("\(number)", user: user)])
+            try await store.file([.sample("held \(number)", user: user)], isHeld: true)
+            try await store.setValue([UInt8(number)], for: user)
+        }
+        try remove(["", "-wal", "-shm"])
+        for (number, user) in users.enumerated() {
+            #expect(try await store.value(for: user) == [UInt8(number)])
+        }
+        #expect(try await store.keys(beginningWith: "e") == users)
+        #expect(try await store.setConsent([ConsentChange(userID: users[2], isGranted: false)]).removed == 2)
+        #expect(try await store.setConsent([ConsentChange(userID: users[0], isGranted: true)]).released == 1)
+        #expect(try await store.fetch().ids == ["0", "held 0", "1"])
+        try await store.removeAll(beginningWith: ["e\u{0}"])
+        #expect(try await store.keys(beginningWith: "e") == ["e"])
+    }
+
     @Test("many concurrent callers lose nothing while the file is repeatedly deleted")
     func manyCallers() async throws {
         let store = try SQLiteStore(at: folder.file())

@@ -36,7 +36,9 @@ struct StoreMove: Sendable {
         // Other processes with the same file open wait until it is empty, and then find nothing to move.
         try old.beginTransaction(.immediate)
         var contents = StoreReader(database: old, copy: nil).contents()
-        if contents.isMoved { contents = StoreContents() }
+        let salt = contents.salts.first
+        let wasMovedBefore = contents.isMoved
+        if wasMovedBefore { contents = StoreContents() }
         contents.balance(with: nil)
         identities.forgetBeside()
         // The copy of the ledgers is about the contents moved here.
@@ -45,7 +47,10 @@ struct StoreMove: Sendable {
         defer { if !isMoved { _ = lock.takeTogether(within: 1) } }
         let opened = try opening.open()
         let table = try opened.connection.database.writeWithoutTransaction { database in
-            try fill(database, contents, isNew: opened.isNew)
+            var table = try fill(database, contents, isNew: opened.isNew)
+            // Another process has given its events numbers after those of the file it found.
+            if wasMovedBefore, table.consent.salts.first != salt { table.endEarlierLeases() }
+            return table
         }
         lock.exchange(with: opened.lock)
         isMoved = true

@@ -46,6 +46,11 @@ extension OutboxTable {
         evictions.searchAnew()
     }
 
+    /// Ends the leases of a former file, whose sequences belong to other events here.
+    mutating func endEarlierLeases() {
+        for lane in lanes { firstEpochs[lane.lane.destination] = lane.lane.epoch }
+    }
+
     private mutating func merge(
         _ other: OutboxLane,
         tried: Int64,
@@ -85,15 +90,16 @@ extension OutboxTable {
         _ destination: Int64,
         _ database: Database
     ) throws {
+        // The user as bytes: as a string it would end at a zero byte.
         try database.cachedStatement(
             sql: """
                 INSERT INTO delivery (destination, held, sequence, kept, user, noted, due, attempts, reason)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?)
                 """
         ).execute(
             arguments: [
-                destination, delivery.isHeld, sequence, delivery.isKept, delivery.user, delivery.noted, delivery.due,
-                delivery.attempts, delivery.reason,
+                destination, delivery.isHeld, sequence, delivery.isKept, Data(delivery.user.utf8), delivery.noted,
+                delivery.due, delivery.attempts, delivery.reason,
             ]
         )
     }
