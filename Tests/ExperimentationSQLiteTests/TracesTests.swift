@@ -1,10 +1,11 @@
 import Experimentation
-import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
 import GRDB
 import Testing
 import Waiting
+
+@testable import ExperimentationSQLite
 
 @Suite("A withdrawal leaves no trace")
 struct TracesTests {
@@ -171,9 +172,34 @@ struct TracesTests {
         #expect(try folder.occurrences(of: "marker-4711") == 0)
     }
 
+    @Test("P24 a process that is killed while it rewrites the file still owes that")
+    func killedMeanwhile() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append((0..<20).map { .sample("\($0)", user: $0 % 2 == 0 ? "marker-4711" : "bob") })
+        let (path, copy) = (folder.file().path, folder.file("killed.sqlite").path)
+        store.commits.database.inDatabase { database in
+            database.trace { event in
+                guard "\(event)".hasPrefix("VACUUM") else { return }
+                for ending in ["", "-wal"] {
+                    try? FileManager.default.copyItem(atPath: path + ending, toPath: copy + ending)
+                }
+            }
+        }
+        try await store.purge("marker-4711")
+        try await store.finishErasing()
+        await store.close()
+        #expect(try await !isErasingOwed())
+        #expect(try await isErasingOwed("killed.sqlite"))
+        let next = try SQLiteStore(at: folder.file("killed.sqlite"))
+        try await next.finishErasing()
+        await next.close()
+        #expect(try await !isErasingOwed("killed.sqlite"))
+        #expect(try folder.occurrences(of: "marker-4711") == 0)
+    }
+
     /// Whether the file records that it must be rewritten.
-    private func isErasingOwed() async throws -> Bool {
-        let raw = try DatabaseQueue(path: folder.file().path)
+    private func isErasingOwed(_ name: String = "store.sqlite") async throws -> Bool {
+        let raw = try DatabaseQueue(path: folder.file(name).path)
         return try await raw.read { database in
             try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'erase')") ?? false
         }

@@ -1,3 +1,4 @@
+import Foundation
 internal import GRDB
 
 /// Rewrites a file, so that no trace of deleted data is left in it.
@@ -11,7 +12,8 @@ struct Erasing: Sendable {
 
     /// Records that erasing is owed, in the transaction that removes something.
     static func owe(_ database: Database) throws {
-        try HotStatement("INSERT OR IGNORE INTO meta (name, value) VALUES ('erase', x'01')", database).run()
+        // Each debt differs, so that one is not taken for settled by a process that began to erase before it.
+        try HotStatement("INSERT OR REPLACE INTO meta (name, value) VALUES ('erase', randomblob(8))", database).run()
     }
 
     /// Whether erasing is owed, including by an earlier run.
@@ -27,16 +29,15 @@ struct Erasing: Sendable {
         let isLarge = pages > 4_096
         if isLarge { try TemporaryTables.inFile.create(database) }
         defer { if isLarge { try? TemporaryTables.inMemory.create(database) } }
-        try database.execute(sql: "DELETE FROM meta WHERE name = 'erase'")
-        do {
-            try database.execute(sql: "VACUUM")
-            try database.checkpoint(.truncate)
-        } catch {
-            try? Self.owe(database)
-            throw error
-        }
+        let debt = try Data.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'erase'")
+        try database.execute(sql: "VACUUM")
+        try database.checkpoint(.truncate)
+        try database.execute(sql: "DELETE FROM meta WHERE name = 'erase' AND value IS ?", arguments: [debt])
         // Including those whose events are delivered but still there.
-        let users = try String.fetchAll(database, sql: "SELECT user FROM delivery UNION SELECT user FROM tail")
+        let users = try Row.fetchAll(
+            database,
+            sql: "SELECT CAST(user AS BLOB) FROM delivery UNION SELECT CAST(user AS BLOB) FROM tail"
+        ).compactMap { $0.text(0) }
         traces.erased(leaving: users, isShared: !lock.isAlone)
     }
 }
