@@ -49,11 +49,7 @@ extension UserSession {
         core.cache.forget(userID)
         // Don't keep what is decided in the meantime either.
         defer { core.cache.forget(userID) }
-        try await core.outbox.deny(ticket, userID) { [self] in isDenied(userID) }
-    }
-
-    private func isDenied(_ userID: String) -> Bool {
-        state.withLock { $0.user.id != userID || $0.user.consent == .denied }
+        try await core.outbox.deny(ticket, userID)
     }
 
     /// Tells the vendor of a change of consent, unless it knows already.
@@ -105,9 +101,7 @@ extension UserSession {
             state.forgetTracking()
             core.cache.forget(userID)
         }
-        core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] in
-            self?.isDenied(userID) ?? true
-        } failed: { [weak self] failure in
+        core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] failure in
             self?.state.withLock { state in
                 if state.user.id == userID, state.user.consent == consent { state.statementFailure = failure }
             }

@@ -100,29 +100,28 @@ final class Outbox: Sendable {
         intake.note(.event(event(envelope, consent, isStated)))
     }
 
-    /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:isWanted:)``.
+    /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
     func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
 
     /// Queues a change of consent for a caller that can't wait.
     ///
     /// - Parameters:
     ///   - change: The change.
-    ///   - isWanted: Whether a denial still holds, evaluated before it is noted as owed.
     ///   - failed: Called if a store couldn't be told.
-    func note(
-        _ change: ConsentChange,
-        isWanted: @escaping @Sendable () -> Bool,
-        failed: @escaping @Sendable (ExperimentationError) -> Void
-    ) {
-        intake.note(.consent(change)) { [weak self] outcome in
+    func note(_ change: ConsentChange, failed: @escaping @Sendable (ExperimentationError) -> Void) {
+        let denial = change.isGranted ? nil : StandingDenial()
+        intake.note(.consent(change), denial) { [weak self] outcome in
+            guard let denial else {
+                if case .failure(let error) = outcome { failed(error) }
+                return
+            }
             switch outcome {
-            case .failure(let error): failed(error)
-            case .success where change.isGranted: break
+            case .failure(let error):
+                self?.intake.end(denial, of: change.userID)
+                failed(error)
             case .success:
                 self?.carryOut { outbox in
-                    do throws(ExperimentationError) {
-                        try await outbox.denied(change.userID, isWanted: isWanted)
-                    } catch {
+                    do throws(ExperimentationError) { try await outbox.denied(change.userID, denial) } catch {
                         failed(error)
                     }
                 }
@@ -141,30 +140,28 @@ final class Outbox: Sendable {
     /// - Parameters:
     ///   - ticket: The denial's place in line.
     ///   - userID: The user.
-    ///   - isWanted: Whether the user still denies, evaluated before the denial is noted as owed.
-    /// - Throws: What the stores throw; nothing of the user is then sent or accepted, and it is tried again.
-    func deny(
-        _ ticket: Intake.Ticket,
-        _ userID: String,
-        isWanted: @Sendable () -> Bool
-    ) async throws(ExperimentationError) {
+    /// - Throws: What the stores throw; unless the user has consented again, nothing of the user is then sent or
+    ///   accepted, and it is tried again.
+    func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         var failure: ExperimentationError?
         do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
         do throws(ExperimentationError) {
-            try await denied(userID, isWanted: isWanted)
+            try await denied(userID, ticket.denial)
         } catch {
             failure = failure ?? error
         }
         if let failure { throw failure }
     }
 
-    /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed.
-    private func denied(_ userID: String, isWanted: @Sendable () -> Bool) async throws(ExperimentationError) {
+    /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed while
+    /// it is the user's last word.
+    private func denied(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
+        defer { if let denial { intake.end(denial, of: userID) } }
         await withdraw(userID)
         do throws(ExperimentationError) {
             try await kept.forget(userID: userID)
         } catch {
-            if isWanted() { await owed.owe(userID) }
+            if denial?.isLastWord != false { await owed.owe([userID]) }
             throw error
         }
     }

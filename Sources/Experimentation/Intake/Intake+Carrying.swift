@@ -89,7 +89,8 @@ extension Intake {
         let events = run.compactMap(\.statement.event)
         var stored = Stored()
         if events.isEmpty { return stored }
-        let refusals = try await store.append(events, now: environment.time.now)
+        var refusals = try await store.append(events, now: environment.time.now)
+        stored.hasReleased = try await grant(withRefused: events, &refusals)
         stored.accepted.reserveCapacity(events.count)
         stored.answers.reserveCapacity(events.count)
         for (entry, (event, refusal)) in zip(run, zip(events, refusals)) {
@@ -104,6 +105,35 @@ extension Intake {
             stored.answers.append((entry.answer, .failure(refusal)))
         }
         return stored
+    }
+
+    /// Carries out the grants of events that the store refused for another reason, and accepts what those users did
+    /// afterwards.
+    ///
+    /// - Returns: Whether held events were released.
+    private func grant(
+        withRefused events: [NewEvent],
+        _ refusals: inout [ExperimentationError?]
+    ) async throws(ExperimentationError) -> Bool {
+        var granted: Set<ExactText> = []
+        var changes: [ConsentChange] = []
+        var later: [Int] = []
+        for (index, (event, refusal)) in zip(events, refusals).enumerated() {
+            guard let refusal else { continue }
+            let user = ExactText(event.envelope.identity.id)
+            if refusal.code == .consentDenied {
+                if granted.contains(user) { later.append(index) }
+            } else if event.grantsConsent, granted.insert(user).inserted {
+                changes.append(ConsentChange(userID: user.text, isGranted: true))
+            }
+        }
+        if changes.isEmpty { return false }
+        let outcome = try await store.setConsent(changes)
+        if !later.isEmpty {
+            let answers = try await store.append(later.map { events[$0] }, now: environment.time.now)
+            for (index, answer) in zip(later, answers) { refusals[index] = answer }
+        }
+        return outcome.released > 0
     }
 
     /// Leaves out the events of users whose denial is owed, unless it can be carried out now.
@@ -149,9 +179,12 @@ extension Intake {
     /// denials that the store couldn't record are owed.
     private func stop(_ rest: ArraySlice<Entry>, _ failure: ExperimentationError) async {
         let failed = rest + state.withLock { $0.line.takeAll() }
-        for entry in failed {
-            if let change = entry.statement.change, !change.isGranted { await owed.owe(change.userID) }
-        }
+        let denials = failed.filter(\.statement.isDenial)
+        owed.hold(denials.compactMap(\.statement.change?.userID))
+        for entry in failed where !entry.mayWait && !entry.statement.isDenial { entry.answer.give(.failure(failure)) }
+        // Once a denial is answered, the next run knows of it as well, if anything can be written.
+        await owed.note(denials.compactMap(\.statement.change?.userID))
+        for entry in denials { entry.answer.give(.failure(failure)) }
         let noted = failed.filter(\.mayWait)
         let staying = noted.prefix(Self.mostNoted)
         let lost = noted.dropFirst(Self.mostNoted)
@@ -170,41 +203,8 @@ extension Intake {
             state.isCarried = hasMore
             return hasMore
         }
-        for entry in failed where !entry.mayWait { entry.answer.give(.failure(failure)) }
         for entry in lost { entry.answer.give(.failure(failure)) }
         if hasMore { Task { await carry() } }
-    }
-
-    // MARK: Joining
-
-    /// Attaches a grant of consent that was noted just before a user's event to that event, which saves a transaction.
-    ///
-    /// - Parameters:
-    ///   - entries: The line.
-    ///   - denying: Users whose denial is owed; their denials must be ended first.
-    /// - Returns: The line, in which a noted grant followed by an event of the same user has become part of the event.
-    private static func joined(_ entries: [Entry], leaving denying: Set<ExactText>) -> [Entry] {
-        if entries.count == 1 { return entries }
-        var joined: [Entry] = []
-        joined.reserveCapacity(entries.count)
-        // Grants that may still be joined, by user, with their positions.
-        var grants: [ExactText: Int] = [:]
-        var gone: Set<Int> = []
-        for var entry in entries {
-            if let change = entry.statement.change {
-                let user = ExactText(change.userID)
-                grants[user] = change.isGranted && entry.isNoted && !denying.contains(user) ? joined.count : nil
-            } else if !grants.isEmpty, var event = entry.statement.event,
-                let place = grants.removeValue(forKey: ExactText(event.envelope.identity.id))
-            {
-                event.grantsConsent = true
-                entry.statement = .event(event)
-                entry.answer.whenGiven { [grant = joined[place].answer] in grant.give($0) }
-                gone.insert(place)
-            }
-            joined.append(entry)
-        }
-        return gone.isEmpty ? joined : joined.indices.filter { !gone.contains($0) }.map { joined[$0] }
     }
 }
 
@@ -221,4 +221,14 @@ extension Intake.Statement {
 
     var event: NewEvent? { if case .event(let event) = self { event } else { nil } }
     var change: ConsentChange? { if case .consent(let change) = self { change } else { nil } }
+    var isDenial: Bool { change?.isGranted == false }
+
+    /// The user whose consent it states.
+    var consenting: String? {
+        switch self {
+        case .event(let event): event.grantsConsent ? event.envelope.identity.id : nil
+        case .consent(let change): change.isGranted ? change.userID : nil
+        case .mark: nil
+        }
+    }
 }

@@ -18,6 +18,8 @@ final class Intake: Sendable {
     /// A place in the line.
     struct Ticket: Sendable {
         let answer: Answer
+        /// The denial of consent that was stated, if it was one.
+        let denial: StandingDenial?
         /// Whether the holder carries the line.
         let isCarrier: Bool
     }
@@ -36,6 +38,7 @@ final class Intake: Sendable {
         var line = IntakeLine<Entry>()
         var isCarried = false
         var isClosed = false
+        var denials = StandingDenials()
     }
 
     /// The maximum number of entries in one transaction.
@@ -65,28 +68,39 @@ final class Intake: Sendable {
     // MARK: Statements
 
     /// Takes a place in the line; the caller then waits for ``outcome(of:)``.
-    func enter(_ statement: Statement) -> Ticket { enter(statement, isNoted: false) }
+    func enter(_ statement: Statement) -> Ticket {
+        enter(statement, isNoted: false, statement.isDenial ? StandingDenial() : nil, Answer())
+    }
 
     /// Takes a place in the line for a caller that can't wait.
     ///
     /// - Parameters:
     ///   - statement: What to write down.
+    ///   - denial: The denial, if it is one with consequences.
     ///   - ended: Called with the outcome, by the task that carries the line; must be quick. Not called once the line
     ///     is closed.
     func note(
         _ statement: Statement,
+        _ denial: StandingDenial? = nil,
         ended: @escaping @Sendable (Result<ConsentOutcome, ExperimentationError>) -> Void = { _ in }
     ) {
         let answer = Answer()
         // Set the listener before the answer can be given: the caller may hold the lock that the listener needs.
         answer.whenGiven(ended)
-        let ticket = enter(statement, isNoted: true, answer)
+        let ticket = enter(statement, isNoted: true, denial, answer)
         if ticket.isCarrier { Task { await carry() } }
     }
 
-    func enter(_ statement: Statement, isNoted: Bool, _ answer: Answer = Answer()) -> Ticket {
+    private func enter(
+        _ statement: Statement,
+        isNoted: Bool,
+        _ denial: StandingDenial?,
+        _ answer: Answer
+    ) -> Ticket {
         let isCarrier = state.withLock { state -> Bool? in
             if state.isClosed { return nil }
+            if let user = statement.consenting { state.denials.grant(user) }
+            if let denial, let change = statement.change { state.denials.deny(denial, of: change.userID) }
             state.line.append(Entry(statement: statement, isNoted: isNoted, answer: answer))
             defer { state.isCarried = true }
             return !state.isCarried
@@ -94,7 +108,12 @@ final class Intake: Sendable {
         if isCarrier == nil, !isNoted {
             answer.give(.failure(ExperimentationError(.shutDown, "The client has been shut down.")))
         }
-        return Ticket(answer: answer, isCarrier: isCarrier ?? false)
+        return Ticket(answer: answer, denial: denial, isCarrier: isCarrier ?? false)
+    }
+
+    /// Forgets a denial, because its consequences are carried out or owed.
+    func end(_ denial: StandingDenial, of userID: String) {
+        state.withLock { $0.denials.end(denial, of: ExactText(userID)) }
     }
 
     /// Waits until the statement is in the store, or has failed.

@@ -21,12 +21,28 @@ final class OwedDenials: Sendable {
     /// The users whose denials are owed.
     var users: Set<ExactText> { state.withLock { $0 } }
 
-    /// Notes that a denial couldn't be carried out.
-    func owe(_ userID: String) async {
-        state.withLock { _ = $0.insert(ExactText(userID)) }
+    /// Notes that denials couldn't be carried out.
+    func owe(_ userIDs: [String]) async {
+        hold(userIDs)
+        await note(userIDs)
+    }
+
+    /// Stops deliveries and events of users whose denials couldn't be carried out.
+    func hold(_ userIDs: [String]) { state.withLock { $0.formUnion(userIDs.lazy.map { ExactText($0) }) } }
+
+    /// Notes for the next run which of the users are owed a denial.
+    ///
+    /// All notes are written at once: a store that makes its callers wait makes them wait together.
+    func note(_ userIDs: [String]) async {
+        if userIDs.isEmpty { return }
         // In turn: a note written while the denial is being carried out would follow its own removal, and stay.
-        _ = try? await inTurn(userID) { () async throws(ExperimentationError) in
-            await self.kept.oweDenial(of: userID)
+        await inTurn {
+            let users = self.users
+            await withTaskGroup { group in
+                for userID in userIDs where users.contains(ExactText(userID)) {
+                    group.addTask { await self.kept.oweDenial(of: userID) }
+                }
+            }
         }
     }
 
@@ -37,13 +53,34 @@ final class OwedDenials: Sendable {
         await carryOut()
     }
 
-    /// Carries out what is owed, as far as the stores allow.
+    /// Carries out what is owed, as far as the stores allow: the removal of events in one transaction.
     func carryOut() async {
-        for user in users {
-            do throws(ExperimentationError) { try await carryOut(user.text) } catch {
-                log.log(.error, "outbox.store", "A denial of consent can't be carried out yet: \(error)")
+        if users.isEmpty { return }
+        await inTurn {
+            let users = self.users.map(\.text)
+            if users.isEmpty { return }
+            do throws(ExperimentationError) {
+                _ = try await self.store.setConsent(users.map { ConsentChange(userID: $0, isGranted: false) })
+            } catch {
+                return self.report(error)
+            }
+            await withTaskGroup { group in
+                for user in users {
+                    group.addTask {
+                        do throws(ExperimentationError) {
+                            try await self.kept.forget(userID: user)
+                            try await self.forget(user)
+                        } catch {
+                            self.report(error)
+                        }
+                    }
+                }
             }
         }
+    }
+
+    private func report(_ error: ExperimentationError) {
+        log.log(.error, "outbox.store", "A denial of consent can't be carried out yet: \(error)")
     }
 
     /// Carries out a user's denial, if one is owed.
@@ -78,18 +115,26 @@ final class OwedDenials: Sendable {
     }
 
     /// Runs an action if a user's denial is owed, one action at a time.
-    ///
-    /// It runs in a task of its own: others may wait for it too, and the caller's cancellation doesn't concern them.
     private func inTurn(
         _ userID: String,
         _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void
     ) async throws(ExperimentationError) {
-        let task = Task { () async -> Result<Void, ExperimentationError> in
-            guard (try? await self.turn.enter()) != nil else { return .success(()) }
-            defer { self.turn.leave() }
+        let result = await inTurn { () async -> Result<Void, ExperimentationError> in
             guard self.users.contains(ExactText(userID)) else { return .success(()) }
             do throws(ExperimentationError) { return .success(try await change()) } catch { return .failure(error) }
         }
-        try await task.value.get()
+        try result.get()
+    }
+
+    /// Runs one action at a time.
+    ///
+    /// It runs in a task of its own: others may wait for it too, and the caller's cancellation doesn't concern them.
+    private func inTurn<Value: Sendable>(_ action: @escaping @Sendable () async -> Value) async -> Value {
+        await Task {
+            // This task is never cancelled, so it is always admitted.
+            try? await self.turn.enter()
+            defer { self.turn.leave() }
+            return await action()
+        }.value
     }
 }

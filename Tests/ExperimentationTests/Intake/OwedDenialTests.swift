@@ -1,6 +1,7 @@
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -116,13 +117,107 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
+    /// A store that is slow to forget what is kept of a user, and then fails.
+    private struct FailingToForget: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let reached = AsyncGate()
+        let mayFail = AsyncGate()
+
+        func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+            guard prefixes.contains(where: { $0.contains("/decisions/") }) else {
+                return try await baseState.removeAll(beginningWith: prefixes)
+            }
+            reached.open()
+            await mayFail.wait()
+            throw ExperimentationError(.store, "The disk failed.")
+        }
+    }
+
+    @Test("a denial whose consequences fail is owed no longer once its user has consented again in another session")
+    func agreedElsewhere() async throws {
+        outbox.mendDenials()
+        let state = FailingToForget()
+        let client = try await vendor.client(store: ClientStore(outbox: outbox, state: state))
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        let denying = Task { try await ada.setConsent(.denied) }
+        await state.reached.wait()
+        let again = client.session(for: User(id: "ada"))
+        try await again.setConsent(.granted)
+        try await again.track(.numbered(1))
+        state.mayFail.open()
+        await #expect(throws: ExperimentationError.self) { try await denying.value }
+        try await again.track(.numbered(2))
+        #expect(try await client.flush(retrying: false).isDone)
+        #expect(numbers == [1, 2])
+        #expect(try await client.ledger().purged == 0)
+    }
+
+    @Test("a denial whose consequences fail is owed, whatever the user agreed to before")
+    func deniedElsewhere() async throws {
+        outbox.mendDenials()
+        let state = FailingToForget()
+        let client = try await vendor.client(store: ClientStore(outbox: outbox, state: state))
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        state.mayFail.open()
+        try await ada.setConsent(.granted)
+        await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        #expect(client.core.outbox.owed.users.map(\.text) == ["ada"])
+    }
+
+    @Test("owed denials are carried out in one transaction")
+    func together() async throws {
+        let owed = OwedDenials(
+            store: outbox,
+            kept: KeptState(store: state, of: Destination(provider: "scripted", scope: ""), log: NoLog()),
+            log: NoLog()
+        )
+        await owed.owe(["ada", "bob", "cyd"])
+        outbox.mendDenials()
+        await owed.carryOut()
+        #expect(outbox.counts[.setConsent] == 1)
+        #expect(owed.users.isEmpty)
+        #expect(try await isForgotten())
+    }
+
+    @Test("the notes of several denials are written together, after callers with events are answered")
+    func notedTogether() async throws {
+        let outbox = TroubledStore(.init(slowAppend: 1, failsDenials: true))
+        let slow = SlowState()
+        let destination = Destination(provider: "scripted", scope: "")
+        let environment = ClientEnvironment(time: ManualTime(), log: NoLog())
+        let kept = KeptState(store: slow, of: destination, log: environment.log)
+        let owed = OwedDenials(store: outbox, kept: kept, log: environment.log)
+        let intake = Intake(store: outbox, owed: owed, environment: environment) { _ in }
+        func event(_ number: Int) -> Intake.Statement {
+            let (identity, event) = (Identity(id: "dan"), TrackingEvent.numbered(number))
+            let envelope = Envelope(id: "\(number)", identity: identity, event: event, date: .distantPast)
+            return .event(NewEvent(envelope, owedTo: [.init(to: destination, isHeld: false)]))
+        }
+        intake.note(event(0))
+        await outbox.appendDoor.untilReached()
+        let denials = ["ada", "bob", "cyd"].map { user in
+            intake.enter(.consent(ConsentChange(userID: user, isGranted: false)))
+        }
+        let late = intake.enter(event(1))
+        outbox.appendDoor.open()
+        await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: late) }
+        try await eventually("three notes are being written") { slow.count.value == 3 }
+        slow.mayWrite.open()
+        for denial in denials {
+            await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: denial) }
+        }
+        #expect(owed.users.count == 3)
+    }
+
     /// A store with slow writes.
     private struct SlowState: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let reached = AsyncGate()
         let mayWrite = AsyncGate()
+        let count = Shared(0)
 
         func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            count.change { $0 += 1 }
             reached.open()
             await mayWrite.wait()
             try await baseState.setValue(value, for: key)
@@ -153,7 +248,7 @@ struct OwedDenialTests {
             kept: KeptState(store: slow, of: Destination(provider: "scripted", scope: ""), log: NoLog()),
             log: NoLog()
         )
-        let owing = Task { await owed.owe("ada") }
+        let owing = Task { await owed.owe(["ada"]) }
         await slow.reached.wait()
         let carrying = Task { await owed.carryOut() }
         for _ in 0..<200 { await Task.yield() }
