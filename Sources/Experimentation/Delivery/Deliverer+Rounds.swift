@@ -100,7 +100,7 @@ extension Deliverer {
         do throws(ExperimentationError) {
             try await conclude()
             // The next round continues the lease, if there is one.
-            if end.ending == .again, schedule.holds.isEmpty { return .again }
+            if end.ending == .again, schedule.holds.isEmpty, !Task.isCancelled { return .again }
             try await store.release(token, pause: end.pause, now: now(since: began))
         } catch {
             end.ending = ending(end.ending, despite: error)
@@ -147,6 +147,8 @@ extension Deliverer {
             }
             sending = Sending(batch: batch)
             guard try await store.isCurrent(token), round?.isOver == false else { return End(ending: .again) }
+            // A hold may have been set while the store leased the batch.
+            guard schedule.holds.isEmpty, !Task.isCancelled else { return End(ending: .held) }
             if let end = await send(batch, under: token, began) { return end }
             // A delivery must not outlive its lease: none begins in its second half.
             if leased.duration(to: environment.time.instant) > Self.lease / 2 { return End(ending: .again) }

@@ -118,6 +118,53 @@ struct ConsentRaceTests {
         try await client.expectBalance(Ledger(accepted: 9, delivered: 7, purged: 2))
     }
 
+    @Test("a batch that is leased while deliveries are being stopped isn't sent")
+    func stoppedMeanwhile() async throws {
+        let store = SlowLease()
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        try await client.session(for: User(id: "ada", consent: .granted)).track(.numbered(1))
+        let flushing = Task { try await client.flush(retrying: false) }
+        await store.untilLeased()
+        await client.setConnectivity(.offline)
+        store.goOn()
+        _ = try await flushing.value
+        #expect(vendor.record.batches.isEmpty)
+        await client.setConnectivity(.online)
+        #expect(try await client.flush(retrying: false).isDone)
+        #expect(vendor.record.received.compactMap(\.event.number) == [1])
+    }
+
+    @Test(
+        "a grant that was noted with an event that can't be stored takes effect all the same",
+        arguments: [true, false]
+    )
+    func grantWithRefusedEvent(isDenied: Bool) async throws {
+        let vendor = ScriptedVendor(needsConsent: true)
+        let store = ClientStore(outbox: InMemoryOutboxStore(maximumEventBytes: 2_000), state: InMemoryStateStore())
+        let first = try await vendor.client(store: store)
+        if isDenied {
+            try await first.session(for: User(id: "ada", consent: .granted)).setConsent(.denied)
+        } else {
+            try await first.session(for: User(id: "ada")).track(.numbered(1))
+        }
+        await first.shutdown(within: .zero)
+        let client = try await vendor.client(store: store)
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        let tooLarge = TrackingEvent.custom(
+            "large",
+            attributes: ["text": .string(String(repeating: "x", count: 3_000))]
+        )
+        try session.trackSoon(tooLarge)
+        try session.trackSoon(.numbered(2))
+        await client.core.outbox.drain()
+        await client.setConnectivity(.online)
+        #expect(try await client.flush(retrying: false).isDone)
+        #expect(try await client.outboxStatus().held == 0)
+        #expect(vendor.record.received.compactMap(\.event.number) == (isDenied ? [2] : [1, 2]))
+    }
+
     @Test("an event accepted after renewed consent survives a removal that began before", arguments: 0..<40)
     func survivesRemoval(seed: Int) async throws {
         let vendor = ScriptedVendor(needsConsent: true)
