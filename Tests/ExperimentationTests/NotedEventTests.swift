@@ -24,6 +24,20 @@ struct NotedEventTests {
         #expect(provider.record.delivered.map(\.identity.id) == ["before", "after"])
     }
 
+    @Test("a flush doesn't report success while noted events can't be stored")
+    func unstored() async throws {
+        let store = FailingStore(failing: 0..<100, of: [.append])
+        let vendor = ScriptedVendor()
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()))
+        try client.session(for: User(id: "u", consent: .granted)).trackSoon(.custom("one"))
+        let error = await #expect(throws: ExperimentationError.self) { try await client.flush(retrying: false) }
+        #expect(error?.code == .store)
+        #expect(vendor.record.received.isEmpty)
+        await client.shutdown(within: .zero)
+        // A flush after the client's end still reports what is left.
+        #expect(try await client.flush(retrying: false) == .delivered)
+    }
+
     @Test("nothing is kept of a settled event or a closed surface")
     func memory() async throws {
         let provider = InMemoryProvider()

@@ -59,7 +59,7 @@ struct DeliverySchedule: Equatable {
     private(set) var refusals = Refusals()
 
     init(_ policy: BatchPolicy) {
-        count = policy.count
+        count = max(1, policy.count)
         interval = policy.interval
     }
 

@@ -56,6 +56,10 @@ extension Outbox {
         let question = Task { () -> Result<FlushResult, ExperimentationError> in
             defer { isAnswered.open() }
             do throws(ExperimentationError) {
+                // Noted events that can't be stored aren't in the status. None are noted after the client's end.
+                do throws(ExperimentationError) { try await self.untilStored() } catch {
+                    if error.code != .shutDown { throw error }
+                }
                 return .success(FlushResult(try await self.status()))
             } catch {
                 return .failure(error)

@@ -27,6 +27,14 @@ struct DeliveryScheduleTests {
         }
     }
 
+    @Test("a batch has room for one event, whatever the policy says", arguments: [0, -1, Int.min])
+    func emptyBatches(count: Int) {
+        var schedule = DeliverySchedule(BatchPolicy(count: count, interval: .seconds(10)))
+        #expect(schedule.next(at: Self.start) == .never)
+        schedule.accepted(1, at: Self.start)
+        #expect(schedule.next(at: Self.start) == .now)
+    }
+
     private static let outage: @Sendable (inout DeliverySchedule) -> Void = { schedule in
         schedule.begin()
         schedule.ended(.outage(), at: start, jitter: 0.5)
