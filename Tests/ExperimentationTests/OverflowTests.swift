@@ -1,5 +1,6 @@
 import ExperimentationTesting
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -73,6 +74,49 @@ struct OverflowTests {
             ($0 as? ExperimentationError)?.code == .outboxFull
         }
         #expect(try await client.ledger() == Ledger(accepted: 10, pending: 10))
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("with back-pressure that rejects, as many concurrent calls are accepted as have room")
+    func refusedTogether() async throws {
+        let client = try await client(patient(), options: ClientOptions(backPressure: .refuse(above: 10)))
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada"))
+        let accepted = await withTaskGroup { group in
+            for number in 0..<100 {
+                group.addTask {
+                    do { try await session.track(.numbered(number)) } catch { return 0 }
+                    return 1
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(accepted == 10)
+        #expect(try await client.ledger() == Ledger(accepted: 10, pending: 10))
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("with back-pressure that waits, a delivery lets in as many callers as it made room for")
+    func waitsTogether() async throws {
+        let batching = BatchPolicy(count: .max, largest: 4, interval: .seconds(3_600))
+        let vendor = ScriptedVendor(batching: batching) { batch in
+            DeliveryReport(batch.first?.event.number == 0 ? .delivered : .outage())
+        }
+        let time = ManualTime()
+        let options = ClientOptions(backPressure: .wait(above: 4, atMost: .seconds(30)))
+        let client = try await client(vendor, options: options, time: time)
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada"))
+        for number in 0..<4 { try await session.track(.numbered(number)) }
+        let late = (4..<24).map { number in Task { try await session.track(.numbered(number)) } }
+        await time.waitForSleepers(20)
+        await client.setConnectivity(.online)
+        _ = try await client.flush(retrying: false)
+        try await eventually("four more are accepted") { try await client.ledger().accepted >= 8 }
+        for _ in 0..<500 { await Task.yield() }
+        #expect(try await client.ledger() == Ledger(accepted: 8, delivered: 4, pending: 4))
+        for task in late { task.cancel() }
+        for task in late { _ = await task.result }
         await client.shutdown(within: .zero)
     }
 

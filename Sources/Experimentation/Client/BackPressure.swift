@@ -28,16 +28,23 @@ public struct BackPressure: Sendable, Hashable {
 /// Holds back callers of `track` while too many events wait.
 ///
 /// The store is asked only when the limit may have been reached: the number of events that waited when it was last
-/// asked, plus those accepted since, is an upper bound.
+/// asked, plus those that may not have been among them, is an upper bound.
 final class Brake: Sendable {
     private struct State {
         var bound: Int?
+        /// The events that may be accepted but aren't on their way to the store yet.
+        var unplaced = 0
+        /// The number of the last question to the store, and of the last one that was answered.
+        var asked = 0
+        var answered = 0
         var change = AsyncGate()
     }
 
     private let policy: BackPressure
     private let time: any TimeSource
     private let state = Mutex(State())
+    /// Callers ask in turn, so that no place is taken between a question and its answer.
+    private let turn = AsyncSemaphore(limit: 1)
 
     init(_ policy: BackPressure, time: any TimeSource) { (self.policy, self.time) = (policy, time) }
 
@@ -50,18 +57,29 @@ final class Brake: Sendable {
         change.open()
     }
 
-    /// Returns once another event may be accepted.
+    /// Waits until another event may be accepted, and then places it.
     ///
-    /// - Parameter waiting: Counts the events that wait for delivery.
+    /// - Parameters:
+    ///   - waiting: Counts the events that wait for delivery, including all that were placed before.
+    ///   - place: Sends the event on its way to the store.
+    /// - Returns: The result of `place`.
     /// - Throws: ``ErrorCode/outboxFull``, and what the store throws.
-    func pass(_ waiting: () async throws(ExperimentationError) -> Int) async throws(ExperimentationError) {
-        if takePlace() { return }
+    func pass<Placed>(
+        _ waiting: () async throws(ExperimentationError) -> Int,
+        _ place: () -> Placed
+    ) async throws(ExperimentationError) -> Placed {
+        if !takePlace() { try await untilFree(waiting) }
+        defer { state.withLock { $0.unplaced -= 1 } }
+        return place()
+    }
+
+    /// Waits until there is a place, and takes it.
+    private func untilFree(_ waiting: () async throws(ExperimentationError) -> Int) async throws(ExperimentationError) {
         var deadline: ContinuousClock.Instant?
         while true {
             let change = state.withLock { $0.change }
-            let count = try await waiting()
-            state.withLock { $0.bound = count }
-            if takePlace() { return }
+            if try await hasAsked(waiting) { return }
+            let count = state.withLock { $0.bound ?? 0 }
             guard case .wait(let duration) = policy.response else { throw full(count) }
             let end = deadline ?? time.instant.advanced(by: duration)
             deadline = end
@@ -71,10 +89,34 @@ final class Brake: Sendable {
         }
     }
 
+    /// Asks the store, unless another caller has done so in the meantime.
+    ///
+    /// - Returns: Whether there was a place, which is then taken.
+    private func hasAsked(
+        _ waiting: () async throws(ExperimentationError) -> Int
+    ) async throws(ExperimentationError) -> Bool {
+        let asked = state.withLock { $0.asked }
+        guard (try? await turn.enter()) != nil else { return takePlace() }
+        defer { turn.leave() }
+        if takePlace() { return true }
+        if state.withLock({ $0.answered > asked }) { return false }
+        let (number, unplaced) = state.withLock { state in
+            state.asked += 1
+            return (state.asked, state.unplaced)
+        }
+        let count = try await waiting()
+        state.withLock { state in
+            state.answered = number
+            state.bound = count + unplaced
+        }
+        return takePlace()
+    }
+
     private func takePlace() -> Bool {
         state.withLock { state in
             guard let bound = state.bound, bound < policy.limit else { return false }
             state.bound = bound + 1
+            state.unplaced += 1
             return true
         }
     }

@@ -37,8 +37,14 @@ extension ClientCore {
         try envelope.attributeChanges.validate()
         try check(envelope.event)
         if consent == .denied, !envelope.event.isConsentSignal { throw .consentDenied }
-        if let brake, !envelope.event.isConsentSignal { try await brake.pass(waitingForDelivery) }
-        try await outbox.outcome(of: outbox.enter(envelope, consent: consent, isStated: true))
+        let place = { [outbox] in outbox.enter(envelope, consent: consent, isStated: true) }
+        let ticket: Intake.Ticket
+        if let brake, !envelope.event.isConsentSignal {
+            ticket = try await brake.pass(waitingForDelivery, place)
+        } else {
+            ticket = place()
+        }
+        try await outbox.outcome(of: ticket)
     }
 
     /// Records the exposure of a user without a session, deduplicated or every time.

@@ -41,8 +41,13 @@ extension UserSession {
             try await untilDenied()
             throw error
         }
-        if let brake = core.brake, !event.isConsentSignal { try await brake.pass(core.waitingForDelivery) }
-        let (envelope, ticket) = place(event, at: date, on: surface) { core.outbox.enter($0, consent: $1) }
+        let enter = { [core] in self.place(event, at: date, on: surface) { core.outbox.enter($0, consent: $1) } }
+        let (envelope, ticket): (Envelope, Intake.Ticket)
+        if let brake = core.brake, !event.isConsentSignal {
+            (envelope, ticket) = try await brake.pass(core.waitingForDelivery, enter)
+        } else {
+            (envelope, ticket) = enter()
+        }
         do throws(ExperimentationError) {
             try await core.outbox.outcome(of: ticket)
         } catch {
