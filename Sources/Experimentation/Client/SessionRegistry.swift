@@ -14,10 +14,14 @@ final class SessionRegistry: Sendable {
 
     /// Adds a session.
     func add(_ session: UserSession) {
-        entries.withLock { entries in
+        // They are released outside the lock: a session that ends takes it.
+        _ = entries.withLock { entries -> [String: UserSession] in
             entries[session.id] = Entry(session: session)
             // Clean up now and then, so that a server's ended sessions don't accumulate.
-            if entries.count & 0x3FF == 0 { entries = entries.filter { $1.session != nil } }
+            guard entries.count & 0x3FF == 0 else { return [:] }
+            let inUse = entries.compactMapValues(\.session)
+            entries = inUse.mapValues { Entry(session: $0) }
+            return inUse
         }
     }
 

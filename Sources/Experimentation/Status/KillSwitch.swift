@@ -28,8 +28,9 @@ final class KillSwitch: Sendable {
 
     /// Sets the switch as the vendor reports it; once this returns, it is stored for the next run.
     func set(_ isOn: Bool) async {
-        guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
-        let task = last.withLock { last in
+        let task = last.withLock { last -> Task<Void, Never>? in
+            // Under the lock, so that changes are carried out in the order in which they are seen.
+            guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return last }
             let task = Task { [before = last] in
                 await before?.value
                 await self.carryOut(isOn)
@@ -37,7 +38,7 @@ final class KillSwitch: Sendable {
             last = task
             return task
         }
-        await task.value
+        await task?.value
     }
 
     /// Waits until every change so far is stored.
