@@ -70,6 +70,36 @@ struct RefreshTests {
         #expect(session.details("a", default: false).reason == .cached)
     }
 
+    @Test("while the vendor is unreachable, the last good rules decide for changed attributes, in the next run as well")
+    func changedOffline() async throws {
+        let store = ClientStore.inMemory()
+        let flag = InMemoryFlag(
+            "support",
+            variants: ["phone": "phone", "mail": "mail"],
+            defaultVariant: "mail",
+            target: { $0.user.attributes["plan"] == "pro" ? "phone" : nil }
+        )
+        let provider = InMemoryProvider(flags: [flag])
+        let first = try await ExperimentationClient(provider: provider, store: store)
+        let session = first.session(for: User(id: "ada"))
+        try await session.refresh()
+        provider.setFailure(ExperimentationError(.transport, "gone"))
+        try session.update(["plan": "pro"])
+        await #expect(throws: ExperimentationError.self) { try await session.refresh() }
+        let stale = session.details("support", default: "none")
+        #expect(stale.value == "phone" && stale.reason == .stale && stale.age != nil)
+        await first.shutdown()
+
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let later = second.session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await later.refresh() }
+        #expect(later.string("support", default: "none") == "mail")
+        try later.update(["plan": "pro"])
+        await #expect(throws: ExperimentationError.self) { try await later.refresh() }
+        let cached = later.details("support", default: "none")
+        #expect(cached.value == "phone" && cached.reason == .cached)
+    }
+
     @Test("P45 state of another account or from an edited file is not used")
     func swapped() async throws {
         let store = ClientStore.inMemory()

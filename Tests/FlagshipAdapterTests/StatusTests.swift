@@ -123,6 +123,26 @@ struct StatusTests {
         #expect(visitor.flag("cta").value(default: "none") == "new")
     }
 
+    @Test("with a stored file, a fetch decides at once, for a changed context as well, while the CDN doesn't answer")
+    func stalledCDN() async throws {
+        let bench = try await Bench()
+        let first = await bench.flagship(.bucketing)
+        await first.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        await first.close()
+        let gate = AsyncGate()
+        defer { gate.open() }
+        bench.transport.fail("bucketing", .stalled(gate), times: 100)
+        let second = await bench.flagship(.bucketing)
+        let visitor = await second.newVisitor("ada", hasConsented: true).build()
+        for (city, color) in [("paris", "red"), ("lyon", "gold")] {
+            visitor.updateContext("city", .string(city))
+            let fetch = Task { await visitor.fetchFlags() }
+            try await eventually("flags by the stored file") { visitor.fetchStatus == .fetched }
+            await fetch.value
+            #expect(visitor.flag("color").value(default: "none") == color)
+        }
+    }
+
     @Test("F06 a file with panic starts panic mode, reported once; one without it ends it")
     func panicFile() async throws {
         let bench = try await Bench()

@@ -26,6 +26,8 @@ final class VendorTransport: HTTPTransport {
         case error(ErrorCode)
         /// The vendor receives the request, and the answer is lost.
         case lostAnswer
+        /// There is no answer, and the connection breaks when the gate opens.
+        case stalled(AsyncGate)
         /// No fault this time.
         case passing
     }
@@ -94,6 +96,7 @@ final class VendorTransport: HTTPTransport {
             )
         case .error: break
         case .lostAnswer: _ = await mock.respond(to: mockRequest)
+        case .stalled(let gate): await gate.wait()
         case .passing, nil:
             let response = await mock.respond(to: mockRequest)
             var fields = HTTPFields()

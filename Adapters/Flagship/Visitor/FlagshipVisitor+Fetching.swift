@@ -16,7 +16,8 @@ extension FlagshipVisitor {
         let asked = state.withLock { $0.identity }
         reportSetup()
         do throws(ExperimentationError) {
-            try await session.refresh()
+            // As in the original, a fetch decides by the stored file at once, and polling renews the file.
+            if try await !session.decideByRestoredRules() { try await session.refresh() }
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
             take(.fetchFailed)

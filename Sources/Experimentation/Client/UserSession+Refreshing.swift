@@ -6,7 +6,7 @@ extension UserSession {
     ///
     /// Concurrent calls for the same user and attributes share one request. On failure the last good decisions stay,
     /// with reason ``Reason/stale``; if there are none, those of an earlier run are used, with reason
-    /// ``Reason/cached``.
+    /// ``Reason/cached``. Where a vendor publishes rules, the last good ones decide for a user who has changed.
     ///
     /// - Parameter force: Whether to ask the vendor even if the decisions haven't expired.
     /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none;
@@ -118,17 +118,38 @@ extension UserSession {
             rules = try await core.rules?.current(force: force)
         } catch {
             if error.code == .cancelled, Task.isCancelled { throw error }
-            if snapshots.current.revision == 0, let old = await core.rules?.atHand {
-                _ = await apply(old, freshness: freshness)
+            // The last good rules also decide for what has changed since they last did.
+            if snapshots.current.revision < state.withLock({ $0.revision }), let old = await core.rules?.atHand {
+                await apply(old, freshness: freshness, origin: old.isRestored ? .restored : .stale)
             }
             markStale()
             throw error
         }
-        if let rules { await apply(rules, freshness: freshness) }
+        if let rules { await apply(rules, freshness: freshness, origin: rules.isRestored ? .restored : .fresh) }
+    }
+
+    /// Decides by the rules of an earlier run, until polling has replaced them; it never waits for the vendor.
+    ///
+    /// - Returns: Whether it did: not if there are no such rules, and not while the kill switch is on.
+    /// - Throws: Why there can be no decisions for this user.
+    package func decideByRestoredRules() async throws(ExperimentationError) -> Bool {
+        guard case .computed(let source) = core.roles.decisions, source.freshness.polling != nil else { return false }
+        await restoreAssignments()
+        try currentContext().user.validate()
+        // As in a refresh, a change of the user meanwhile needs another round.
+        for _ in 0..<3 {
+            guard !core.isDisabled, let rules = await core.rules?.atHand, rules.isRestored else { return false }
+            if await apply(rules, freshness: source.freshness, origin: .restored) { return true }
+        }
+        return false
     }
 
     @discardableResult
-    private func apply(_ rules: RulesetKeeper.Kept, freshness: Freshness) async -> Bool {
+    private func apply(
+        _ rules: RulesetKeeper.Kept,
+        freshness: Freshness,
+        origin: Snapshot.Origin
+    ) async -> Bool {
         let context = currentContext()
         let decisions = rules.ruleset.decisions(for: context)
         let isPublished = publish(
@@ -136,7 +157,7 @@ extension UserSession {
             context: context,
             freshness: freshness,
             date: rules.date,
-            origin: rules.isRestored ? .restored : .fresh,
+            origin: origin,
             instant: rules.instant
         )
         if isPublished { await keepAssignments(decisions, of: context.user) }
