@@ -435,6 +435,32 @@ struct CacheTests {
         #expect(other.flag("flag").value(default: "none") == "var-kiwi-b")
     }
 
+    @Test("a fetch keeps the imported variations of groups that the visitor doesn't match at that moment")
+    func unmatchedGroup() async throws {
+        let pro = BucketingSample.targeting([[BucketingSample.rule("EQUALS", "plan", #""pro""#)]])
+        let sample = BucketingSample(
+            groups: [
+                ("grp-pro", pro, [("pro-a", "0"), ("pro-b", "100")]),
+                ("grp-all", BucketingSample.everybody, [("all-a", "0"), ("all-b", "100")]),
+            ]
+        )
+        let bench = try await Bench(sample.json)
+        let history = ["grp-pro": "pro-a", "grp-all": "all-a"]
+        let first = await bench.flagship(.bucketing)
+        try await first.importVisitor(FlagshipVisitorRecord(visitorID: "ada", assignments: history).json)
+        let visitor = await first.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        #expect(visitor.flag("flag").value(default: "none") == "all-a")
+        let stored = try #require(await first.visitors.lookupVisitor("ada"))
+        #expect(try FlagshipVisitorRecord(stored).assignments == history)
+        await first.close()
+
+        let second = await bench.flagship(.bucketing)
+        let later = await second.newVisitor("ada", hasConsented: true).context(["plan": "pro"]).build()
+        await later.fetchFlags()
+        #expect(later.flag("flag").value(default: "none") == "pro-a")
+    }
+
     @Test(
         "an invalid record is an error",
         arguments: ["", "{}", "[]", #"{"data":{}}"#, #"{"data":{"visitorId":""}}"#]

@@ -9,7 +9,7 @@ extension FlagshipVisitor {
     public func setConsent(_ hasConsented: Bool) async {
         let identity = state.withLock { state in
             state.hasConsented = hasConsented
-            if !hasConsented { (state.exposed, state.shown) = ([], []) }
+            if !hasConsented { (state.exposed, state.shown, state.history) = ([], [], [:]) }
             return state.identity
         }
         noteForReports()

@@ -56,7 +56,8 @@ extension FlagshipVisitor {
         guard hasConsented else { return }
         // A visitor who has signed in or out in the meantime has another visitor's flags.
         if let asked, asked == identity {
-            let record = Self.record(of: session.decisions, for: identity, context)
+            var record = Self.record(of: session.decisions, for: identity, context)
+            record.assignments = remember(record.assignments, of: record.visitorID)
             reportFetch(record)
             await flagship.visitors.cacheVisitor(record.visitorID, record.json)
             if !self.hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
@@ -68,6 +69,17 @@ extension FlagshipVisitor {
             return state.sentContext != context
         }
         if isNews { try? await session.track(TrackingEvent(.native(FlagshipHit.segment(context).native))) }
+    }
+
+    /// Adds the variations of current flags to a visitor's history, in which none is replaced.
+    ///
+    /// - Returns: What is stored: the history, with the current variation of a group instead of an earlier one.
+    private func remember(_ current: [String: String], of visitorID: String) -> [String: String] {
+        state.withLock { state in
+            let history = state.history[visitorID, default: [:]].merging(current) { earlier, _ in earlier }
+            state.history[visitorID] = history
+            return history.merging(current) { $1 }
+        }
     }
 
     /// The visitor with its flags, for a run without the vendor.

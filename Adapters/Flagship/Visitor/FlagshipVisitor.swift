@@ -15,6 +15,8 @@ public final class FlagshipVisitor: Sendable {
         /// An earlier run's flags, until the first fetch.
         var cached: Decisions?
         var hasFetched = false
+        /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
+        var history: [String: [String: String]] = [:]
         /// The variations and flags that the visitor has seen.
         var exposed: Set<FlagshipObservations.Mark> = []
         var shown: Set<ShownFlag> = []
@@ -93,6 +95,7 @@ public final class FlagshipVisitor: Sendable {
             return log.log(.warning, .cache, "the cached visitor can't be read, or is another")
         }
         session?.honor(EarlierAssignments(record.assignments))
+        state.withLock { $0.history[id] = record.assignments }
         guard !record.flags.isEmpty else { return }
         state.withLock { $0.cached = record.decisions }
         take(.cacheFound)
