@@ -51,6 +51,20 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", "earlier", "iOS:false"])
     }
 
+    @Test("each environment that shares a store is told of a visitor's consent, and once")
+    func environments() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .status(204), times: 10)
+        let environments = [Bench.environmentID, "ckk9glocmjcg0vtmdlng"]
+        for id in environments + environments {
+            let flagship = await bench.flagship(environmentID: id)
+            _ = await flagship.newVisitor("ada", hasConsented: true).build()
+            try await flagship.client?.flush()
+            await flagship.close()
+        }
+        #expect(bench.transport.exchanges("hits").map { $0.json["cid"] } == environments.map { .string($0) })
+    }
+
     @Test("consent withdrawn after signing in removes events from before it as well")
     func afterSigningIn() async throws {
         let bench = try await Bench()

@@ -26,7 +26,7 @@ extension FlagshipVisitor {
             }
         }
         guard let session else { return }
-        let install = FlagshipInstallation(state: flagship.state, environment: flagship.environment)
+        let install = FlagshipInstallation(of: flagship)
         // Until the vendor has been informed, the next visitor object with this id informs it.
         for id in identity.ids where !hasConsented { await install.noteConsent(of: id, false) }
         // Hits from before signing in wait under the earlier id. The consent hit has the current one.

@@ -53,7 +53,7 @@ public struct FlagshipVisitorBuilder: Sendable {
     ///
     /// It takes no longer than the look-up's time-out.
     public func build() async -> FlagshipVisitor {
-        let install = FlagshipInstallation(state: flagship.state, environment: flagship.environment)
+        let install = FlagshipInstallation(of: flagship)
         let deviceID = isAuthenticated ? await install.deviceID() : ""
         let makeID = flagship.environment.makeID
         let identity = FlagshipIdentity(
@@ -90,10 +90,17 @@ public struct FlagshipVisitorBuilder: Sendable {
 }
 
 /// The state of this installation: whether this is its first run, the id of its anonymous visitor, and which consent
-/// the vendor knows of.
+/// the vendor knows of in an environment.
 struct FlagshipInstallation: Sendable {
-    let state: any StateStore
-    let environment: ClientEnvironment
+    private let state: any StateStore
+    private let environment: ClientEnvironment
+    private let environmentID: String
+
+    init(of flagship: Flagship) {
+        state = flagship.state
+        environment = flagship.environment
+        environmentID = flagship.environmentID
+    }
 
     private static let idKey = "flagship/install/id"
     private static let runKey = "flagship/install/ran"
@@ -116,16 +123,18 @@ struct FlagshipInstallation: Sendable {
 
     /// Returns whether the vendor knows that a visitor has consented.
     func knowsConsent(of visitorID: String) async -> Bool {
-        guard let known = try? await state.value(for: Self.consentKey(visitorID)) else { return false }
+        guard let known = try? await state.value(for: consentKey(visitorID)) else { return false }
         return !known.isEmpty
     }
 
     /// Records that the vendor was informed of a visitor's consent, or removes the visitor.
     func noteConsent(of visitorID: String, _ hasConsented: Bool) async {
-        try? await state.setValue(hasConsented ? [1] : nil, for: Self.consentKey(visitorID))
+        try? await state.setValue(hasConsented ? [1] : nil, for: consentKey(visitorID))
     }
 
-    private static func consentKey(_ visitorID: String) -> String {
-        "flagship/consent/\(String(FlagshipMurmur3.hash("a/" + visitorID), radix: 36))-\(String(FlagshipMurmur3.hash("b/" + visitorID), radix: 36))"
+    private func consentKey(_ visitorID: String) -> String {
+        let one = FlagshipMurmur3.hash("\(environmentID)/a/\(visitorID)")
+        let two = FlagshipMurmur3.hash("\(environmentID)/b/\(visitorID)")
+        return "flagship/consent/\(String(one, radix: 36))-\(String(two, radix: 36))"
     }
 }
