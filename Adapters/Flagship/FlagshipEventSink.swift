@@ -67,7 +67,7 @@ struct FlagshipEventSink: EventSink {
             () throws(ExperimentationError) in try requests.activate(entries)
         }
         if verdict == .delivered {
-            for (envelope, exposure) in exposures { await observations.exposed(envelope, exposure) }
+            for (envelope, exposure) in exposures { observations.exposed(envelope, exposure) }
         }
         return DeliveryReport(verdict)
     }

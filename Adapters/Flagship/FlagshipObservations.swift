@@ -29,6 +29,9 @@ final class FlagshipObservations: Sendable {
     private struct State {
         var contexts = Recent<String, [String: FlagValue]>()
         var underWay = Recent<Mark, UnderWay>()
+        /// What the application is yet to be notified of, in order, and whether a task is doing so.
+        var untold: [Sight] = []
+        var isTelling = false
     }
 
     private let state = Mutex(State())
@@ -77,14 +80,17 @@ final class FlagshipObservations: Sendable {
     /// Adds a further flag that was seen because of a variation: the application is notified once the vendor has
     /// accepted the exposure, or at once if it has.
     func add(_ flag: FlagshipExposedFlag, of visitor: FlagshipExposedVisitor, to mark: Mark) {
-        guard let callback else { return }
-        let isUnderWay = state.withLock { state in
-            guard var exposure = state.underWay[mark] else { return false }
-            exposure.sights.append(Sight(visitor: visitor, flag: flag))
-            state.underWay[mark] = exposure
-            return true
+        guard isWanted else { return }
+        let sight = Sight(visitor: visitor, flag: flag)
+        state.withLock { state in
+            if var exposure = state.underWay[mark] {
+                exposure.sights.append(sight)
+                state.underWay[mark] = exposure
+            } else {
+                state.untold.append(sight)
+            }
         }
-        if !isUnderWay { Task { await callback(visitor, flag) } }
+        tell()
     }
 
     /// Removes a visitor who has withdrawn consent, and what they have seen.
@@ -92,29 +98,62 @@ final class FlagshipObservations: Sendable {
         state.withLock { state in
             state.contexts[visitor] = nil
             state.underWay.removeAll { $0.visitor == visitor }
+            state.untold.removeAll { $0.visitor.id == visitor }
         }
     }
 
     /// Whether anything is stored about a visitor.
     func isRemembering(_ visitor: String) -> Bool {
-        state.withLock { $0.contexts[visitor] != nil || $0.underWay.contains { $0.visitor == visitor } }
+        state.withLock { state in
+            state.contexts[visitor] != nil || state.underWay.contains { $0.visitor == visitor }
+                || state.untold.contains { $0.visitor.id == visitor }
+        }
     }
 
     // MARK: The vendor
 
-    /// Notifies the application of an exposure that the vendor has accepted.
-    func exposed(_ envelope: Envelope, _ exposure: Exposure) async {
-        guard let callback else { return }
+    /// Notifies the application of an exposure that the vendor has accepted, without waiting for the main actor.
+    func exposed(_ envelope: Envelope, _ exposure: Exposure) {
+        guard isWanted else { return }
         let id = envelope.identity.id
-        let mark = Mark(of: exposure, visitor: id)
-        let (noted, underWay) = state.withLock { ($0.contexts[id], $0.underWay.removeValue(mark)) }
-        let visitor = FlagshipExposedVisitor(
-            id: id,
-            anonymousID: envelope.identity.anonymousID,
-            context: envelope.event.attributes[Self.context]?.objectValue ?? underWay?.visitor?.context ?? noted ?? [:]
-        )
-        await callback(visitor, FlagshipExposedFlag(exposure))
-        for sight in underWay?.sights ?? [] { await callback(sight.visitor, sight.flag) }
+        state.withLock { state in
+            let underWay = state.underWay.removeValue(Mark(of: exposure, visitor: id))
+            let context =
+                envelope.event.attributes[Self.context]?.objectValue ?? underWay?.visitor?.context
+                ?? state.contexts[id] ?? [:]
+            let visitor = FlagshipExposedVisitor(
+                id: id,
+                anonymousID: envelope.identity.anonymousID,
+                context: context
+            )
+            state.untold.append(Sight(visitor: visitor, flag: FlagshipExposedFlag(exposure)))
+            state.untold += underWay?.sights ?? []
+        }
+        tell()
+    }
+
+    /// Starts the one task that calls the application, unless it is running; it ends when there is nothing left to tell.
+    private func tell() {
+        guard let callback else { return }
+        let isDue = state.withLock { state in
+            guard !state.isTelling, !state.untold.isEmpty else { return false }
+            state.isTelling = true
+            return true
+        }
+        guard isDue else { return }
+        Task {
+            while let sight = self.nextUntold() { await callback(sight.visitor, sight.flag) }
+        }
+    }
+
+    private func nextUntold() -> Sight? {
+        state.withLock { state in
+            guard !state.untold.isEmpty else {
+                state.isTelling = false
+                return nil
+            }
+            return state.untold.removeFirst()
+        }
     }
 
     /// The attribute in which an exposure carries its visitor's context; it isn't sent.

@@ -149,10 +149,10 @@ struct OrderTests {
         _ = session.string("color", default: "none")
         try await session.track(.screenView("two"))
         try await client.flush(retrying: false)
-        #expect(heard.values == ["ada cta"])
+        #expect(await bench.eventually { heard.values == ["ada cta"] })
         bench.time.advance(by: .seconds(60))
         #expect(try await client.flush(retrying: false).isDone)
-        #expect(heard.values == ["ada cta", "ada color"])
+        #expect(await bench.eventually { heard.values == ["ada cta", "ada color"] })
         let requests = bench.transport.exchanges.filter { $0.operation != "campaigns" }
         #expect(requests.map(\.operation) == ["activate", "hits", "hits", "activate", "hits"])
         #expect(await bench.hits.map { $0["dl"] } == ["one", "two"])
