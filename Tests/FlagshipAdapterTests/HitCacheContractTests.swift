@@ -1,6 +1,8 @@
 import ConformanceKit
 import Experimentation
+import ExperimentationTesting
 import FlagshipAdapter
+import Foundation
 import Testing
 
 @Suite("An outbox that is mirrored in an application's cache follows the contract")
@@ -25,5 +27,85 @@ struct HitCacheContractTests {
         )
         #expect(report.failures == [])
         #expect(report.run == OutboxStoreContract.cases(features: [.limited]).map(\.id))
+    }
+
+    private static let destination = Destination(provider: "flagship", account: "one")
+
+    /// A store with a hit of each of two visitors, and its cache.
+    private static func filled(
+        _ strategy: FlagshipOptions.Tracking.Strategy,
+        _ time: ManualTime
+    ) async throws -> (FlagshipHitCacheStore, OwnCache) {
+        let cache = OwnCache()
+        let store = try #require(
+            await FlagshipHitCacheStore(
+                InMemoryOutboxStore(),
+                mirroredIn: FlagshipCaches(hits: cache),
+                strategy: strategy,
+                environmentID: Bench.environmentID,
+                owedTo: destination,
+                time: time
+            )
+        )
+        let envelopes = ["ada", "ben"].map {
+            Envelope(id: $0, identity: Identity(id: $0), event: .screenView($0), date: time.now)
+        }
+        _ = try await store.append(envelopes.map { NewEvent($0, to: destination) }, now: time.now)
+        return (store, cache)
+    }
+
+    /// Leases the lane for ten seconds.
+    private static func lease(
+        _ store: FlagshipHitCacheStore,
+        owner: Int64,
+        _ time: ManualTime
+    ) async throws -> Lease {
+        let request = LeaseRequest(
+            for: destination,
+            owner: owner,
+            of: 10,
+            now: time.now,
+            until: time.now.addingTimeInterval(10)
+        )
+        guard case .leased(let lease) = try await store.lease(request) else {
+            throw ExperimentationError(.general, "the lane isn't free")
+        }
+        return lease
+    }
+
+    @Test(
+        "a holder who has lost the lane drops nothing from the cache, but removes what it delivered",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func lostLane(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let time = ManualTime()
+        let (store, cache) = try await Self.filled(strategy, time)
+        let first = try await Self.lease(store, owner: 1, time)
+        time.advance(by: .seconds(20))
+        let second = try await Self.lease(store, owner: 2, time)
+        let events = first.batches.flatMap(\.self)
+        let late = [
+            Settlement(of: events[0], .dropped(.rejected, detail: "as the test wants it")),
+            Settlement(of: events[1], .delivered),
+        ]
+        #expect(try await store.settle(late, under: first.token, now: time.now) == false)
+        #expect(cache.screens == ["ada"])
+        _ = try await store.settle([Settlement(of: events[0], .delivered)], under: second.token, now: time.now)
+        #expect(cache.hits.isEmpty)
+    }
+
+    @Test(
+        "a holder whose lease was disturbed by another visitor's withdrawal drops from the cache what it drops",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func disturbedLease(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let time = ManualTime()
+        let (store, cache) = try await Self.filled(strategy, time)
+        let lease = try await Self.lease(store, owner: 1, time)
+        _ = try await store.setConsent([ConsentChange(userID: "ben", isGranted: false)])
+        let ada = lease.batches.flatMap(\.self)[0]
+        let settlement = Settlement(of: ada, .dropped(.rejected, detail: "as the test wants it"))
+        #expect(try await store.settle([settlement], under: lease.token, now: time.now) == false)
+        #expect(cache.hits.isEmpty)
     }
 }

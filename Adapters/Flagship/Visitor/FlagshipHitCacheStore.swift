@@ -133,11 +133,20 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         now: Date
     ) async throws(ExperimentationError) -> Bool {
         let isCurrent = try await base.settle(settlements, under: token, now: now)
-        let gone = settlements.compactMap { settlement -> String? in
-            if case .retry = settlement.outcome { return nil }
-            return settlement.id
+        var (delivered, dropped): ([String], [String]) = ([], [])
+        for settlement in settlements {
+            switch settlement.outcome {
+            case .delivered: delivered.append(settlement.id)
+            case .dropped: dropped.append(settlement.id)
+            case .retry: break
+            }
         }
-        await forget(gone)
+        // Whether the lease has passed to another holder, for whom they still wait, or was only disturbed.
+        if !isCurrent, !dropped.isEmpty {
+            let left = await Self.waiting(in: base, for: token.destination)
+            dropped = left.map { left in dropped.filter { left[$0] == nil } } ?? []
+        }
+        await forget(delivered + dropped)
         return isCurrent
     }
 
