@@ -2,6 +2,8 @@ import Experimentation
 import Foundation
 
 /// A cache of visitors in the vendor's own record format; an application may supply its own.
+///
+/// Only the look-up has a time limit: a fetch and a change of consent wait until the other calls return.
 public protocol FlagshipVisitorCache: Sendable {
     /// Stores a visitor's record, JSON in the format of ``FlagshipVisitorRecord``.
     func cacheVisitor(_ visitorID: String, _ record: Data) async
@@ -12,6 +14,9 @@ public protocol FlagshipVisitorCache: Sendable {
 }
 
 /// A cache of unsent hits in the vendor's own record format; an application may supply its own.
+///
+/// Only the look-up has a time limit: hits of all visitors, and their delivery, wait until the other calls return,
+/// because an accepted hit must be in the cache.
 public protocol FlagshipHitCache: Sendable {
     /// Stores hits by their ids.
     func cacheHits(_ hits: [String: FlagshipHitRecord]) async

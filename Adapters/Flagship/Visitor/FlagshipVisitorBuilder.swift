@@ -51,7 +51,8 @@ public struct FlagshipVisitorBuilder: Sendable {
     /// Creates the visitor: looks it up in the cache, or deletes it there if it hasn't consented, and tells the vendor
     /// of its consent unless that is known already.
     ///
-    /// It takes no longer than the look-up's time-out.
+    /// It waits for the look-up no longer than its time-out, but for the application's store, and for its cache to delete
+    /// a visitor, until they return.
     public func build() async -> FlagshipVisitor {
         let install = FlagshipInstallation(of: flagship)
         let deviceID = isAuthenticated ? await install.deviceID() : ""
