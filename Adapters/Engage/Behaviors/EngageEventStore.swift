@@ -3,7 +3,7 @@ import Foundation
 
 /// An event of the store, as the reference's queries return it.
 public struct EngageEvent: Sendable, Hashable, Identifiable {
-    /// The id that `UserSession.accept` returned.
+    /// The id that `UserSession.trackWithID(_:at:on:)` returned.
     public var id: String
     /// Its kind.
     public var type: BehaviorType

@@ -12,7 +12,7 @@ import Foundation
 ///
 /// let evergage = Evergage()
 /// evergage.userID = "u-77"
-/// evergage.start(EvergageConfiguration(account: "acme.us-1", dataset: "engage"))
+/// evergage.start(try EvergageConfiguration(account: "acme.us-1", dataset: "engage"))
 /// let screen = evergage.makeScreen(name: "Home")
 /// screen?.setCampaignHandler(forTarget: "featuredProduct") { [weak self] in self?.show($0) }
 /// screen?.didAppear()

@@ -1,7 +1,7 @@
 /// SHA-256, for the names of cached items: outside keys must not choose where something is stored.
 ///
-/// Foundation has no digest on Linux and the core imports nothing else; the algorithm is that of FIPS 180-4. It is
-/// written with plain loops and wrapping operators, which are quick without optimization too: tests digest a lot.
+/// Foundation has no digest on Linux, and the core has no third-party dependency; the algorithm is that of FIPS 180-4.
+/// It is written with plain loops and wrapping operators, which are quick without optimization too: tests digest a lot.
 package enum Digest {
     private static let start: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
