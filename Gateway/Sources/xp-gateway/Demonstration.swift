@@ -6,8 +6,8 @@ import GatewayServer
 import MockVendors
 import ServiceLifecycle
 
-/// The default without a configuration: a mock of Flagship with the shop of the default scenario, and a store in
-/// memory.
+/// The default without a configuration: a mock of Flagship with the shop of the default scenario, and a SQLite store in
+/// a temporary folder, which is deleted at the end.
 final class Demonstration: Service {
     let configuration: GatewayConfiguration
     private let mock: MockServer

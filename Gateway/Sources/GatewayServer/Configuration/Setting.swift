@@ -58,7 +58,7 @@ struct Setting: Sendable {
         Setting(
             "store.postgres.leaseSeconds",
             .number(30, 1...120),
-            "After how long others deliver what an instance held that is gone."
+            "How long until other instances deliver the events that a dead instance had leased."
         ),
         Setting(
             "store.postgres.meanwhile",
@@ -75,9 +75,13 @@ struct Setting: Sendable {
         Setting(
             "assignments",
             .text("kept"),
-            "Whether the first assignment of a user is written down and holds, where the vendor promises it: `kept` or `computed`."
+            "Whether a user's first assignment is stored and kept, if the vendor promises that: `kept` or `computed`."
         ),
-        Setting("consent", .text("unknown"), "What users say who don't: `unknown`, `granted` or `denied`."),
+        Setting(
+            "consent",
+            .text("unknown"),
+            "The consent of users whose request doesn't state it: `unknown`, `granted` or `denied`."
+        ),
         Setting(
             "decisions.seconds",
             .number(10, 0...86_400),
@@ -94,8 +98,12 @@ struct Setting: Sendable {
             "How long a vendor isn't asked again after a failure."
         ),
         Setting("decisions.megabytes", .whole(64, 0...100_000), "How much memory these decisions may take, roughly."),
-        Setting("types", .texts([]), "Types of flags that values don't tell, as `price=float`."),
-        Setting("requestsPerSecond", .number(0, 0...1_000_000), "How many requests in the long run; any number if 0."),
+        Setting("types", .texts([]), "The types of flags whose values leave them open, such as `price=float`."),
+        Setting(
+            "requestsPerSecond",
+            .number(0, 0...1_000_000),
+            "The sustained number of requests per second; unlimited if 0."
+        ),
         Setting("burst", .number(0, 0...10_000_000), "How many at once; two seconds' worth if 0."),
         Setting("streams", .whole(10_000, 0...1_000_000), "How many may listen for changes at once."),
     ]
