@@ -2,7 +2,7 @@ public import Experimentation
 import HTTPTypes
 
 extension HTTPTransport {
-    /// The same with an environment's observer around each request, and with the header fields that it adds.
+    /// Returns this transport with the environment's observer around each request; the observer may add header fields.
     ///
     /// ``HTTPClient`` does this by itself; an adapter that sends through a transport directly calls it where it takes its transport.
     /// Streams aren't observed: they may last for days.

@@ -1,10 +1,10 @@
 /// How ``ExperimentationClient/decisions(for:honoring:)`` was answered by a vendor that is asked, since the client was created.
 public struct AnswerFigures: Sendable, Hashable {
-    /// How often by a current answer.
+    /// The number of calls answered with a current answer.
     public var fresh = 0
-    /// How often by an older one, within the grace.
+    /// The number of calls answered with an older answer, within the grace period.
     public var stale = 0
-    /// How often by a recent failure, or by the kill switch.
+    /// The number of calls answered with a recent failure, or refused because the kill switch was on.
     public var refused = 0
     /// How often the vendor was asked; concurrent equal requests count once.
     public var asked = 0

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Announcements that are made in the order in which they were added, by one thread at a time, and without a lock.
 ///
-/// Add one under the lock that guards what it is about, and make it afterwards: whoever hears it may ask for that lock,
-/// and a stream's task is resumed under a lock that its cancellation holds, too.
+/// Add an announcement while holding the lock that guards its subject, and make it after releasing that lock: a
+/// listener may take the same lock, and a stream resumes its task under a lock that cancellation also holds.
 package final class Announcements<Element: Sendable>: Sendable {
     private struct State {
         var waiting: [Element] = []

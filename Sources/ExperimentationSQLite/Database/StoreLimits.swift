@@ -5,7 +5,8 @@ public struct StoreLimits: Sendable, Hashable {
     /// The rows of events that make room for others are deleted together: until then, another process that shares the
     /// file may see up to a 128th more.
     public var maximumCount: Int
-    /// The maximum size of their written forms in bytes; the files stay below one and a half times that.
+    /// The maximum total size, in bytes, of the waiting events' stored forms; the files stay below one and a half times
+    /// that.
     public var maximumBytes: Int
     /// The maximum size of one event in bytes.
     public var maximumEventBytes: Int
@@ -17,8 +18,8 @@ public struct StoreLimits: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - maximumCount: The maximum number of waiting events; by default as many as fit.
-    ///   - maximumBytes: The maximum size of their written forms, about 400 bytes each; less than a megabyte counts as
-    ///     a megabyte.
+    ///   - maximumBytes: The maximum total size of their stored forms, about 400 bytes each; less than a megabyte
+    ///     counts as a megabyte.
     ///   - maximumEventBytes: The maximum size of one event in bytes.
     public init(maximumCount: Int = .max, maximumBytes: Int = 100_000_000, maximumEventBytes: Int = 32_768) {
         self.maximumCount = max(1, maximumCount)
