@@ -8,7 +8,7 @@ extension ConformanceCase {
         ConformanceCase(
             "changes/told-to-observers",
             promise: 18,
-            "Whoever observes a session is told which flags a refresh changed, and of one that changed nothing nothing",
+            "An observer is told which flags a refresh changed, and isn't told of one that changed nothing",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: twoPlainFlags

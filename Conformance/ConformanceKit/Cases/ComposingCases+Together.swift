@@ -48,7 +48,7 @@ extension ConformanceCase {
         several(
             "composition/one-decider-away",
             5,
-            "Whoever decides and is away keeps its last good values as stale; the others are asked on",
+            "A deciding vendor that is unreachable keeps its last good values as STALE; the others are still asked",
             requires: [.flags]
         ) { probe in
             let deciders = try await probe.deciders(atLeast: 2)

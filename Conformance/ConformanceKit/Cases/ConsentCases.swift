@@ -141,7 +141,7 @@ extension ConformanceCase {
         delivery(
             "consent/signal-when-withdrawn",
             16,
-            "The vendor is told that consent was withdrawn, and of nothing else",
+            "The vendor is told that consent was withdrawn, and receives no other event",
             requires: [.consentSignal],
             probes: .consentSignal
         ) { probe in

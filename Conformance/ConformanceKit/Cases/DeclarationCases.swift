@@ -7,7 +7,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/metadata",
             promise: 4,
-            "A value that an experiment decided says more of where it comes from than value and variant",
+            "A value that an experiment decided has metadata besides its variant",
             requires: [.flags, .experiments, .flagMetadata],
             needs: ["flags/checkout-color", "experiments/checkout"],
             probes: .flagMetadata,

@@ -236,7 +236,7 @@ extension ConformanceCase {
             _ = try await probe.flush(within: .milliseconds(300))
             probe.expect(try await probe.ledger(), equals: Ledger(accepted: 4, pending: 4), "the ledger")
         },
-        delivery("ledger/survives-a-restart", 12, "The accounts go on after a restart") { probe in
+        delivery("ledger/survives-a-restart", 12, "The ledger goes on after a restart") { probe in
             try await probe.trackMarks(1...2, in: try await probe.session())
             try await probe.deliverAll()
             try await probe.restart()
@@ -244,7 +244,7 @@ extension ConformanceCase {
             let ledger = try await probe.deliverAll()
             probe.expect(ledger, equals: Ledger(accepted: 3, delivered: 3), "the ledger")
         },
-        delivery("ledger/refused-events-are-no-entries", 12, "What track refuses doesn't touch the accounts") { probe in
+        delivery("ledger/refused-events-are-no-entries", 12, "What track refuses doesn't touch the ledger") { probe in
             let session = try await probe.session()
             await probe.expectError("a value that isn't finite", .invalidArgument, .unsupported, .invalidContext) {
                 try await session.track(.custom("mark-1", value: .nan))
@@ -254,7 +254,7 @@ extension ConformanceCase {
             }
             probe.expect(try await probe.ledger(), equals: Ledger(), "the ledger")
         },
-        delivery("ledger/balances-in-a-storm", 12, "The accounts balance at every moment of a bad day") { probe in
+        delivery("ledger/balances-in-a-storm", 12, "The ledger balances at every moment of a bad day") { probe in
             try await probe.inject(
                 WorldFault(.status(503), on: .events, times: 2),
                 WorldFault(.reset, on: .events, times: 1),

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// What becomes of exposures and events, and of the two vendors' books.
+    /// What becomes of exposures and events, and of the two vendors' ledgers.
     static let movingEvents: [ConformanceCase] = [
         moves("one-exposure", 21, "A user's exposure arrives once, at the vendor that answered, and nowhere else") {
             probe in
@@ -24,7 +24,7 @@ extension ConformanceCase {
                 probe.expect(exposures.compactMap(\.userID).sorted(), equals: own.sorted(), "whose \(part.name) has")
             }
         },
-        moves("both-books-balance", 21, "Each vendor has each event once and each book balances, whoever was away") {
+        moves("both-books-balance", 21, "Each vendor has each event once and each ledger balances, whoever was away") {
             probe in
             let move = try probe.move()
             var plan = MovePlan(move.new.decides && move.old.decides ? .live : .dualWrite, share: 0.5)
@@ -80,7 +80,7 @@ extension ConformanceCase {
         moves(
             "a-denial-covers-both",
             16,
-            "When consent is withdrawn, what waits for either vendor is purged in its book"
+            "When consent is withdrawn, what waits for either vendor is purged in its ledger"
         ) {
             probe in
             let takers = try await probe.startTelling(MovePlan(.dualWrite))

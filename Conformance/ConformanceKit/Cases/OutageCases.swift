@@ -113,7 +113,7 @@ extension ConformanceCase {
             delivery(
                 "outages/refused-credentials-keep-everything",
                 14,
-                "Refused credentials lose nothing: after they are mended all is delivered"
+                "Refused credentials lose nothing: once they are corrected, everything is delivered"
             ) { probe in
                 try await probe.inject(WorldFault(.status(401), on: .events, times: nil))
                 try await probe.trackMarks(1...3, in: try await probe.session())

@@ -99,7 +99,7 @@ extension ConformanceCase {
         ConformanceCase(
             "contexts/merging",
             promise: 3,
-            "What is known of every user is decided by, and what is known of one goes before it",
+            "A user's attributes override the client's, and those override the shared ones",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: .targeted
@@ -128,7 +128,7 @@ extension ConformanceCase {
         ConformanceCase(
             "contexts/of-a-task",
             promise: 3,
-            "What is known within a task lies over the shared attributes and under the client's",
+            "A task's attributes override the shared ones, and the client's override the task's",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: .targeted

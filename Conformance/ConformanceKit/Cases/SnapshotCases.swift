@@ -79,7 +79,7 @@ extension ConformanceCase {
         ConformanceCase(
             "snapshots/removed-attribute",
             promise: 3,
-            "A removed attribute is no longer decided by",
+            "A removed attribute no longer affects decisions",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: .targeted

@@ -71,7 +71,7 @@ extension ConformanceCase {
         sdk(
             "offline-start",
             5,
-            "A start without the network has what the start before was told",
+            "A start without the network has the decisions of the previous run",
             [.flags, .offlineStart]
         ) { probe in
             try await probe.readySDK().stop()

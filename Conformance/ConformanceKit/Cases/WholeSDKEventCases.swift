@@ -3,7 +3,7 @@ import Experimentation
 extension ConformanceCase {
     /// The promises of a whole SDK's own outbox.
     static let wholeSDKEvents: [ConformanceCase] = [
-        sdk("event", 11, "An event arrives once, and the accounts say so", [.tracking], fields: [.name, .userID]) {
+        sdk("event", 11, "An event arrives once, and the ledger says so", [.tracking], fields: [.name, .userID]) {
             probe in
             let sdk = try await probe.sdk()
             try await sdk.track(.custom("mark-1"))
@@ -106,7 +106,7 @@ extension ConformanceCase {
             probe.expect(!isDone, "it says that not everything went")
             probe.expect(try await sdk.ledger().pending, equals: 1, "events that wait")
         },
-        sdk("balance", 12, "The accounts balance after deliveries, an outage and a restart", [.tracking]) { probe in
+        sdk("balance", 12, "The ledger balances after deliveries, an outage and a restart", [.tracking]) { probe in
             let sdk = try await probe.sdk()
             try await sdk.track(.custom("mark-1"))
             try await sdk.flush()

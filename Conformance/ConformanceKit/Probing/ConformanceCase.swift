@@ -139,7 +139,7 @@ public enum Promise {
         18: "Status changes are announced once, in order; late observers get the current one",
         19: "A kill switch reaches the next evaluation, survives a restart and lifts cleanly",
         20: "Secrets and personal data appear in no log, error or dump",
-        21: "During a move, each vendor gets each event it is owed once, and each book balances by itself",
+        21: "During a move, each vendor gets each event it is owed once, and each ledger balances by itself",
         22: "Nobody sees another variation because of a stage, a share, a log-in or a restart",
         23: "A shadow delays nobody, exposes nobody and sends nothing",
     ]

@@ -89,7 +89,7 @@ public struct RemoteSDK: Sendable {
         return try reader.bool("done", default: false)
     }
 
-    /// Its accounts.
+    /// Its ledger.
     public func ledger() async throws -> Ledger {
         var reader = try await call("sdk.ledger")
         var dropped: [Ledger.DropReason: Int] = [:]
