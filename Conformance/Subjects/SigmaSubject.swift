@@ -24,7 +24,7 @@ public struct SigmaSubject: ConformanceSubject {
 
     /// Why the other capabilities are missing.
     public var reasons: [Capability: String] {
-        let noEvents = "Sigma takes no events: its two routes hand out the configuration and the place"
+        let noEvents = "Sigma takes no events: its two routes return the configuration and the user's location"
         let eventful: [Capability] = [.exposures, .tracking, .commerce, .batching, .eventIDs, .consentSignal]
         return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) }).merging(
             [

@@ -53,7 +53,7 @@ struct UsageTests {
             (["compare", "--monthly-users", "0"], "from 1 to"),
             (["compare", "--reads", "5"], "expected --monthly-users beside it"),
             (["compare", "--monthly-users", "5", "--events", "1001"], "from 0 to 1000"),
-            (["compare", "--from", "sigma", "--to", "flagship", "--users", "5", "--growth"], "can't stand beside"),
+            (["compare", "--from", "sigma", "--to", "flagship", "--users", "5", "--growth"], "can't be combined with"),
             (["compare", "--from", "flagship"], "--from and --to belong together"),
             (["compare", "--from", "flagship", "--to", "flagship"], "expected two vendors"),
             (["conform", "--live"], "--config and --live belong together"),

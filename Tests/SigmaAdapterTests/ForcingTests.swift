@@ -139,7 +139,7 @@ struct ForcingTests {
         let stage = try Stage()
         stage.transport.setReachable(false)
         let client = try stage.client(stage.user()) { $0.failures = .nil }
-        #expect(await Self.include(client, "closed", 0)?.contains("the configuration can't be had") == true)
+        #expect(await Self.include(client, "closed", 0)?.contains("the configuration is unavailable") == true)
     }
 
     @Test("clients of other tags and tokens have separate lists")

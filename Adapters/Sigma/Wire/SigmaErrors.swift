@@ -45,8 +45,8 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
     private var sentence: String {
         switch self {
         case .initializationOfExistingClient(let tag): "a client with the tag \"\(tag)\" exists"
-        case .requestConfigFailed(let cause): "the configuration can't be had: \(cause)"
-        case .requestLocationFailed(let cause): "the location can't be had: \(cause)"
+        case .requestConfigFailed(let cause): "the configuration is unavailable: \(cause)"
+        case .requestLocationFailed(let cause): "the location is unavailable: \(cause)"
         case .featureFlagNotFound(let flag): "there is no feature flag \"\(flag)\""
         case .featureFlagNoRules(let flag): "the feature flag \"\(flag)\" has no rules"
         case .featureFlagRulesNotSatisfied(let flag): "no rule of the feature flag \"\(flag)\" is for this user"
@@ -83,7 +83,7 @@ public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
     /// What happened, for a person.
     public var description: String {
         switch self {
-        case .incorrectURL(let text): "\"\(text)\" is no address to ask"
+        case .incorrectURL(let text): "\"\(text)\" isn't a valid address"
         case .urlError(let error): "no answer (\(error))"
         case .wrongStatusCode(let status): "status \(status)"
         case .decodingError(let error): "an answer that can't be read (\(error))"
@@ -113,6 +113,6 @@ extension SigmaNetworkError {
         case .customError: code = .vendorFault
         case .decodingError, .noData: code = .parseError
         }
-        return ExperimentationError(code, "Sigma's \(what) can't be had: \(self)", cause: self)
+        return ExperimentationError(code, "Sigma's \(what) is unavailable: \(self)", cause: self)
     }
 }

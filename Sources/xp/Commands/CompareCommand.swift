@@ -98,18 +98,18 @@ struct CompareCommand: AsyncParsableCommand {
             throw ValidationError("--round-trip: expected milliseconds from 0 to 10000")
         }
         guard !(agreement.isAsked && cost.isAsked) else {
-            throw ValidationError("--monthly-users and --growth can't stand beside --users and --input")
+            throw ValidationError("--monthly-users and --growth can't be combined with --users and --input")
         }
         guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to belong together") }
         guard from == nil || from != to else { throw ValidationError("--from and --to: expected two vendors") }
         guard from == nil || vendors.isEmpty else {
-            throw ValidationError("--vendor can't stand beside --from and --to")
+            throw ValidationError("--vendor can't be combined with --from and --to")
         }
         guard !agreement.isAsked || from != nil else {
             throw ValidationError("--users and --input: expected --from and --to beside them")
         }
         guard from == nil || config == nil else {
-            throw ValidationError("--config can't stand beside --from and --to")
+            throw ValidationError("--config can't be combined with --from and --to")
         }
     }
 
