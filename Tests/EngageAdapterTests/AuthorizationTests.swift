@@ -241,6 +241,29 @@ struct AuthorizationTests {
         #expect(client.status == .error)
     }
 
+    @Test("without a wait between attempts, a refusal is still the end", .timeLimit(.minutes(1)))
+    func refusedWithoutBackoff() async throws {
+        let engage = bench.engage {
+            $0.credentials.clientSecret = "wrong"
+            $0.networking.firstBackoff = .zero
+        }
+        let error = await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
+        #expect(error?.code == .unauthorized)
+        #expect(bench.exchanges("token").count == 1)
+    }
+
+    @Test("without a wait between attempts, a call that may not wait makes one", .timeLimit(.minutes(1)))
+    func outageWithoutBackoff() async throws {
+        let engage = bench.engage {
+            $0.networking.patience = .zero
+            $0.networking.longestBackoff = .zero
+        }
+        bench.plan(.status(500), on: "token", times: 5)
+        let error = await #expect(throws: ExperimentationError.self) { try await select(engage, "1") }
+        #expect(error?.code == .transport)
+        #expect(bench.exchanges("token").count == 1)
+    }
+
     @Test("a rotated refresh token is used from then on, and by the next run")
     func rotation() async throws {
         await bench.settings(#"{"rotatesRefreshTokens":true,"tokenLifetime":100,"reissueWindow":0}"#)

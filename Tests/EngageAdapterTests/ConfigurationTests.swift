@@ -339,6 +339,9 @@ struct ConfigurationTests {
             #"{"host":"https://e.test/",\#(good),"augmentation":{"plugins":["Nobody"]}}"#,
             "{\(good)}", #"{"host":"http://example.test/",\#(good)}"#,
             #"{"host":"https://e.test/",\#(good),"batchSize":0}"#,
+            #"{"host":"https://e.test/",\#(good),"networking":{"timeout":0}}"#,
+            #"{"host":"https://e.test/",\#(good),"networking":{"firstBackoff":0}}"#,
+            #"{"host":"https://e.test/",\#(good),"networking":{"longestBackoff":0}}"#,
             #"{"host":"https://e.test/",\#(good),"odd":1}"#, #"{"host":"https://e.test/","clientID":"c"}"#,
             #"{"host":"https://e.test/",\#(good),"recipients":{"audit":{}}}"#,
         ] {

@@ -72,6 +72,10 @@ actor EngageAuthorization {
             // One that was just issued is used, however short its validity.
             if grants > before, let token { return token }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
+            guard grants == before, let lastFailure else { continue }
+            let end = environment.time.instant
+            if let token, token.end.map({ end < $0 }) ?? true { return token }
+            guard lastFailure.isWorthWaiting, end < deadline else { throw lastFailure }
         }
     }
 
