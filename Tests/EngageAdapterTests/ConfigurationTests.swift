@@ -223,6 +223,8 @@ struct ConfigurationTests {
         arguments: [
             ("", ""), ("General", "<key>ubfEventCacheSize</key><string>many</string>"),
             ("General", "<key>ubfEventCacheSize</key><integer>0</integer>"),
+            ("LocalEventStore", "<key>expireLocalEventsAfterNumDays</key><integer>0</integer>"),
+            ("LocalEventStore", "<key>expireLocalEventsAfterNumDays</key><integer>1000000000000000</integer>"),
             ("Session", "<key>sessionLifecycleExpiration</key><string>soon</string>"),
             ("Session", "<key>sessionLifecycleExpiration</key><array/>"),
             ("LocationServices", "<key>enabled</key><string>perhaps</string>"),

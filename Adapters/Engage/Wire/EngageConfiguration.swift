@@ -218,7 +218,7 @@ public struct EngageConfiguration: Sendable {
     public var campaignLifetime = Duration.seconds(86_400)
     /// How long the application may be away before the session ends.
     public var sessionTimeout = Duration.seconds(300)
-    /// For how many days events that were neither delivered nor dropped are kept.
+    /// For how many days events that were neither delivered nor dropped are kept, from 1 to 3650.
     public var retentionDays = 30
     /// Whether behaviours carry a known recipient's id as the documented `contactId`.
     public var sendsContactID = true
@@ -271,7 +271,7 @@ public struct EngageConfiguration: Sendable {
         try demand(networking.timeout > .zero, "networking.timeout must be above zero")
         try demand(networking.firstBackoff > .zero, "networking.firstBackoff must be above zero")
         try demand(networking.longestBackoff > .zero, "networking.longestBackoff must be above zero")
-        try demand(retentionDays >= 1, "retentionDays must be at least 1")
+        try demand((1...3650).contains(retentionDays), "retentionDays must be from 1 to 3650")
         try demand(augmentation.timeout >= .zero, "augmentation.timeout must not be negative")
         try demand(sessionTimeout >= .zero, "sessionTimeout must not be negative")
         try demand(campaignLifetime >= .zero, "campaignLifetime must not be negative")
