@@ -283,6 +283,12 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 
+    @Test("a time is reported in whole milliseconds, and as the longest one if it has too many")
+    func milliseconds() {
+        #expect(FlagshipReport.milliseconds(.microseconds(1_500_900)) == "1500")
+        #expect(FlagshipReport.milliseconds(.seconds(Int64.max)) == String(Int64.max))
+    }
+
     @Test("a report's level follows from its label", arguments: FlagshipReport.Label.allCases)
     func levels(label: FlagshipReport.Label) {
         let expected =

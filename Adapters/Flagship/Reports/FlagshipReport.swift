@@ -109,8 +109,10 @@ extension FlagshipReport {
         ]
     }
 
-    /// Formats a duration for reports.
-    static func milliseconds(_ duration: Duration) -> String { String(Int64(duration / .milliseconds(1))) }
+    /// Formats a duration for reports, in whole milliseconds.
+    static func milliseconds(_ duration: Duration) -> String {
+        String(Int64(exactly: (duration / .milliseconds(1)).rounded(.towardZero)) ?? .max)
+    }
 
     /// Formats a value for reports: strings bare, everything else as JSON.
     static func text(of value: FlagValue) -> String {
