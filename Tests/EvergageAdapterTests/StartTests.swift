@@ -467,6 +467,14 @@ struct StartTests {
         expected.screenVisibleDeadline = .seconds(5)
         #expect(remote == expected)
     }
+
+    @Test(
+        "the vendor's portion of view time is at least two seconds and at most a minute",
+        arguments: [(1, 2_000), (1_999, 2_000), (2_000, 2_000), (20_000, 20_000), (60_001, 60_000)]
+    )
+    func portion(served: Int, used: Int) {
+        #expect(EvergageRemoteConfiguration(["viewTimePingMillis": .int(served)]).viewTimePing == .milliseconds(used))
+    }
 }
 
 /// Blocks tasks until it is opened.

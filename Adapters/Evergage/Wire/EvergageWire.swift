@@ -106,7 +106,8 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
         }
         lifetime = duration("ttlMillis", lifetime)
         userIdle = duration("userIdleMillis", userIdle)
-        viewTimePing = min(duration("viewTimePingMillis", viewTimePing), .seconds(60))
+        // Shorter times aren't reported on their own, and longer ones not at once.
+        viewTimePing = min(max(duration("viewTimePingMillis", viewTimePing), .seconds(2)), .seconds(60))
         screenVisibleDeadline = duration("screenVisibleDeadlineMillis", screenVisibleDeadline)
     }
 }
