@@ -57,14 +57,23 @@ final class EvergageRemoteSettings: RemoteSwitch {
                 body: [],
                 limits: HTTPLimits(deadline: configuration.timeout, responseBytes: 1 << 20)
             )
-            guard let found = EvergageRemoteConfiguration(reply) else { return }
+            guard let found = EvergageRemoteConfiguration(reply) else { return keep() }
             state.withLock { $0 = State(known: found, until: now.advanced(by: found.lifetime)) }
             if !found.isEnabled {
                 environment.log.log(.warning, "evergage.disabled", "The vendor has disabled this application.")
             }
         } catch {
             environment.log.log(.debug, "evergage.configuration", "The vendor's configuration can't be had: \(error)")
+            if error.code != .cancelled { keep() }
         }
+    }
+
+    /// Keeps known settings for a pause, so that deliveries don't ask before each event.
+    ///
+    /// While they are unknown, deliveries fail and have a backoff of their own.
+    private func keep() {
+        let until = environment.time.instant.advanced(by: Self.pause)
+        state.withLock { if $0.known != nil { $0.until = until } }
     }
 }
 

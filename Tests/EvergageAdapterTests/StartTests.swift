@@ -299,6 +299,29 @@ struct StartTests {
         #expect(app.actions == ["A"])
     }
 
+    @Test("while an expired configuration can't be renewed, it is asked for once a minute, and events are sent")
+    func renewalFails() async throws {
+        let app = try await App(configuration: Self.remote)
+        try app.global.trackAction("A")
+        await app.settle()
+        func asked() -> Int { app.transport.sent.count { $0.path.hasPrefix("/mobile") } }
+        let before = asked()
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true ? .made(503) : nil
+        }
+        await app.pass(3_600)
+        for name in ["B", "C", "D"] { try app.global.trackAction(name) }
+        await app.settle()
+        #expect(app.actions == ["A", "B", "C", "D"])
+        #expect(asked() == before + 1)
+        app.goOnline()
+        await app.pass(60)
+        try app.global.trackAction("E")
+        await app.settle()
+        #expect(app.actions.last == "E")
+        #expect(asked() == before + 2)
+    }
+
     @Test("V15 events wait for a slow configuration, and are sent after it in order")
     func slowConfiguration() async throws {
         let app = try await App(start: false)
