@@ -479,6 +479,19 @@ struct StartTests {
         #expect(third.actions == ["App Upgrade", "App Launch"])
     }
 
+    @Test("an install that the store didn't take is tracked by the next start")
+    func installNotStored() async throws {
+        let state = InMemoryStateStore()
+        let first = try await App(lifecycle: true, start: false, store: ClientStore(outbox: FullOutbox(), state: state))
+        first.evergage.start(.test)
+        try await eventually("the failure is logged") { !first.complaints(.error).isEmpty }
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        let second = try await App(lifecycle: true, store: store)
+        #expect(second.actions == ["App Install", "App Launch"])
+        let third = try await App(lifecycle: true, store: store)
+        #expect(third.actions == ["App Launch"])
+    }
+
     @Test("a configuration served by the vendor sets durations, and invalid values are ignored")
     func remoteSettings() {
         let remote = EvergageRemoteConfiguration([
@@ -509,6 +522,18 @@ private final class Turnstile: Sendable {
     }
     func isReached() async throws { try await eventually("a task at the turnstile") { state.withLock(\.count) > 0 } }
     func open() { state.withLock { $0.isOpen = true } }
+}
+
+/// A store that accepts no event.
+private struct FullOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
+
+    func append(
+        _ events: [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        throw ExperimentationError(.store, "the disk is full")
+    }
 }
 
 /// A store whose first reads fail.

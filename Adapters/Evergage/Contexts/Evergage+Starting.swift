@@ -102,6 +102,8 @@ extension Evergage {
         refreshAll(at: environment.time.instant)
         noteWaiting(ofLaunch: launch)
         setAlarm()
+        // One name means that the version is known.
+        if launch.count > 1 { await storeVersion(for: client) }
     }
 
     /// Tracks the waiting calls, each for the user it belonged to.
@@ -132,12 +134,22 @@ extension Evergage {
     /// Returns the names of this launch: at most one of install and upgrade, then launch.
     private func launchActions() async throws(ExperimentationError) -> [String] {
         let before = try await store.state.value(for: Key.version).map { String(decoding: $0, as: UTF8.self) }
-        let version = applicationVersion ?? ""
-        if before != version { try await store.state.setValue(Array(version.utf8), for: Key.version) }
         switch before {
         case nil: return ["App Install", "App Launch"]
-        case version: return ["App Launch"]
+        case applicationVersion ?? "": return ["App Launch"]
         default: return ["App Upgrade", "App Launch"]
+        }
+    }
+
+    /// Stores the version once the events of its first launch are stored.
+    ///
+    /// If the process ends in between, the next launch tracks the install or the upgrade again: it must not be lost.
+    private func storeVersion(for client: ExperimentationClient) async {
+        do throws(ExperimentationError) {
+            try await client.untilStored()
+            try await store.state.setValue(Array((applicationVersion ?? "").utf8), for: Key.version)
+        } catch {
+            drop(.error, "the application's version wasn't stored: \(error)")
         }
     }
 
