@@ -322,6 +322,12 @@ struct TrackerTests {
         #expect(try BoundedPattern(pattern).count(in: text, upTo: 10) == count)
     }
 
+    @Test("repetitions of nothing are read at once, however deep they are nested", .timeLimit(.minutes(1)))
+    func repeatedNothing() throws {
+        let pattern = String(repeating: "(", count: 40) + String(repeating: "){1000}", count: 40)
+        #expect(try BoundedPattern(pattern + "a").count(in: "aa", upTo: 10) == 2)
+    }
+
     @Test(
         "an unsupported pattern is rejected with its position",
         arguments: [

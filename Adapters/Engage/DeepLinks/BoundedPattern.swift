@@ -156,7 +156,12 @@ struct BoundedPattern: Sendable, Hashable {
             }
             for jump in jumps { program[jump] = .jump(program.count) }
         case .repeated(let node, let least, let most, let isGreedy):
-            for _ in 0..<least { try emit(node, into: &program) }
+            for _ in 0..<least {
+                let before = program.count
+                try emit(node, into: &program)
+                // Repetitions of nothing don't grow the program, and so would escape its limit.
+                if program.count == before { break }
+            }
             if let most {
                 var splits: [Int] = []
                 for _ in least..<max(least, most) {
