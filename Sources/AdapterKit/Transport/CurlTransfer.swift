@@ -119,6 +119,7 @@
             var options = CurlOptions()
             var attempts = 0
             var head = ResponseHead()
+            private var isHeadPassedOn = false
             private var sent = 0
             private var body: [UInt8] = []
             private var received = 0
@@ -131,6 +132,7 @@
                 exchange.receive = nil
                 attempts = 0
                 head = ResponseHead()
+                isHeadPassedOn = false
                 sent = 0
                 body = []
                 received = 0
@@ -151,10 +153,12 @@
             /// Takes a line of the head; returns `false` to stop reading the response.
             mutating func takeHead(_ line: Lent, of handle: UnsafeMutableRawPointer) -> Bool {
                 guard head.take(UnsafeRawBufferPointer(line.bytes)) else { return false }
-                guard head.isComplete, let receive = exchange.receive else { return true }
+                // The lines after a chunked body come here too.
+                guard head.isComplete, !isHeadPassedOn, let receive = exchange.receive else { return true }
                 var status = 0
                 _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
                 if (200...999).contains(status) {
+                    isHeadPassedOn = true
                     receive(.head(HTTPResponse(status: .init(code: status), headerFields: head.decodedFields)))
                 }
                 return true

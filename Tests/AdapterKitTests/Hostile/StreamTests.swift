@@ -75,6 +75,21 @@ struct StreamTests {
         #expect(parts.text == "one two")
     }
 
+    @Test("the head is passed on once, also if fields follow the body", arguments: Engine.hardened)
+    func trailers(engine: Engine) async throws {
+        let server = try RawServer { connection in
+            connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.send("3\r\none\r\n0\r\nX-First: 1\r\nX-Second: 2\r\n\r\n")
+        }
+        defer { server.stop() }
+        let parts = Parts()
+        let head = try await engine.make().stream(Self.request(server), limits: HTTPLimits()) { parts.take($0) }
+        #expect(head.status == .ok)
+        #expect(parts.statuses == [200])
+        #expect(parts.text == "one")
+    }
+
     @Test("a stream respects its limits on bytes and time", arguments: Engine.hardened)
     func limited(engine: Engine) async throws {
         let server = try RawServer { connection in
