@@ -471,6 +471,50 @@ struct MobileIdentityTests {
         #expect(try await bench.auditRows().count == 1)
     }
 
+    @Test("linking goes on without the known recipient if that is deleted before it was written to")
+    func linkToDeleted() async throws {
+        let known = try await bench.addRecipient(["facebook_id": "100"])
+        let engage = bench.engage()
+        let session = try await bench.client(engage).session(for: User(id: "anon"))
+        let criteria = ["facebook_id": "100"]
+        bench.plan(.lostBefore, on: "UpdateRecipient")
+        await #expect(throws: ExperimentationError.self) {
+            try await session.link(to: Identity(id: "anon"), criteria: criteria)
+        }
+        try await engage.xmlapi.perform(XMLAPI(.removeRecipient, ["LIST_ID": "23949", "RECIPIENT_ID": known]))
+        let identity = try await session.link(to: Identity(id: "anon"), criteria: criteria)
+        #expect(identity.id == "anon")
+        #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": "anon", "facebook_id": "100"]])
+    }
+
+    @Test("linking that the vendor refuses ends with its fault, and begins again with the next call")
+    func linkRefused() async throws {
+        let known = try await bench.addRecipient(["facebook_id": "100"])
+        let session = try await bench.client(bench.engage()).session(for: User(id: "anon"))
+        await bench.fault(161, on: "UpdateRecipient", times: 2)
+        for attempt in 1...2 {
+            let error = await #expect(throws: ExperimentationError.self) {
+                try await session.link(to: Identity(id: "anon"), criteria: ["facebook_id": "100"])
+            }
+            #expect(error?.code == .vendorFault)
+            #expect(bench.exchanges("UpdateRecipient").count == attempt)
+        }
+        try await session.link(to: Identity(id: "anon"), criteria: ["facebook_id": "100"])
+        #expect(try await bench.recipient(known)["Mobile User Id"] == "anon")
+    }
+
+    @Test("linking that the vendor refuses halfway is retried once, and then goes on with what the vendor has")
+    func linkRefusedHalfway() async throws {
+        let known = try await bench.addRecipient(["facebook_id": "100"])
+        let session = try await bench.client(bench.engage()).session(for: User(id: "anon"))
+        await bench.control("POST", "/faults", #"[{"operation":"UpdateRecipient","code":326,"after":1,"times":2}]"#)
+        let identity = try await session.link(to: Identity(id: "anon"), criteria: ["facebook_id": "100"])
+        #expect(identity.id == "anon")
+        #expect(bench.exchanges("UpdateRecipient").count == 4)
+        #expect(try await bench.recipient(known)["Mobile User Id"] == "anon")
+        #expect(try await bench.recipients().contains { $0.values["Merged Recipient Id"] == known })
+    }
+
     // MARK: The older way
 
     @Test("the deprecated calls have their own wire")

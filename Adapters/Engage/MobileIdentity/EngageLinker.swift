@@ -25,10 +25,13 @@ struct EngageLinker: IdentityLinker {
         do throws(ExperimentationError) {
             next = try await execution.take(intent)
         } catch {
-            // By then the row is owed, and follows with the next merge or start: the linking itself is done.
-            guard intent.step == .audit, error.code != .cancelled else { throw error }
-            next.taken()
-            execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")
+            if intent.step == .audit, error.code != .cancelled {
+                // By then the row is owed, and follows with the next merge or start: the linking itself is done.
+                next.taken()
+                execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")
+            } else {
+                next = try await replan(intent, after: error)
+            }
         }
         var progress = progress
         progress.notes = try Self.notes(next)
@@ -37,6 +40,32 @@ struct EngageLinker: IdentityLinker {
             progress.isComplete = true
         }
         return progress
+    }
+
+    /// Returns how a merge goes on whose step the vendor refused for good.
+    ///
+    /// Halfway, the step is retried once. Otherwise the recipient that was found may have been changed or deleted
+    /// since: another search makes a new plan.
+    ///
+    /// - Throws: The error, if it is no lasting refusal or the search finds the same as before; what the search throws.
+    private func replan(
+        _ intent: MergeIntent,
+        after error: ExperimentationError
+    ) async throws(ExperimentationError) -> MergeIntent {
+        guard let fault = error.cause as? XMLAPIFault, fault.isLasting, intent.scenario != nil else { throw error }
+        var next = intent
+        if intent.isBegun, intent.refusals == nil {
+            next.refusals = 1
+            return next
+        }
+        next.step = .search
+        next = try await execution.take(next)
+        let isSame =
+            next.scenario == intent.scenario && next.existing == intent.existing
+            && next.existingMobileUserID == intent.existingMobileUserID
+        if isSame { throw error }
+        execution.environment.log.log(.info, "engage.merge", "the known user was looked for again: \(error.message)")
+        return next
     }
 
     private func begin(
