@@ -33,8 +33,8 @@ extension EvergageProvider {
     ///
     /// It sends one event marked as not to be tracked, which the vendor accepts and doesn't process.
     ///
-    /// - Throws: `ErrorCode.unauthorized` if access is refused, `ErrorCode.configuration` if the data set is unknown,
-    ///   `ErrorCode.transport` if the answer isn't the vendor's.
+    /// - Throws: `ErrorCode.unauthorized` if access is refused, `ErrorCode.configuration` if the data set is unknown or
+    ///   the server's certificate isn't trusted, `ErrorCode.transport` if the answer isn't the vendor's.
     /// - Parameter client: A client of this vendor.
     public static func reach(_ client: ExperimentationClient) async throws(ExperimentationError) {
         guard let sink = client.extras(as: EvergageEventSink.self) else {
@@ -51,7 +51,7 @@ extension EvergageProvider {
         )
         switch await sink.deliver([envelope])[0] {
         case .delivered: return
-        case .stop: throw ExperimentationError(.unauthorized, "evergage refuses the credentials")
+        case .stop(let error): throw error
         case .rejected(let reason): throw ExperimentationError(.configuration, "evergage refuses an event: \(reason)")
         default: throw ExperimentationError(.transport, "evergage gives no answer that could be understood")
         }

@@ -106,6 +106,17 @@ struct NetworkTests {
         #expect(error?.code == code)
     }
 
+    @Test("a reachability check that stops before the vendor answers says why")
+    func notTrusted() async throws {
+        let app = try await App()
+        let reason = ExperimentationError(.configuration, "the certificate isn't trusted")
+        app.transport.setDetour { _, _ throws(ExperimentationError) in throw reason }
+        let client = try #require(app.evergage.client)
+        let error = await #expect(throws: ExperimentationError.self) { try await EvergageProvider.reach(client) }
+        #expect(error?.code == .configuration)
+        #expect(error?.message == reason.message)
+    }
+
     @Test("V82 an event whose answer was lost isn't recorded twice")
     func answerLost() async throws {
         let app = try await App()
