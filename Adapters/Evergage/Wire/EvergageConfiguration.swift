@@ -21,6 +21,9 @@ public struct EvergageConfiguration: Sendable, Hashable {
     /// The locale of events, such as `en_US`; none if `nil`.
     public var locale: String?
     /// Whether to send notification tokens.
+    ///
+    /// None is sent, for the vendor's address for them isn't published: the option exists so that settings can be
+    /// carried over, and has no effect.
     public var usePushNotifications: Bool
     /// Whether the gesture that connects to the vendor's screen mapping console is enabled.
     ///
@@ -48,7 +51,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     ///   - channel: The kind of application for source rules.
     ///   - application: The application for source rules.
     ///   - locale: The locale of events.
-    ///   - usePushNotifications: Whether to send notification tokens.
+    ///   - usePushNotifications: Exists for settings that are carried over; no effect.
     ///   - useDesignMode: Exists for settings that are carried over; no effect.
     ///   - usesRemoteConfiguration: Whether events wait for a configuration from the vendor.
     ///   - timeout: The time limit of one request.
