@@ -29,9 +29,9 @@ final class FlagshipObservations: Sendable {
     private struct State {
         var contexts = Recent<String, [String: FlagValue]>()
         var underWay = Recent<Mark, UnderWay>()
-        /// What the application is yet to be notified of, in order, and whether a task is doing so.
+        /// What the application is yet to be notified of, in order, and the task that is doing so.
         var untold: [Sight] = []
-        var isTelling = false
+        var telling: Task<Void, Never>?
     }
 
     private let state = Mutex(State())
@@ -132,24 +132,24 @@ final class FlagshipObservations: Sendable {
         tell()
     }
 
+    /// Waits until the application has been notified of everything that the vendor has accepted so far.
+    func untilTold() async { await state.withLock { $0.telling }?.value }
+
     /// Starts the one task that calls the application, unless it is running; it ends when there is nothing left to tell.
     private func tell() {
         guard let callback else { return }
-        let isDue = state.withLock { state in
-            guard !state.isTelling, !state.untold.isEmpty else { return false }
-            state.isTelling = true
-            return true
-        }
-        guard isDue else { return }
-        Task {
-            while let sight = self.nextUntold() { await callback(sight.visitor, sight.flag) }
+        state.withLock { state in
+            guard state.telling == nil, !state.untold.isEmpty else { return }
+            state.telling = Task {
+                while let sight = self.nextUntold() { await callback(sight.visitor, sight.flag) }
+            }
         }
     }
 
     private func nextUntold() -> Sight? {
         state.withLock { state in
             guard !state.untold.isEmpty else {
-                state.isTelling = false
+                state.telling = nil
                 return nil
             }
             return state.untold.removeFirst()

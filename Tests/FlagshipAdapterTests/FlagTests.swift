@@ -21,6 +21,7 @@ struct FlagTests {
 
     static func activations(_ bench: Bench, _ flagship: Flagship) async throws -> [String] {
         try await flagship.client?.flush()
+        await flagship.service?.observations.untilTold()
         return await bench.mock.receivedActivations.map(\.variation)
     }
 
@@ -82,7 +83,7 @@ struct FlagTests {
         #expect(visitor.flag("onlyA").value(default: 5) == 5)
         #expect(visitor.flag("cta").value(default: 5) == 5, "of another type")
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
-        #expect(await bench.eventually { heard.values.map(\.key) == ["onlyA"] })
+        #expect(heard.values.map(\.key) == ["onlyA"])
         #expect(heard.values.first?.defaultValue == 5)
     }
 
@@ -95,11 +96,21 @@ struct FlagTests {
         _ = visitor.flag("on").value(default: false)
         #expect(heard.values.isEmpty, "nothing is told before the vendor has it")
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
-        #expect(await bench.eventually { heard.values.map(\.key) == ["size", "on"] })
+        #expect(heard.values.map(\.key) == ["size", "on"])
         for _ in 0..<2 { _ = visitor.flag("ratio").value(default: 0.0) }
         #expect(await bench.eventually { heard.values.count == 3 })
         #expect(heard.values.last?.key == "ratio" && heard.values.last?.value == 0.5)
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
+    }
+
+    @Test("closing tells the application of what the vendor has accepted")
+    func toldAtTheEnd() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipExposedFlag>()
+        let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add($1) } }
+        for key in ["cta", "size", "color"] { visitor.flag(key).visitorExposed() }
+        await flagship.close()
+        #expect(heard.values.map(\.key) == ["cta", "size", "color"])
     }
 
     @Test("the application is told of the visitor as of the time of the exposure, even by the next run")
@@ -116,7 +127,8 @@ struct FlagTests {
         let second = await bench.flagship { $0.onVisitorExposed = { visitor, _ in heard.add(visitor) } }
         _ = await second.newVisitor("ada", hasConsented: true).build()
         try await second.client?.flush()
-        #expect(await bench.eventually { heard.values.map { $0.context["city"] } == ["lyon"] })
+        await second.service?.observations.untilTold()
+        #expect(heard.values.map { $0.context["city"] } == ["lyon"])
         #expect(bench.transport.exchanges("activate").allSatisfy { $0.json["context"] == nil })
     }
 
@@ -193,8 +205,8 @@ struct FlagTests {
         await visitor.fetchFlags()
         visitor.flag("cta").visitorExposed()
         try await flagship.client?.flush()
-        #expect(await bench.eventually { heard.values.map(\.id) == ["member"] })
-        #expect(heard.values.map(\.anonymousID) == ["ada"])
+        await flagship.service?.observations.untilTold()
+        #expect(heard.values.map(\.id) == ["member"] && heard.values.map(\.anonymousID) == ["ada"])
         #expect(heard.values.first?.toDictionary()["anonymousId"] == "ada")
         #expect(heard.values.first?.context["fs_users"] == "member")
     }
@@ -206,7 +218,7 @@ struct FlagTests {
         let (flagship, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { heard.add($1) } }
         _ = visitor.flag("color").value(default: "none")
         #expect(try await Self.activations(bench, flagship) == ["var-lyon"])
-        #expect(await bench.eventually { heard.values.map(\.metadata.isReference) == [true] })
+        #expect(heard.values.map(\.metadata.isReference) == [true])
     }
 
     @Test(

@@ -3,7 +3,6 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
-import Waiting
 
 @testable import FlagshipAdapter
 
@@ -31,6 +30,11 @@ struct NeutralExposureTests {
         }
     }
 
+    /// Waits until the application has been told of what the vendor has accepted.
+    private static func untilTold(_ client: ExperimentationClient) async throws {
+        await (try #require(client.extras as? FlagshipService)).observations.untilTold()
+    }
+
     @Test(
         "the vendor is told of each variation once, and the application of each flag once, in both modes",
         arguments: [FlagshipConfiguration.Mode.decisionAPI, .bucketing]
@@ -48,12 +52,14 @@ struct NeutralExposureTests {
         }
         #expect(heard.values.isEmpty, "nothing is told before the vendor has it")
         try await client.flush()
+        try await Self.untilTold(client)
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-plain"])
         let flags = ["size", "on", "ratio"].map { Told(visitor: "ada", flag: $0, city: "lyon") }
-        #expect(await bench.eventually { heard.values == flags })
+        #expect(heard.values == flags)
         for _ in 0..<2 { _ = session.object("theme", default: .null) }
         #expect(await bench.eventually { heard.values.count == 4 })
         try await client.flush()
+        try await Self.untilTold(client)
         #expect(heard.values.last == Told(visitor: "ada", flag: "theme", city: "lyon"))
         #expect(await bench.mock.receivedActivations.count == 1)
     }
@@ -69,8 +75,9 @@ struct NeutralExposureTests {
             _ = ada.bool("on", default: false)
         }
         try await client.flush()
+        try await Self.untilTold(client)
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-plain"])
-        #expect(await bench.eventually { heard.values.map(\.flag) == ["size", "on"] })
+        #expect(heard.values.map(\.flag) == ["size", "on"])
     }
 
     @Test("a missing flag, or one of another type, counts as not seen")
@@ -84,7 +91,8 @@ struct NeutralExposureTests {
         _ = session.string("on", default: "none")
         _ = session.string("nobody", default: "none")
         try await client.flush()
-        #expect(await bench.eventually { heard.values.map(\.flag) == ["size"] })
+        try await Self.untilTold(client)
+        #expect(heard.values.map(\.flag) == ["size"])
     }
 
     @Test("the visitor is reported as of the time of the exposure")
@@ -99,7 +107,8 @@ struct NeutralExposureTests {
         try await session.refresh()
         _ = session.bool("on", default: false)
         try await client.flush()
-        #expect(await bench.eventually { heard.values.map(\.city) == ["lyon", "paris"] })
+        try await Self.untilTold(client)
+        #expect(heard.values.map(\.city) == ["lyon", "paris"])
     }
 
     @Test("nothing waits for a busy main actor: the application is told when it is free, in order")
@@ -124,7 +133,8 @@ struct NeutralExposureTests {
         }
         #expect(heard.values.isEmpty)
         #expect(observations.isRemembering("ada"))
-        try await eventually("all calls") { heard.values == keys }
+        await observations.untilTold()
+        #expect(heard.values == keys)
         #expect(!observations.isRemembering("ada"))
     }
 
@@ -142,6 +152,7 @@ struct NeutralExposureTests {
         try await session.setConsent(.denied)
         #expect(!observations.isRemembering("ada"))
         try await client.flush()
+        try await Self.untilTold(client)
         #expect(await bench.mock.receivedActivations.isEmpty && heard.values.isEmpty)
     }
 }

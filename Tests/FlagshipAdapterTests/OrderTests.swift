@@ -148,11 +148,14 @@ struct OrderTests {
         try await session.track(.screenView("one"))
         _ = session.string("color", default: "none")
         try await session.track(.screenView("two"))
+        let observations = try #require(client.extras as? FlagshipService).observations
         try await client.flush(retrying: false)
-        #expect(await bench.eventually { heard.values == ["ada cta"] })
+        await observations.untilTold()
+        #expect(heard.values == ["ada cta"])
         bench.time.advance(by: .seconds(60))
         #expect(try await client.flush(retrying: false).isDone)
-        #expect(await bench.eventually { heard.values == ["ada cta", "ada color"] })
+        await observations.untilTold()
+        #expect(heard.values == ["ada cta", "ada color"])
         let requests = bench.transport.exchanges.filter { $0.operation != "campaigns" }
         #expect(requests.map(\.operation) == ["activate", "hits", "hits", "activate", "hits"])
         #expect(await bench.hits.map { $0["dl"] } == ["one", "two"])

@@ -204,13 +204,18 @@ public final class Flagship: Sendable {
 
     // MARK: Closing
 
-    /// Delivers the waiting hits of all visitors, and ends.
+    /// Delivers the waiting hits of all visitors, notifies the application of the exposures among them, and ends.
     ///
-    /// What can't be delivered stays in the store.
+    /// What can't be delivered stays in the store. Exposures that the application couldn't be notified of in time, because
+    /// the main actor is busy, are still announced afterwards.
     ///
     /// - Parameter duration: How long it may take.
     public func close(within duration: Duration = .seconds(5)) async {
+        let deadline = environment.time.instant.advanced(by: duration)
         await client?.shutdown(within: duration)
+        if let observations = service?.observations {
+            await environment.time.ends(by: deadline) { await observations.untilTold() }
+        }
         watching.withLock { $0?.cancel() }
     }
 

@@ -3,7 +3,8 @@ extension TimeSource {
     ///
     /// - Returns: Whether it has ended.
     @discardableResult
-    func ends(by deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () async -> Void) async -> Bool {
+    package func ends(by deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () async -> Void) async -> Bool
+    {
         let isOver = AsyncGate()
         Task {
             await work()
