@@ -11,11 +11,10 @@ extension SQLiteStore {
 
     /// Sets or, with `nil`, removes a value.
     public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        let (data, traces) = (value.map { Data($0) }, traces)
-        try await commits.perform(.write) { database, table in
+        try await commits.perform(.write) { [traces] database, table in
             traces.noteValue()
-            try StateTable.set(data, for: key, database)
-            if let data, try !table.hasRoom(after: data.count, database) { throw StoreFault.full }
+            try StateTable.set(value, for: key, database)
+            if let value, try !table.hasRoom(after: value.count, database) { throw StoreFault.full }
         }
     }
 
@@ -25,11 +24,10 @@ extension SQLiteStore {
         to value: [UInt8]?,
         if expected: [UInt8]?
     ) async throws(ExperimentationError) -> StateUpdate {
-        let (data, traces) = (value.map { Data($0) }, traces)
-        return try await commits.perform(.write) { database, table in
+        try await commits.perform(.write) { [traces] database, table in
             traces.noteValue()
-            let outcome = try StateTable.update(key, to: data, if: expected, database)
-            if let data, try !table.hasRoom(after: data.count, database) { throw StoreFault.full }
+            let outcome = try StateTable.update(key, to: value, if: expected, database)
+            if let value, try !table.hasRoom(after: value.count, database) { throw StoreFault.full }
             return outcome
         }
     }

@@ -19,7 +19,7 @@ enum StateTable {
     }
 
     /// Sets or removes a value; the row numbers follow the order of writing.
-    static func set(_ value: Data?, for key: String, _ database: Database) throws {
+    static func set(_ value: [UInt8]?, for key: String, _ database: Database) throws {
         guard let value else {
             let delete = try HotStatement("DELETE FROM state WHERE key = ?", database)
             try delete.bind(key, at: 1)
@@ -27,14 +27,14 @@ enum StateTable {
         }
         let insert = try HotStatement("INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)", database)
         try insert.bind(key, at: 1)
-        try insert.bind(Array(value), at: 2)
+        try insert.bind(value, at: 2)
         try insert.run()
     }
 
     /// Sets or removes a value if it is still what the caller has seen.
     static func update(
         _ key: String,
-        to value: Data?,
+        to value: [UInt8]?,
         if expected: [UInt8]?,
         _ database: Database
     ) throws -> StateUpdate {

@@ -76,7 +76,7 @@ struct StoreOpening: Sendable {
     private static func claim(_ account: String, _ database: Database) throws {
         try database.inTransaction(.immediate) {
             let owner = try StateTable.value(for: StateTable.account, database)
-            if owner == nil { try StateTable.set(Data(account.utf8), for: StateTable.account, database) }
+            if owner == nil { try StateTable.set(Array(account.utf8), for: StateTable.account, database) }
             guard owner == nil || owner == Array(account.utf8) else { throw StoreFault.someoneElses }
             return .commit
         }

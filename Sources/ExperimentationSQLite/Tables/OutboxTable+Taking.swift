@@ -38,7 +38,7 @@ extension OutboxTable {
         try endTail(database)
         for place in lanes.indices { try write(place, database) }
         for (_, value) in contents.values.sorted(by: { $0.key < $1.key }) {
-            try StateTable.set(value.value, for: value.key, database)
+            try StateTable.set(Array(value.value), for: value.key, database)
         }
         if contents.isErasingOwed { try Erasing.owe(database) }
         try recount(database)
