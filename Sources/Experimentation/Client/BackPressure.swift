@@ -78,7 +78,7 @@ final class Brake: Sendable {
         var deadline: ContinuousClock.Instant?
         while true {
             let change = state.withLock { $0.change }
-            if try await hasAsked(waiting) { return }
+            if try await takesPlaceByAsking(waiting) { return }
             let count = state.withLock { $0.bound ?? 0 }
             guard case .wait(let duration) = policy.response else { throw full(count) }
             let end = deadline ?? time.instant.advanced(by: duration)
@@ -92,7 +92,7 @@ final class Brake: Sendable {
     /// Asks the store, unless another caller has done so in the meantime.
     ///
     /// - Returns: Whether there was a place, which is then taken.
-    private func hasAsked(
+    private func takesPlaceByAsking(
         _ waiting: () async throws(ExperimentationError) -> Int
     ) async throws(ExperimentationError) -> Bool {
         let asked = state.withLock { $0.asked }
