@@ -63,7 +63,7 @@ final class EvergageRemoteSettings: RemoteSwitch {
                 environment.log.log(.warning, "evergage.disabled", "The vendor has disabled this application.")
             }
         } catch {
-            environment.log.log(.debug, "evergage.configuration", "The vendor's configuration can't be had: \(error)")
+            environment.log.log(.debug, "evergage.configuration", "The vendor's configuration is unavailable: \(error)")
             if error.code != .cancelled { keep() }
         }
     }

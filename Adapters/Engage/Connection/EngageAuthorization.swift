@@ -73,9 +73,10 @@ actor EngageAuthorization {
             if grants > before, let token { return token }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
             guard grants == before, let lastFailure else { continue }
-            let end = environment.time.instant
-            if let token, token.end.map({ end < $0 }) ?? true { return token }
-            guard lastFailure.isWorthWaiting, end < deadline else { throw lastFailure }
+            // Where attempts follow each other without a wait, nothing else ends them.
+            let failed = environment.time.instant
+            if let token, token.end.map({ failed < $0 }) ?? true { return token }
+            guard lastFailure.isWorthWaiting, failed < deadline else { throw lastFailure }
         }
     }
 

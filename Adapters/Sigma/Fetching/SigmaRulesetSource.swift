@@ -61,7 +61,7 @@ struct SigmaRulesetSource: RulesetSource {
             lastPlace.value.withLock { $0 = place }
             return place
         } catch {
-            log.log(.warning, "sigma.place", "The location can't be had, the last one known is used: \(error)")
+            log.log(.warning, "sigma.place", "The location is unavailable; the last known one is used: \(error)")
             return lastPlace.value.withLock { $0 }
         }
     }
