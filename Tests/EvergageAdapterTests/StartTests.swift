@@ -504,6 +504,11 @@ struct StartTests {
         #expect(remote == expected)
     }
 
+    @Test("the vendor's settings are valid for a second at least", arguments: [(1, 1_000), (999, 1_000), (1_001, 1_001)])
+    func lifetime(served: Int, used: Int) {
+        #expect(EvergageRemoteConfiguration(["ttlMillis": .int(served)]).lifetime == .milliseconds(used))
+    }
+
     @Test(
         "the vendor's portion of view time is at least two seconds and at most a minute",
         arguments: [(1, 2_000), (1_999, 2_000), (2_000, 2_000), (20_000, 20_000), (60_001, 60_000)]

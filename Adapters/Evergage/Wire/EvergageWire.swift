@@ -104,7 +104,8 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
             }
             return .milliseconds(milliseconds)
         }
-        lifetime = duration("ttlMillis", lifetime)
+        // Each event and the client's own check would ask again.
+        lifetime = max(duration("ttlMillis", lifetime), .seconds(1))
         userIdle = duration("userIdleMillis", userIdle)
         // Shorter times aren't reported on their own, and longer ones not at once.
         viewTimePing = min(max(duration("viewTimePingMillis", viewTimePing), .seconds(2)), .seconds(60))

@@ -29,6 +29,8 @@ struct ResponseHead {
             isComplete = false
             return true
         }
+        // Fields that follow a chunked body aren't the head's: RFC 9110, 6.5.1.
+        guard !isComplete else { return true }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
             if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
             return true

@@ -88,6 +88,7 @@ struct StreamTests {
         #expect(head.status == .ok)
         #expect(parts.statuses == [200])
         #expect(parts.text == "one")
+        #expect(Set(head.headerFields.map(\.name.canonicalName)) == ["transfer-encoding"])
     }
 
     @Test("a stream respects its limits on bytes and time", arguments: Engine.hardened)
