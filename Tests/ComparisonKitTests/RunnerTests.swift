@@ -136,7 +136,7 @@ struct RunnerTests {
         #expect(comparison.vendors[3].failure?.contains("it can't be opened") == true)
     }
 
-    @Test("a trial whose stand-in doesn't work is a failure that the story names")
+    @Test("a trial whose mock doesn't work is a failure that the story names")
     func failedTrial() async throws {
         let subject = OpenedOnce()
         let story = try #require(await ComparisonRunner().run(.killSwitch, with: [subject]).vendors.first)

@@ -40,7 +40,7 @@ private struct WaywardStage: SubjectStage {
     func close() async { await stage.close() }
 }
 
-/// A subject whose stand-in starts only once.
+/// A subject whose mock starts only once.
 final class OpenedOnce: ConformanceSubject {
     private let subject = InMemorySubject()
     private let isOpened = Mutex(false)

@@ -6,7 +6,7 @@ enum EvidenceWording {
     /// The legend of the matrix.
     static var legend: String { Evidence.legend + "; what stands behind each vendor's ticks:" }
 
-    /// A line per vendor with the provenance of its capabilities, its stand-in's rules and its samples.
+    /// A line per vendor with the provenance of its capabilities, its mock's rules and its samples.
     static func lines(of comparison: Comparison) -> [String] {
         comparison.vendors.filter { $0.evidence != Evidence() }.map { vendor in
             "\(vendor.name): \(parts(of: vendor).joined(separator: "; "))"
@@ -22,7 +22,7 @@ enum EvidenceWording {
         let rules = evidence.counts.filter { $0.rules > 0 }.map { "\($0.rules) \($0.provenance.rawValue)" }
         let samples = evidence.counts.filter { $0.fixtures > 0 }.map { "\($0.fixtures) \($0.provenance.rawValue)" }
         return known
-            + (rules.isEmpty ? [] : ["rules of its stand-in: \(rules.joined(separator: ", "))"])
+            + (rules.isEmpty ? [] : ["rules of its mock: \(rules.joined(separator: ", "))"])
             + (samples.isEmpty ? [] : ["samples: \(samples.joined(separator: ", "))"])
     }
 }

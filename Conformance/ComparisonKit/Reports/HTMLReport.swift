@@ -27,7 +27,7 @@ struct HTMLReport {
             skip: "steps",
             skipTitle: "Skip to the steps",
             sections: sections,
-            footer: "Every vendor was played by a stand-in that speaks its wire protocol on a local socket. "
+            footer: "Every vendor was played by a mock that speaks its wire protocol on a local socket. "
                 + HTML.escaped(comparison.timing?.sentence ?? "No times were measured.")
         ).text
     }

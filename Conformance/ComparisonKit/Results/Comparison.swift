@@ -72,7 +72,7 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var name: String
     /// The declared capabilities.
     public var capabilities: [Capability]
-    /// How the declared capabilities and the stand-in's behavior are known.
+    /// How the declared capabilities and the mock's behavior are known.
     public var evidence: Evidence
     /// Why the other capabilities are missing.
     public var reasons: [String: String]

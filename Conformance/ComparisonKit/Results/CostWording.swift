@@ -47,7 +47,7 @@ extension MonthlyCost {
 
     /// An explanation of how the figures were measured.
     static let grounds =
-        "Sessions were played with each stand-in: decisions fetched, flags read, events delivered, and kept for the next "
+        "Sessions were played with each mock: decisions fetched, flags read, events delivered, and kept for the next "
         + "session what the device keeps. Billed events are those that the vendor takes, exposures among them; what it "
         + "charges for them is in its contract."
 }

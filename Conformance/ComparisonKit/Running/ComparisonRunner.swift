@@ -143,7 +143,7 @@ public struct ComparisonRunner: Sendable {
 
     /// Plays a trial, unless something failed before.
     ///
-    /// - Returns: Its result; `nil` if it doesn't end in time or its stand-in doesn't work, which the story then says.
+    /// - Returns: Its result; `nil` if it doesn't end in time or its mock doesn't work, which the story then says.
     private func result<Result: Sendable>(
         of trial: String,
         _ story: inout VendorStory,

@@ -16,7 +16,7 @@ struct CostTrial: Sendable {
     /// Plays it.
     ///
     /// - Returns: The cost of the month; `nil` if not every event of a session arrived.
-    /// - Throws: When the stand-in doesn't work.
+    /// - Throws: When the mock doesn't work.
     func play() async throws -> MonthlyCost? {
         let stage = try await subject.open(world)
         defer { Task { await stage.close() } }

@@ -12,7 +12,7 @@ struct FidelityTrial: Sendable {
     /// Runs the trial.
     ///
     /// - Returns: A result per event type.
-    /// - Throws: When the stand-in doesn't work.
+    /// - Throws: When the mock doesn't work.
     func play() async throws -> [EventFidelity] {
         let stage = try await subject.open(world)
         do {

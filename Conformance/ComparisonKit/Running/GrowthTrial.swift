@@ -8,7 +8,7 @@ struct GrowthTrial: Sendable {
     /// Plays it.
     ///
     /// - Returns: A point for each size that was completed.
-    /// - Throws: When the stand-in doesn't work.
+    /// - Throws: When the mock doesn't work.
     func play() async throws -> Growth {
         var growth = Growth()
         for count in Growth.counts {
@@ -32,7 +32,7 @@ struct GrowthTrial: Sendable {
             flags: (1...count).map { .init("flag-\($0)", .string("value-\($0)")) },
             users: [user]
         )
-        // A request that is repeated because the stand-in takes long would count twice.
+        // A request that is repeated because the mock takes long would count twice.
         world.patience = .seconds(60)
         return world
     }

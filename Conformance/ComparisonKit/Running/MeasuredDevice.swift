@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// A client on a device with stores of its own, whose traffic with a stand-in is counted.
+/// A client on a device with stores of its own, whose traffic with a mock is counted.
 final class MeasuredDevice: Sendable {
     let time = SuiteTime()
     private let stage: any SubjectStage

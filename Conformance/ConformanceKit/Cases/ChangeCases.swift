@@ -98,7 +98,7 @@ extension ConformanceCase {
         ) { probe in
             let session = try await probe.readySession()
             try await probe.setReachable(false)
-            // Keeps the event's time apart from the machine's, which a stand-in could record instead.
+            // Keeps the event's time apart from the machine's, which a mock could record instead.
             probe.push(.seconds(7_200))
             let happened = probe.time.now
             _ = session.string("checkout-color", default: "?")

@@ -31,7 +31,7 @@ extension ConformanceCase {
             fields: [.date]
         ) { probe in
             let session = try await probe.session(for: .cleo)
-            // Keeps the event's time apart from the machine's, which a stand-in could record instead.
+            // Keeps the event's time apart from the machine's, which a mock could record instead.
             probe.push(.seconds(7_200))
             let happened = probe.time.now
             try await probe.trackMarks(1...1, in: session)

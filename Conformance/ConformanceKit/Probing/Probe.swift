@@ -5,7 +5,7 @@ import Synchronization
 public final class Probe: Sendable {
     /// The subject.
     public let subject: any ConformanceSubject
-    /// The vendor's stand-in.
+    /// The mock vendor.
     public let stage: any SubjectStage
     /// The world that the case started from.
     public let world: World

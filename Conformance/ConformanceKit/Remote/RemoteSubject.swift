@@ -5,7 +5,7 @@ import Foundation
 /// endpoint.
 ///
 /// `docs/adding-an-adapter.md` describes the endpoint. The client, and with it cache, outbox and consent, stays in this
-/// process; the other one runs the provider and its vendor's stand-in.
+/// process; the other one runs the provider and its mock vendor.
 public struct RemoteSubject: ConformanceSubject {
     /// Sends a command, a JSON object in UTF-8, and returns the answer.
     public typealias Exchanging = @Sendable (_ command: [UInt8]) async throws -> [UInt8]
@@ -106,7 +106,7 @@ public struct RemoteSubject: ConformanceSubject {
         return fields
     }
 
-    /// Makes the other process set up its stand-in.
+    /// Makes the other process set up its mock.
     public func open(_ world: World) async throws -> any SubjectStage {
         var reader = try await line.call("open", ["world": world.document])
         let stage = RemoteStage(
@@ -170,7 +170,7 @@ struct RemoteLine: Sendable {
     }
 }
 
-/// The stage of a stand-in in another process.
+/// The stage of a mock in another process.
 struct RemoteStage: SubjectStage {
     let subject: RemoteSubject
     let id: String

@@ -59,7 +59,7 @@ extension ConformanceReport.Subject {
         return lines
     }
 
-    /// The number of the stand-in's rules and samples by provenance.
+    /// The number of the mock's rules and samples by provenance.
     var groundLine: String {
         func list(_ count: KeyPath<(provenance: Provenance, rules: Int, fixtures: Int), Int>) -> String {
             let parts = evidence.counts.compactMap { way in
@@ -67,7 +67,7 @@ extension ConformanceReport.Subject {
             }
             return parts.isEmpty ? "none" : parts.joined(separator: ", ")
         }
-        return "rules of the stand-in: \(list(\.rules)); samples: \(list(\.fixtures))"
+        return "rules of the mock: \(list(\.rules)); samples: \(list(\.fixtures))"
     }
 }
 

@@ -2,7 +2,7 @@ import Experimentation
 
 /// An adapter with its vendor, or a mock of it: what the suite and the comparison run against.
 ///
-/// Conform with one small file per vendor: start the vendor's stand-in, fill it from the ``World``, create providers
+/// Conform with one small file per vendor: start the mock vendor, fill it from the ``World``, create providers
 /// configured for it, and report in neutral terms what it received. Configure providers for tests: reads with at most
 /// three attempts, back-off below 50 ms and a deadline of a second or two; leave everything else at its default.
 public protocol ConformanceSubject: Sendable {
@@ -49,7 +49,7 @@ public protocol ConformanceSubject: Sendable {
     /// The adapter's version, for reports; `nil` if it has none of its own.
     var version: String? { get }
 
-    /// How the declared capabilities and the stand-in's behavior are known.
+    /// How the declared capabilities and the mock's behavior are known.
     var evidence: Evidence { get }
 
     /// A caveat about the variations that this vendor's users get, for reports; `nil` if there is none.
@@ -57,11 +57,11 @@ public protocol ConformanceSubject: Sendable {
     /// Reports include it wherever such a decision is compared.
     var variationCaveat: String? { get }
 
-    /// Starts the vendor's stand-in with a world and without connections.
+    /// Starts the mock vendor with a world and without connections.
     ///
-    /// Every call starts a separate stand-in, so that cases can run concurrently.
+    /// Every call starts a separate mock, so that cases can run concurrently.
     ///
-    /// - Throws: When the stand-in can't be started. Parts of the world that the vendor can't represent are not errors:
+    /// - Throws: When the mock can't be started. Parts of the world that the vendor can't represent are not errors:
     ///   see ``SubjectStage/gaps``.
     func open(_ world: World) async throws -> any SubjectStage
 
@@ -98,7 +98,7 @@ extension ConformanceSubject {
     }
 }
 
-/// A vendor's stand-in with a world, while a case or scenario runs on it.
+/// A mock vendor with a world, while a case or scenario runs on it.
 public protocol SubjectStage: Sendable {
     /// The parts of the world that the vendor can't represent.
     var gaps: [WorldGap] { get async }
@@ -109,7 +109,7 @@ public protocol SubjectStage: Sendable {
     /// The move behind this stage; `nil` if there is none.
     var move: (any SubjectMove)? { get }
 
-    /// The stand-in's keys, tokens and passwords, which must never appear in logs, errors and reports.
+    /// The mock's keys, tokens and passwords, which must never appear in logs, errors and reports.
     var secrets: [String] { get }
 
     /// Whether the vendor that answers here announces changes; a provider that listens may listen only to another
@@ -121,10 +121,10 @@ public protocol SubjectStage: Sendable {
     /// `true` where connecting takes no time.
     var isHeard: Bool { get async throws }
 
-    /// Creates a provider for the stand-in; called again for a restart or a second device.
+    /// Creates a provider for the mock; called again for a restart or a second device.
     ///
     /// - Returns: A provider that hasn't been started.
-    /// - Throws: When the stand-in is gone.
+    /// - Throws: When the mock is gone.
     func makeProvider() async throws -> any ExperimentationProvider
 
     /// Changes the vendor's world, as someone at its console would.
@@ -183,7 +183,7 @@ public protocol SubjectStage: Sendable {
     /// By default the provider's value; a subject of several vendors returns that of one.
     func needsConsent(_ roles: ProviderRoles) -> Bool
 
-    /// Shuts the stand-in down; called once.
+    /// Shuts the mock down; called once.
     func close() async
 }
 
@@ -217,7 +217,7 @@ extension SubjectStage {
 public enum SubjectError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The vendor has no equivalent, for this reason.
     case unsupported(String)
-    /// The stand-in doesn't work, for this reason.
+    /// The mock doesn't work, for this reason.
     case broken(String)
 
     /// The reason.

@@ -6,23 +6,23 @@ public enum Provenance: String, Sendable, Hashable, Codable, CaseIterable {
     case documented
     /// Read in the source of the vendor's SDK, or in other material that it publishes.
     case read = "read in the SDK"
-    /// Observed between a real client and the vendor, or a real client and the stand-in.
+    /// Observed between a real client and the vendor, or a real client and the mock.
     case recorded
     /// Not observed: inferred by the adapter's author.
     case inferred
 }
 
-/// How a subject's declarations and its stand-in's behavior are known.
+/// How a subject's declarations and its mock's behavior are known.
 ///
 /// Reports show it: a capability that rests on inference is marked.
 public struct Evidence: Sendable, Hashable, Codable {
-    /// One behavior of the vendor's stand-in.
+    /// One behavior of the mock vendor.
     public struct WireRule: Sendable, Hashable, Codable {
         /// The behavior.
         public var behavior: String
         /// How it is known to be the vendor's.
         public var provenance: Provenance
-        /// The setting that changes the stand-in's behavior; `nil` if there is none.
+        /// The setting that changes the mock's behavior; `nil` if there is none.
         public var setting: String?
 
         /// Creates a rule.
@@ -52,7 +52,7 @@ public struct Evidence: Sendable, Hashable, Codable {
 
     /// How each declared capability is known, by its raw value.
     public var capabilities: [String: Provenance]
-    /// How the stand-in's behavior is known where the vendor's documentation leaves it open.
+    /// How the mock's behavior is known where the vendor's documentation leaves it open.
     public var rules: [WireRule]
     /// How the shapes of the samples are known.
     public var fixtures: [Fixture]
@@ -90,7 +90,7 @@ extension Evidence {
     public static let legend = "(✓) \(restingOnInference)"
     static let restingOnInference = "rests on what is inferred of the vendor"
 
-    /// What is only inferred about the stand-in, a line each.
+    /// What is only inferred about the mock, a line each.
     public var inferences: [String] {
         rules.filter { $0.provenance == .inferred }.map { rule in
             rule.setting.map { "\(rule.behavior) (setting \($0))" } ?? rule.behavior

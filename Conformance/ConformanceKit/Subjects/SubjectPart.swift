@@ -6,7 +6,7 @@ public struct SubjectPart: Sendable {
     public let name: String
     /// The vendor by itself.
     public let subject: any ConformanceSubject
-    /// Its stand-in.
+    /// Its mock.
     public let stage: any SubjectStage
     /// The part of the world that it holds.
     public let world: World
@@ -19,7 +19,7 @@ public struct SubjectPart: Sendable {
     /// - Parameters:
     ///   - name: The name by which metadata and tables know it.
     ///   - subject: The vendor by itself.
-    ///   - stage: Its stand-in.
+    ///   - stage: Its mock.
     ///   - world: What it holds of the world.
     ///   - destination: The account that its events are owed to.
     ///   - received: What it has received, with exposures recognized in whatever form they were sent.

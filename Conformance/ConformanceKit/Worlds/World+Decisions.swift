@@ -3,7 +3,7 @@ import Experimentation
 extension World {
     /// The decisions of a vendor without quirks for a user in this world; pure.
     ///
-    /// The reference for stand-ins without a vendor behind them. Buckets are hashes of the experiment's and the user's id,
+    /// The reference for mocks without a vendor behind them. Buckets are hashes of the experiment's and the user's id,
     /// so vendors with another hash split differently: cases compare it only where the weights leave no choice.
     public func decisions(for context: EvaluationContext) -> Decisions {
         var places: [Assignment] = []

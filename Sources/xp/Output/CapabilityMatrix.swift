@@ -86,7 +86,7 @@ struct CapabilityMatrix {
                 .map { "\($0.fixtures) \($0.provenance.rawValue)" }
             let grounds =
                 ways + [
-                    "rules of its stand-in: \(rules.joined(separator: ", "))",
+                    "rules of its mock: \(rules.joined(separator: ", "))",
                     "samples: \(samples.joined(separator: ", "))",
                 ]
             lines.append(("\(column.name): \(grounds.joined(separator: "; "))", true))

@@ -2,7 +2,7 @@ import ConformanceKit
 import Experimentation
 import Testing
 
-/// Lantern as a subject: the one place where the adapter and its stand-in meet.
+/// Lantern as a subject: the one place where the adapter and its mock meet.
 struct LanternSubject: ConformanceSubject {
     var name: String { "lantern" }
     var capabilities: Set<Capability> { LanternProvider(back: LanternBackEnd(.empty)).capabilities }
