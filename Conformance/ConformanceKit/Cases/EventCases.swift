@@ -193,7 +193,9 @@ extension ConformanceCase {
         let ideal = Received(Envelope(id: "", identity: Identity(id: "ada"), event: event, date: probe.time.now))
         let seen = try probe.unwrap(received.first, "what the vendor took")
         let fields = probe.subject.wireFields
-        probe.expect(seen.type, equals: probe.subject.wireTypes[event.type] ?? event.type, "the type")
+        let type = probe.subject.wireTypes[event.type] ?? event.type
+        probe.expect(seen.type, equals: type, "the type")
+        probe.expect(received.count { $0.type == type }, equals: 1, "how often the vendor took it")
         if fields.contains(.userID) { probe.expect(seen.userID, equals: "ada", "the user's id") }
         if fields.contains(.name), let name = ideal.name { probe.expect(seen.name, equals: name, "the name") }
         if fields.contains(.value), let value = ideal.value { probe.expect(seen.value, equals: value, "the value") }
@@ -201,8 +203,8 @@ extension ConformanceCase {
             probe.expect(seen.orderID, equals: id, "the order's id")
         }
         if fields.contains(.items), !ideal.items.isEmpty {
-            let items = Set(received.flatMap(\.items))
-            probe.expect(items, equals: Set(ideal.items), "the items")
+            let items = received.flatMap(\.items).sorted()
+            probe.expect(items, equals: ideal.items.sorted(), "the items")
         }
     }
 }

@@ -35,6 +35,12 @@ extension WireMutant {
             sent: { $0.rename("", "visitor_id", "visitor") }
         ),
         WireMutant(
+            "has each question count as an exposure",
+            on: "/campaigns",
+            caughtBy: "exposures/none-for-looking-around",
+            sent: { $0.drop("trigger_hit") }
+        ),
+        WireMutant(
             "sends another key",
             caughtBy: "evaluation/boolean-values",
             send: { sent in
@@ -151,6 +157,18 @@ extension WireMutant {
             }
         ),
         WireMutant(
+            "sends a transaction twice, with its items",
+            on: "/",
+            caughtBy: "events/purchase",
+            sent: { repeatHits(of: ["TRANSACTION", "ITEM"], in: &$0) }
+        ),
+        WireMutant(
+            "sends a transaction's items twice",
+            on: "/",
+            caughtBy: "events/purchase",
+            sent: { repeatHits(of: ["ITEM"], in: &$0) }
+        ),
+        WireMutant(
             "calls a screen a page",
             on: "/",
             caughtBy: "events/screenView",
@@ -190,6 +208,16 @@ extension WireMutant {
         ),
         .deafToRetryAfter(on: "/"),
     ]
+
+    private static func repeatHits(of types: [FlagValue], in body: inout FlagValue) {
+        body.change("h") { hits in
+            .array(
+                (hits.arrayValue ?? []).flatMap { (hit) -> [FlagValue] in
+                    types.contains(hit.objectValue?["t"] ?? .null) ? [hit, hit] : [hit]
+                }
+            )
+        }
+    }
 
     private static let decided: [WireMutant] = [
         WireMutant(
