@@ -149,6 +149,7 @@ struct FlagshipMockTests {
         let mock = try await Self.mock()
         _ = await Self.ask(mock, #"{"visitor_id":"alice","context":{"city":"lyon"}}"#)
         #expect(await mock.receivedActivations.map(\.group) == ["vg-1", "vg-2"])
+        #expect(await mock.receivedInOrder.map(\.activation?.group) == ["vg-1", "vg-2"])
     }
 
     @Test("a visitor keeps a variation although the allocation changes, also from an anonymous id")

@@ -39,12 +39,12 @@ extension FlagshipMock {
                 let campaign = file.campaigns.first(where: { $0.id == name || $0.slug.string == name })
             else { return Self.failure("The campaign \(request.segments.last ?? "") was not found") }
             let results = decision.results(for: visitor, memory: &memory).filter { $0.campaign.id == campaign.id }
-            trigger(results, for: visitor)
+            trigger(results, for: visitor, by: request)
             guard let result = results.first else { return MockResponse(status: 204) }
             return .json(result.json(exposingAllKeys: exposingAllKeys).text)
         }
         let results = decision.results(for: visitor, memory: &memory)
-        trigger(results, for: visitor)
+        trigger(results, for: visitor, by: request)
         if operation == "flags" {
             var flags: [String: MockJSON] = [:]
             for result in results {
@@ -82,19 +82,23 @@ extension FlagshipMock {
     }
 
     /// Records an exposure of every given campaign, as the vendor does unless the request forbids it.
-    private func trigger(_ results: [FlagshipMockResult], for visitor: FlagshipMockVisitor) {
+    private func trigger(
+        _ results: [FlagshipMockResult],
+        for visitor: FlagshipMockVisitor,
+        by request: MockRequest
+    ) {
         guard visitor.triggersHits else { return }
         for result in results {
-            activations.append(
-                FlagshipMockActivation(
-                    visitor: visitor.id,
-                    anonymous: visitor.anonymousID,
-                    group: result.group.id,
-                    variation: result.variation.id,
-                    queueTime: nil,
-                    request: requests
-                )
+            let activation = FlagshipMockActivation(
+                visitor: visitor.id,
+                anonymous: visitor.anonymousID,
+                group: result.group.id,
+                variation: result.variation.id,
+                queueTime: nil,
+                request: requests
             )
+            activations.append(activation)
+            taken.append(FlagshipMockTaken(activation: activation, body: request.body))
             memory[visitor.id][result.group.id]?.isActivated = true
         }
     }
