@@ -131,7 +131,8 @@ extension Probe {
     /// - Returns: The SDK.
     /// - Throws: ``CaseDoesNotApply`` for a subject that hands over a role only.
     public func sdk(on device: String = "phone", for user: User = .ada) async throws -> RemoteSDK {
-        guard let stage = stage as? RemoteStage, stage.subject.isWholeSDK else {
+        let opened = (stage as? UnexcusedStage)?.inner ?? stage
+        guard let stage = opened as? RemoteStage, stage.subject.isWholeSDK else {
             throw CaseDoesNotApply("\(subject.name) hands over a role; the client's cache and outbox are the suite's")
         }
         note("start the SDK on \(device) for \(user.id)")

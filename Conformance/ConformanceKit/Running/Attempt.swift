@@ -41,7 +41,8 @@ struct Attempt: Sendable {
         let reopen = { @Sendable in try await stores?(playing) }
         do {
             store = if let opened = try await reopen() { opened } else { try await subject.makeStore() }
-            stage = try await Bounded.run(for: limit) { try await subject.open(conformanceCase.world) }
+            let opened = try await Bounded.run(for: limit) { try await subject.open(conformanceCase.world) }
+            stage = UnexcusedStage(inner: opened)
         } catch let error as Bounded.TimeIsUp {
             let failure = Failure("\(subject.name) hangs while it is opened: \(error)", file: #fileID, line: #line)
             return Attempt(failures: [failure])
@@ -61,12 +62,15 @@ struct Attempt: Sendable {
         let probe = Probe(subject: subject, stage: stage, world: conformanceCase.world, store: store)
         probe.state.withLock { $0.reopen = reopen }
         var inapplicable: String?
+        var expectations = 0
         do {
             // On a busy machine, a case about hundreds of users takes long and doesn't hang.
             try await Bounded.run(for: limit, while: { probe.state.withLock { $0.steps.count + $0.expectations } }) {
                 try await stage.play(conformanceCase.faults, of: subject)
                 try await conformanceCase.steps(probe)
             }
+            // What is checked after every case is no expectation of its own.
+            expectations = probe.state.withLock { $0.expectations }
             await probe.checkWhatAlwaysHolds()
         } catch let nothing as CaseDoesNotApply {
             inapplicable = nothing.reason
@@ -82,13 +86,13 @@ struct Attempt: Sendable {
         let exchanges = (try? await stage.exchanges()) ?? []
         await probe.close()
         await stage.close()
-        let (failures, steps, count) = probe.state.withLock { ($0.failures, $0.steps, $0.expectations) }
+        let (failures, steps) = probe.state.withLock { ($0.failures, $0.steps) }
         var attempt = Attempt(
             inapplicable: failures.isEmpty ? inapplicable : nil,
             failures: failures,
             story: Story(steps: steps, exchanges: exchanges)
         )
-        if count == 0, failures.isEmpty, inapplicable == nil {
+        if expectations == 0, failures.isEmpty, inapplicable == nil {
             attempt.failures = [Failure("the case expected nothing", file: #fileID, line: #line)]
         }
         return attempt

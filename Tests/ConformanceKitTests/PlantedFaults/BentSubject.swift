@@ -14,6 +14,8 @@ struct BentSubject: ConformanceSubject {
         var open: (@Sendable (World) async throws -> Void)?
         var store: (@Sendable (ClientStore) -> ClientStore)?
         var isHeard: @Sendable () -> Bool = { true }
+        var inject: @Sendable ([WorldFault]) throws -> Void = { _ in }
+        var received: @Sendable ([Received]) throws -> [Received] = { $0 }
         var provider: @Sendable (any ExperimentationProvider, InMemoryStage) -> any ExperimentationProvider = {
             provider,
             _ in
@@ -53,11 +55,14 @@ struct BentStage: SubjectStage {
         return BentProvider(bent, capabilities: capabilities)
     }
     func change(to world: World) async throws { try await inner.change(to: world) }
-    func inject(_ faults: [WorldFault]) async throws { try await inner.inject(faults) }
+    func inject(_ faults: [WorldFault]) async throws {
+        try bend.inject(faults)
+        try await inner.inject(faults)
+    }
     func clearFaults() async throws { try await inner.clearFaults() }
     func setKillSwitch(_ isOn: Bool) async throws { try await inner.setKillSwitch(isOn) }
     func setReachable(_ isReachable: Bool) async throws { try await inner.setReachable(isReachable) }
-    func received() async throws -> [Received] { try await inner.received() }
+    func received() async throws -> [Received] { try bend.received(try await inner.received()) }
     func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
     func close() async { await inner.close() }
 }

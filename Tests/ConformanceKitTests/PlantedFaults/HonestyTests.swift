@@ -126,10 +126,31 @@ struct HonestyTests {
         #expect(!report.isSuccess)
     }
 
-    @Test("a case without expectations fails")
+    @Test("a case without expectations fails, also where a ledger and secrets are checked after it")
     func emptyCase() async {
-        let empty = ConformanceCase("nothing/at-all", promise: 1, "Nothing", world: .empty) { _ in }
-        #expect(await runner.run(empty, against: InMemorySubject()).outcome.word == "failed")
+        let empty = ConformanceCase("nothing/at-all", promise: 1, "Nothing", world: .empty) { probe in
+            _ = try await probe.client()
+        }
+        let subject = BentSubject(bend: BentSubject.Bend(secrets: ["abcdef"]))
+        let failures = await runner.run(empty, against: subject).outcome.failures
+        #expect(failures.map(\.message) == ["the case expected nothing"])
+    }
+
+    @Test(
+        "a stage that says that a case doesn't apply has failed it",
+        arguments: [
+            (
+                "outages/ten-rounds-lose-nothing",
+                BentSubject.Bend(inject: { _ in throw CaseDoesNotApply("no such fault") })
+            ),
+            (
+                "delivery/one-event",
+                BentSubject.Bend(received: { _ in throw CaseDoesNotApply("it tells nothing") })
+            ),
+        ]
+    )
+    func excuse(_ name: String, _ bend: BentSubject.Bend) async throws {
+        #expect(try await outcome(of: name, bend).word == "failed")
     }
 
     @Test("a capability that no case has shown is unproven, also one that cases about compositions ask for")
