@@ -28,11 +28,11 @@ extension Probe {
         return condition
     }
 
-    /// Expects a value.
+    /// Expects a value, and the same bytes of a text.
     ///
     /// - Parameters:
     ///   - actual: The actual value.
-    ///   - expected: The expected value.
+    ///   - expected: The expected value; also nested texts are compared by their bytes.
     ///   - what: What the value is, in words.
     ///   - file: The file of the expectation.
     ///   - line: The line of the expectation.
@@ -45,9 +45,10 @@ extension Probe {
         file: String = #fileID,
         line: Int = #line
     ) -> Bool {
-        expect(
-            actual == expected,
-            "\(what()): expected \(Self.show(expected)), saw \(Self.show(actual))",
+        let isEqual = actual == expected
+        return expect(
+            isEqual && haveSameBytes(actual, expected),
+            "\(what()): \(Self.difference(of: actual, from: expected, isVisible: !isEqual))",
             file: file,
             line: line
         )
@@ -215,6 +216,17 @@ extension Probe {
 
     private static func list(_ codes: [ErrorCode]) -> String {
         codes.isEmpty ? "an error" : codes.map(\.rawValue).joined(separator: " or ")
+    }
+
+    private static func difference<Value>(of actual: Value, from expected: Value, isVisible: Bool) -> String {
+        let (wanted, seen) = (show(expected), show(actual))
+        guard !isVisible else { return "expected \(wanted), saw \(seen)" }
+        return "expected \(escaped(wanted)), saw \(escaped(seen)), which looks the same and has other bytes"
+    }
+
+    /// A text whose composition can be seen.
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.map { $0.isASCII ? String($0) : $0.escaped(asASCII: true) }.joined()
     }
 
     private static func show<Value>(_ value: Value) -> String {

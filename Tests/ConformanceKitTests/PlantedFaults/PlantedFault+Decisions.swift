@@ -1,6 +1,7 @@
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import Foundation
 
 /// Faults of decisions.
 extension PlantedFault {
@@ -111,6 +112,16 @@ extension PlantedFault {
             caughtBy: "evaluation/empty-text",
             alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in decisions.mapValues { $0 == "" ? .null : $0 } }
+        ),
+        PlantedFault(
+            "decomposes texts",
+            caughtBy: "evaluation/texts",
+            alsoBlamedBy: ["evaluation/keys-of-every-script"],
+            .deciding { decisions, _ in
+                decisions.mapValues { value in
+                    value.stringValue.map { .string($0.decomposedStringWithCanonicalMapping) } ?? value
+                }
+            }
         ),
         PlantedFault(
             "says nothing of where a value comes from",

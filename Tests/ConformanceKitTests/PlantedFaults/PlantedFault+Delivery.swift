@@ -1,6 +1,7 @@
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import Foundation
 
 /// Faults of delivery and the store.
 extension PlantedFault {
@@ -180,6 +181,19 @@ extension PlantedFault {
                 "exposures/both-ids-travel", "users/events*",
             ],
             .sending(each: { $0.identity.id = "somebody" })
+        ),
+        PlantedFault(
+            "decomposes ids",
+            caughtBy: "delivery/ids-of-every-script",
+            .sending(each: { $0.identity.id = $0.identity.id.decomposedStringWithCanonicalMapping })
+        ),
+        PlantedFault(
+            "decomposes events' names",
+            caughtBy: "events/odd-texts",
+            .sending(each: { envelope in
+                guard case .custom(let name, let value) = envelope.event.kind else { return }
+                envelope.event.kind = .custom(name: name.decomposedStringWithCanonicalMapping, value: value)
+            })
         ),
         PlantedFault(
             "loses the anonymous id",
