@@ -124,16 +124,18 @@ struct RunnerTests {
         let runner = ComparisonRunner(pace: .together, stepLimit: .seconds(20))
         let subjects: [any ConformanceSubject] = [
             Wayward(name: "hangs", way: .hang), InMemorySubject(), Wayward(name: "breaks", way: .fail),
-            Wayward(name: "shut", way: .refuse),
+            Wayward(name: "shut", way: .refuse), Wayward(name: "never starts", way: .hangAtStart),
         ]
         let comparison = await runner.run(.killSwitch, with: subjects)
-        #expect(comparison.vendors.map(\.name) == ["hangs", "in-memory", "breaks", "shut"])
+        #expect(comparison.vendors.map(\.name) == ["hangs", "in-memory", "breaks", "shut", "never starts"])
         #expect(comparison.vendors[0].failure?.contains("step 4 (The kill switch is turned on)") == true)
         #expect(comparison.vendors[0].outcomes.map(\.kind) == [.done, .done, .done, .broken])
         #expect(comparison.vendors[1].failure == nil)
         #expect(comparison.vendors[1].outcomes.count == comparison.steps.count)
         #expect(comparison.vendors[2].failure?.contains("the console burns") == true)
         #expect(comparison.vendors[3].failure?.contains("it can't be opened") == true)
+        #expect(comparison.vendors[4].failure?.contains("its provider doesn't start") == true)
+        #expect(comparison.vendors[4].outcomes == [])
     }
 
     @Test("a trial whose mock doesn't work is a failure that the story names")

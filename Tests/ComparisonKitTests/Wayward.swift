@@ -4,9 +4,9 @@ import ConformanceSubjects
 import Experimentation
 import Synchronization
 
-/// A subject that fails when its kill switch is turned, or at once.
+/// A subject that fails when its kill switch is turned, when its provider starts, or at once.
 struct Wayward: ConformanceSubject {
-    enum Way: Sendable { case hang, fail, refuse }
+    enum Way: Sendable { case hang, hangAtStart, fail, refuse }
     let name: String
     let way: Way
 
@@ -24,7 +24,8 @@ private struct WaywardStage: SubjectStage {
     let way: Wayward.Way
 
     func makeProvider() async throws -> any ExperimentationProvider {
-        try await stage.makeProvider()
+        let provider = try await stage.makeProvider()
+        return way == .hangAtStart ? HangingProvider(inner: provider) : provider
     }
     func change(to world: World) async throws { try await stage.change(to: world) }
     func inject(_ faults: [WorldFault]) async throws { try await stage.inject(faults) }
@@ -38,6 +39,20 @@ private struct WaywardStage: SubjectStage {
     func received() async throws -> [Received] { try await stage.received() }
     func exchanges() async throws -> [Exchange] { try await stage.exchanges() }
     func close() async { await stage.close() }
+}
+
+/// A provider that never starts.
+private struct HangingProvider: ExperimentationProvider {
+    let inner: any ExperimentationProvider
+
+    var name: String { inner.name }
+    var scope: String { inner.scope }
+    var capabilities: Set<Capability> { inner.capabilities }
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        return ProviderRoles()
+    }
 }
 
 /// A subject whose mock starts only once.

@@ -182,9 +182,13 @@ public struct ComparisonRunner: Sendable {
         }
         let isNetworked = roundTrip > .zero ? await stage.setRoundTrip(roundTrip) : true
         story.gaps = await stage.gaps
-        let opened = stage
-        if let provider = try? await Bounded.run(for: stepLimit, { try await opened.makeProvider() }) {
-            story.noteRefusals(by: try? await provider.start(in: ProviderContext()).events)
+        do {
+            story = try await Bounded.run(for: stepLimit) { [story, stage] in await Self.askingWhatItTakes(stage, story)
+            }
+        } catch {
+            story.failure = "its provider doesn't start: \(error)"
+            await close(stage)
+            return (story, [:], isNetworked)
         }
         let performance = Performance(
             subject: subject,
@@ -212,9 +216,22 @@ public struct ComparisonRunner: Sendable {
         }
         story.killSwitchSeconds = Self.secondsToNotice(scenario, story.outcomes)
         await performance.conclude(&story)
-        let ending = stage
-        _ = try? await Bounded.run(for: .seconds(3)) { await ending.close() }
+        await close(stage)
         return (story, durations, isNetworked)
+    }
+
+    /// Returns a story with the events that a provider refuses, which is started for that question alone.
+    private static func askingWhatItTakes(_ stage: any SubjectStage, _ story: VendorStory) async -> VendorStory {
+        guard let provider = try? await stage.makeProvider() else { return story }
+        var story = story
+        let roles = try? await provider.start(in: ProviderContext())
+        story.noteRefusals(by: roles?.events)
+        await roles?.stop(.now)
+        return story
+    }
+
+    private func close(_ stage: any SubjectStage) async {
+        _ = try? await Bounded.run(for: .seconds(3)) { await stage.close() }
     }
 
     /// The scenario time between turning the kill switch on and the first sign that it was noticed.
