@@ -61,7 +61,7 @@ public struct EngageSubject: ConformanceSubject {
             operations: [.events: ["events"], .identity: Self.identityOperations, .authentication: ["token"]],
             contentType: "application/json",
             failure: #"{"error":"server_error"}"#,
-            secrets: ["conformance-secret", "conformance-refresh"],
+            secrets: ["conformance-secret", "conformance-refresh", Self.accessTokenPrefix],
             load: { mock, world in
                 try await mock.load(Data(Self.vendorWorld.utf8))
                 var gaps: [WorldGap] = []
@@ -100,10 +100,13 @@ public struct EngageSubject: ConformanceSubject {
         return configuration
     }
 
+    /// How every access token begins that the mock issues.
+    private static let accessTokenPrefix = "t0k3n"
+
     /// The vendor's initial state: a flexible list and the audit table.
     private static let vendorWorld = """
         {"credentials":{"clientID":"client","clientSecret":"conformance-secret","refreshToken":"conformance-refresh"},
-         "settings":{"strictBehaviors":true},
+         "settings":{"strictBehaviors":true,"accessTokenPrefix":"\(accessTokenPrefix)"},
          "lists":[{"id":23949,"name":"Shop","columns":[{"name":"Email"},{"name":"Mobile User Id"},
            {"name":"Merged Recipient Id"},{"name":"Merged Date"},{"name":"facebook_id"},{"name":"twitter_id"},{"name":"email"}]}],
          "tables":[{"id":29392,"name":"Audit","keys":["Audit Record Id"],"columns":[{"name":"Audit Record Id"},

@@ -82,7 +82,7 @@ struct EngageTokens: Sendable {
             if recent >= limit { return refusal(429, "rate_limited", "too many access tokens in an hour") }
         }
         let token = Issued(
-            token: "at-" + Self.padded(issued.count + 1),
+            token: Self.numbered(settings.accessTokenPrefix, issued.count + 1),
             issued: now,
             expires: now.addingTimeInterval(settings.tokenLifetime)
         )
@@ -107,13 +107,17 @@ struct EngageTokens: Sendable {
         .json(#"{"error":"\#(error)","error_description":"\#(text)"}"#, status: status)
     }
 
-    private static func padded(_ number: Int) -> String {
-        String(repeating: "0", count: max(0, 4 - String(number).count)) + String(number)
+    /// A token of seven characters at least, so that requests have the same size whatever the prefix is.
+    private static func numbered(_ prefix: String, _ number: Int) -> String {
+        let digits = String(number)
+        return prefix + String(repeating: "0", count: max(0, 7 - prefix.count - digits.count)) + digits
     }
 }
 
 /// The vendor's behavior where its documentation leaves it open.
 struct EngageSettings: Sendable, Hashable, Codable {
+    /// How every access token begins; a number follows.
+    var accessTokenPrefix = "at-"
     /// How long a token is valid, in seconds.
     var tokenLifetime = 14_399.0
     /// How long the same token is reissued, in seconds.
@@ -150,6 +154,7 @@ struct EngageSettings: Sendable, Hashable, Codable {
         func read<Value: Decodable>(_ key: CodingKeys, _ fallback: Value) throws -> Value {
             try values.decodeIfPresent(Value.self, forKey: key) ?? fallback
         }
+        accessTokenPrefix = try read(.accessTokenPrefix, accessTokenPrefix)
         tokenLifetime = try read(.tokenLifetime, tokenLifetime)
         reissueWindow = try read(.reissueWindow, reissueWindow)
         tokensPerHour = try values.decodeIfPresent(Int.self, forKey: .tokensPerHour)
