@@ -75,8 +75,7 @@ public struct EngageSubject: ConformanceSubject {
                 EngageProvider(configuration: try Self.configuration(of: server), transport: transport)
             },
             received: { mock, journal in
-                let told = try await EngageTelling.behaviors(of: mock)
-                return EngageTelling(journal: journal).received(told)
+                EngageTelling(journal: journal).received(try await EngageTelling.picture(of: mock))
             },
             // The suite's credentials are words that are easy to find in a leak; `xp mock` prints the documented ones.
             prepareToServe: { mock in try await mock.load(EngageMock.standardWorld) }
@@ -127,21 +126,36 @@ private struct EngageTelling {
         var request: Int
     }
 
-    private struct Picture: Decodable { var taken: [Behavior] }
+    /// What the vendor finds wrong with a behavior that it has taken.
+    struct Flaw: Decodable {
+        var request: Int
+        var index: Int
+        var description: String
+    }
+
+    struct Picture: Decodable {
+        var taken: [Behavior] = []
+        var flaws: [Flaw] = []
+    }
 
     let journal: [JournalEntry]
 
-    static func behaviors(of mock: EngageMock) async throws -> [Behavior] {
-        guard let answer = await mock.control(MockRequest(method: "GET", path: "/behaviors")) else { return [] }
-        return try JSONDecoder().decode(Picture.self, from: Data(answer.body)).taken
+    static func picture(of mock: EngageMock) async throws -> Picture {
+        guard let answer = await mock.control(MockRequest(method: "GET", path: "/behaviors")) else { return Picture() }
+        return try JSONDecoder().decode(Picture.self, from: Data(answer.body))
     }
 
-    func received(_ behaviors: [Behavior]) -> [Received] {
+    func received(_ picture: Picture) -> [Received] {
         // Behaviors record the index of their submission; requests that a fault kept from the vendor aren't counted.
         let submissions = journal.filter { $0.operation == "events" && Self.reachedVendor($0.fault) }
-        var all: [Received] = behaviors.map { behavior in
+        var counts: [Int: Int] = [:]
+        var all: [Received] = picture.taken.map { behavior in
             let place = behavior.request - 1
-            return event(behavior, exchange: submissions.indices.contains(place) ? submissions[place].number : 0)
+            let exchange = submissions.indices.contains(place) ? submissions[place].number : 0
+            let index = counts[behavior.request, default: 0]
+            counts[behavior.request] = index + 1
+            let flaws = picture.flaws.filter { $0.request == behavior.request && $0.index == index }
+            return flaws.isEmpty ? event(behavior, exchange: exchange) : unknown(flaws, exchange: exchange)
         }
         all += recipients()
         return all.enumerated().sorted { ($0.element.exchange, $0.offset) < ($1.element.exchange, $1.offset) }.map(
@@ -181,6 +195,12 @@ private struct EngageTelling {
             date: try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(behavior.timestamp),
             exchange: exchange
         )
+    }
+
+    /// A behavior that the vendor reports as an error later: nothing in it counts as told.
+    private func unknown(_ flaws: [Flaw], exchange: Int) -> Received {
+        let texts = flaws.map { FlagValue.string($0.description) }
+        return Received(type: "unknown", attributes: ["flaws": .array(texts)], exchange: exchange)
     }
 
     /// The wire carries only text; a text that parses as a number or Boolean is taken for one.

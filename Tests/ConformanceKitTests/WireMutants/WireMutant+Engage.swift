@@ -87,6 +87,14 @@ extension WireMutant {
             write(&$0, "size") { _ in "3.5" }
         },
         sent("leaves out whose it is", "delivery/whose-it-is") { leaveOut(&$0, "Primary User Id") },
+        sent("leaves out an attribute of every behaviour", "delivery/one-event") { leaveOut(&$0, "Device Id") },
+        sent("names a contact of nobody", "delivery/one-event") { value in
+            value.change("events.*") { behavior in
+                guard case .object(var members) = behavior else { return behavior }
+                members["contactId"] = "nobody"
+                return .object(members)
+            }
+        },
         sent("leaves out the anonymous id", "identity/both-ids-travel") { leaveOut(&$0, "Anonymous Id") },
         sent("swaps the two ids", "identity/both-ids-travel") {
             rename(&$0, "Primary User Id", "-")
