@@ -68,7 +68,7 @@ final class OFREPDecisionSource: DecisionSource {
         let isNews = change.map { $0.number > (held?.change ?? 0) } ?? false
         let request = try requests.evaluation(unless: held?.validator, after: isNews ? change?.event : nil)
         let reply = try await client.send(request, body: question, limits: limits)
-        try note(reply, isConditional: held?.validator != nil)
+        try note(reply, since: now, isConditional: held?.validator != nil)
         if reply.status == 304, let held {
             state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
             return held.decisions
@@ -88,16 +88,26 @@ final class OFREPDecisionSource: DecisionSource {
                 of: userID
             )
         }
-        listener?.listen(to: evaluation.streams, for: userID)
+        listen(to: evaluation.streams, for: userID)
         return decisions
     }
 
+    /// Adopts a user's streams, unless the credentials have been refused meanwhile.
+    private func listen(to streams: [OFREPStream.Announcement], for userID: String) {
+        guard !state.withLock({ $0.patience.isRefused }) else { return }
+        listener?.listen(to: streams, for: userID)
+    }
+
     /// Throws unless the answer is good, and updates the wait before the next request.
-    private func note(_ reply: HTTPReply, isConditional: Bool) throws(ExperimentationError) {
+    private func note(
+        _ reply: HTTPReply,
+        since start: ContinuousClock.Instant,
+        isConditional: Bool
+    ) throws(ExperimentationError) {
         let time = environment.time
         let failure = OFREPErrors.failure(of: reply, isConditional: isConditional)
         let isRefused = state.withLock { state in
-            state.patience.note(reply, failure, at: time.instant, date: time.now)
+            state.patience.note(reply, failure, since: start, at: time.instant, date: time.now)
             return state.patience.isRefused
         }
         // Refused credentials apply to the streams, too.

@@ -7,6 +7,9 @@ import HTTPTypes
 ///
 /// After a 429, waits as long as the server says, otherwise a second, doubling up to a minute. After 401 or 403, waits
 /// 15 minutes, doubling up to four hours.
+///
+/// Requests that began before the end of the current wait are one round. Their answers may extend the wait, but only
+/// the first doubles it, and none ends it: an answer to an older request says nothing about a newer refusal.
 struct OFREPPatience: Sendable {
     private static let firstRefusal = Duration.seconds(900)
     private static let longestRefusal = Duration.seconds(14_400)
@@ -16,7 +19,7 @@ struct OFREPPatience: Sendable {
     private var refusals = 0
     private var complaints = 0
 
-    /// Whether the last answer refused the credentials.
+    /// Whether the last round refused the credentials.
     var isRefused: Bool { refusals > 0 }
 
     /// Returns why the server must not be asked now; `nil` if it may be.
@@ -31,29 +34,34 @@ struct OFREPPatience: Sendable {
     /// - Parameters:
     ///   - reply: The answer.
     ///   - failure: The error it amounts to, if any.
+    ///   - start: The instant at which the request began.
     ///   - now: The current instant.
     ///   - date: The current time of day, to resolve a `Retry-After` date.
     mutating func note(
         _ reply: HTTPReply,
         _ failure: ExperimentationError?,
+        since start: ContinuousClock.Instant,
         at now: ContinuousClock.Instant,
         date: Date
     ) {
+        let isOfSameRound = until.map { start < $0 } ?? false
         let pause: Duration
         switch reply.status {
         case 401, 403:
-            (refusals, complaints) = (refusals + 1, 0)
+            (refusals, complaints) = (isOfSameRound ? max(refusals, 1) : refusals + 1, 0)
             pause = Self.doubled(Self.firstRefusal, refusals, atMost: Self.longestRefusal)
         case 429:
-            (refusals, complaints) = (0, complaints + 1)
+            if !isOfSameRound { refusals = 0 }
+            complaints = isOfSameRound ? max(complaints, 1) : complaints + 1
             let own = Self.doubled(.seconds(1), complaints, atMost: .seconds(60))
             pause = OFREPErrors.wait(in: reply.response.headerFields, date: date) ?? own
         default:
-            self = OFREPPatience()
+            if !isOfSameRound { self = OFREPPatience() }
             return
         }
-        until = now.advanced(by: pause)
-        reason = failure
+        let end = now.advanced(by: pause)
+        if isOfSameRound, let until, end <= until { return }
+        (until, reason) = (end, failure)
     }
 
     private static func doubled(_ first: Duration, _ count: Int, atMost longest: Duration) -> Duration {
