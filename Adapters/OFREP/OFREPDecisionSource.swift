@@ -70,7 +70,9 @@ final class OFREPDecisionSource: DecisionSource {
         let reply = try await client.send(request, body: question, limits: limits)
         try note(reply, since: now, isConditional: held?.validator != nil)
         if reply.status == 304, let held {
-            state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
+            let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
+            // The streams may have been closed since the answer was given.
+            if isCurrent { listen(to: held.streams, for: userID) }
             return held.decisions
         }
         let evaluation = try OFREPEvaluation(reply)
@@ -82,6 +84,7 @@ final class OFREPDecisionSource: DecisionSource {
                     question: question,
                     validator: OFREPErrors.validator(of: reply),
                     decisions: decisions,
+                    streams: evaluation.streams,
                     change: change?.number ?? 0,
                     weight: reply.body.count + question.count
                 ),

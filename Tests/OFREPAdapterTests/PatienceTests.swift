@@ -3,6 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 import Waiting
 
@@ -141,6 +142,30 @@ struct PatienceTests {
         time.advance(by: .seconds(3))
         #expect(await failure(of: other)?.message.contains("isn't asked again for 57 s") == true)
         #expect(transport.count == 2)
+        await client.shutdown()
+    }
+
+    @Test("streams closed with refused credentials are opened again when the last answer is confirmed")
+    func reopens() async throws {
+        let time = ManualTime()
+        let streams = #","eventStreams":[{"type":"sse","url":"https://events.example.com/a"}]"#
+        let flags = Mutex([Samples.answer("green", tag: "\"1\"", more: streams), .status(401), .status(304)])
+        let opened = Mutex(0)
+        let transport = ScriptedTransport { exchange in
+            guard exchange.method == "POST" else {
+                opened.withLock { $0 += 1 }
+                return .silence
+            }
+            return flags.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+        }
+        let client = try await Samples.client(transport, changes: .events, time: time)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        try await eventually("the stream") { opened.withLock { $0 } == 1 }
+        #expect(await failure(of: session)?.code == .unauthorized)
+        time.advance(by: .seconds(901))
+        try await session.refresh()
+        try await eventually("the stream again") { opened.withLock { $0 } == 2 }
         await client.shutdown()
     }
 

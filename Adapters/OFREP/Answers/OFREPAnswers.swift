@@ -12,6 +12,8 @@ struct OFREPAnswers: Sendable {
         /// The `ETag` for the next request.
         var validator: String?
         var decisions: Decisions
+        /// The event streams announced with it.
+        var streams: [OFREPStream.Announcement] = []
         /// The number of the last change that it reflects.
         var change: Int
         /// The approximate size in memory, in bytes.
@@ -59,10 +61,13 @@ struct OFREPAnswers: Sendable {
     }
 
     /// Records that the answer to a question is still valid.
-    mutating func confirm(_ question: [UInt8], of userID: String, at change: Int?) {
+    ///
+    /// - Returns: Whether it is still the user's answer.
+    mutating func confirm(_ question: [UInt8], of userID: String, at change: Int?) -> Bool {
         let id = Array(userID.utf8)
-        guard let change, entries[id]?.answer.question == question else { return }
-        entries[id]?.answer.change = change
+        guard entries[id]?.answer.question == question else { return false }
+        if let change { entries[id]?.answer.change = change }
+        return true
     }
 
     /// Removes the user's answer.
