@@ -70,8 +70,14 @@ public indirect enum ObjectShape: Sendable, Equatable {
         return .object(found)
     }
 
-    /// Returns where a value differs from this shape; `nil` if it matches.
-    func mismatch(of value: FlagValue, at place: String) -> String? {
+    /// Compares a value with this shape.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - place: Where the value is, for messages.
+    ///   - isOpen: Whether objects may have more members than the shape, as they may for the structure that decodes them.
+    /// - Returns: Where the value differs; `nil` if it matches.
+    func mismatch(of value: FlagValue, at place: String, isOpen: Bool = false) -> String? {
         switch (self, value) {
         case (.any, _): return nil
         case (.boolean, _): return value.boolValue == nil ? "\(place): expected true or false" : nil
@@ -80,7 +86,7 @@ public indirect enum ObjectShape: Sendable, Equatable {
         case (.number, _): return value.doubleValue == nil ? "\(place): expected a number" : nil
         case (.list(let shape), .array(let values)):
             for (index, value) in values.enumerated() {
-                if let fault = shape.mismatch(of: value, at: "\(place)[\(index)]") { return fault }
+                if let fault = shape.mismatch(of: value, at: "\(place)[\(index)]", isOpen: isOpen) { return fault }
             }
             return nil
         case (.list, _): return "\(place): expected a list"
@@ -91,8 +97,9 @@ public indirect enum ObjectShape: Sendable, Equatable {
                     if property.isRequired { return "\(place): missing" }
                     continue
                 }
-                if let fault = property.shape.mismatch(of: value, at: place) { return fault }
+                if let fault = property.shape.mismatch(of: value, at: place, isOpen: isOpen) { return fault }
             }
+            if isOpen { return nil }
             let names = Set(properties.map(\.name))
             return members.keys.filter { !names.contains($0) }.min().map { "\(place).\($0): isn't in the schema" }
         case (.object, _): return "\(place): expected an object"

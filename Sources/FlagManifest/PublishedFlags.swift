@@ -52,7 +52,7 @@ public struct ManifestFinding: Sendable, Equatable {
         case missing
         /// Only the vendor has it: no typed key reads it.
         case stale
-        /// The vendor's values have another type: readers get the default and a type mismatch.
+        /// A value of the vendor's has another type or doesn't fit the schema: readers get the default and a type mismatch.
         case type
         /// The default is none of the vendor's values: users outside the experiment may see something else.
         case `default`
@@ -78,9 +78,8 @@ extension FlagManifest {
                 findings.append(.init(kind: .missing, key: flag.key, detail: "the vendor has no such flag"))
                 continue
             }
-            if let other = values.first(where: { !flag.type.holds($0) }) {
-                let type = FlagType(of: other).rawValue
-                findings.append(.init(kind: .type, key: flag.key, detail: "\(flag.type.rawValue) here, \(type) there"))
+            if let fault = values.lazy.compactMap(flag.fault(of:)).first {
+                findings.append(.init(kind: .type, key: flag.key, detail: fault))
             } else if !values.isEmpty, !values.contains(where: { flag.type.isEqual($0, flag.defaultValue) }) {
                 findings.append(
                     .init(
@@ -96,6 +95,14 @@ extension FlagManifest {
             findings.append(.init(kind: .stale, key: key, detail: "the manifest doesn't have it"))
         }
         return findings.sorted { ($0.key, $0.kind.rawValue) < ($1.key, $1.kind.rawValue) }
+    }
+}
+
+extension FlagManifest.Flag {
+    /// Returns why readers can't have a value of the vendor's; `nil` if they can.
+    fileprivate func fault(of value: FlagValue) -> String? {
+        guard type.holds(value) else { return "\(type.rawValue) here, \(FlagType(of: value).rawValue) there" }
+        return shape?.mismatch(of: value, at: "value", isOpen: true)
     }
 }
 

@@ -8,6 +8,13 @@ struct FlagManifestTests {
         try FlagManifest(json: Array(text.utf8), file: "flags.json")
     }
 
+    private static let theme = """
+        {"flags": {"theme": {"flagType": "object", "defaultValue": {"color": "red"}, "schema": {
+          "type": "object", "required": ["color"], "properties": {
+            "color": {"type": "string"}, "size": {"type": "integer"}, "any": {},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}}}}
+        """
+
     @Test("is read with its types, by each of their names, sorted by key, ignoring unknown properties")
     func types() throws {
         let manifest = try Self.read(
@@ -121,5 +128,22 @@ struct FlagManifestTests {
                     .init("typed", .object, default: "y"),
                 ])
         )
+    }
+
+    @Test(
+        "a vendor's object agrees if the schema's structure can be decoded from it",
+        arguments: [
+            (["color": "red"], nil), (["color": "red", "size": nil, "more": [1]], nil),
+            (["color": "red", "list": [["id": 1, "more": 2]]], nil),
+            (["color": 5], "value.color: expected a text"), (["size": 1], "value.color: missing"),
+            (["color": "red", "size": 1.5], "value.size: expected a whole number"),
+            (["color": "red", "list": [["id": "x"]]], "value.list[0].id: expected a whole number"),
+            ([1, 2], "value: expected an object"), ("red", "value: expected an object"),
+        ] as [(FlagValue, String?)]
+    )
+    func schema(value: FlagValue, detail: String?) throws {
+        let manifest = try Self.read(Self.theme)
+        let findings = manifest.findings(against: PublishedFlags(["theme": [["color": "red"], value]]))
+        #expect(findings.map { "\($0.kind.rawValue): \($0.detail)" } == (detail.map { ["type: \($0)"] } ?? []))
     }
 }

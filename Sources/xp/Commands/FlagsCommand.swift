@@ -104,7 +104,7 @@ extension FlagsCommand {
             discussion: """
                 missing  the vendor doesn't have the flag: readers get the default
                 stale    the vendor has a flag that the manifest doesn't have
-                type     the vendor's values have another type
+                type     the vendor's values have another type, or don't fit the schema
                 default  the manifest's default is none of the vendor's values
 
                 A vendor that decides for each user shows one user's flags; one that publishes its rules shows all.
