@@ -26,12 +26,18 @@ public struct FlagKeySource {
         var properties: [ObjectShape.Property]
     }
 
+    /// Whether the type that encloses the keys can have a name: not a word of Swift or a type that the keys use.
+    public static func accepts(name: String) -> Bool {
+        name.first?.isLetter == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+            && !SwiftName.isReserved(name)
+    }
+
     /// Generates the source.
     ///
     /// - Parameters:
     ///   - manifest: The flags.
     ///   - file: The manifest's name, for the heading and for messages.
-    ///   - name: The name of the enclosing type.
+    ///   - name: The name of the enclosing type, as ``accepts(name:)`` has it.
     ///   - access: The access level.
     /// - Returns: The source.
     /// - Throws: `ErrorCode.configuration` if two keys have the same Swift name, with the lines of both.
@@ -135,7 +141,7 @@ public struct FlagKeySource {
     }
 
     private static func name(of property: ObjectShape.Property, in structure: String) -> String {
-        structure + SwiftName.type(property.name)
+        SwiftName.type(property.name, of: structure)
     }
 
     /// Returns the type of a shape; its structures must be declared already.

@@ -17,6 +17,17 @@ enum SwiftName {
     /// Names with another meaning after a dot, even in backticks.
     private static let taken: Set<String> = ["self", "Self", "init", "Type", "Protocol"]
 
+    /// Names that no type can have as a member, or that the generated code uses in another meaning.
+    private static let takenTypes: Set<String> = [
+        "Any", "Self", "Type", "Protocol", "Bool", "String", "Int", "Double", "FlagKey", "FlagValue", "Codable",
+        "Sendable", "Hashable", "CodingKey", "CodingKeys",
+    ]
+
+    /// Whether the type that encloses the keys can't have a name.
+    static func isReserved(_ name: String) -> Bool {
+        keywords.contains(name) || takenTypes.contains(name) || name == "await"
+    }
+
     /// Returns the name of a constant or property: `checkout-color` becomes `checkoutColor`.
     static func member(_ key: String) -> String {
         var words = words(of: key)
@@ -27,11 +38,18 @@ enum SwiftName {
         return finished(name, of: key)
     }
 
-    /// Returns the name of a type: `checkout-theme` becomes `CheckoutTheme`.
-    static func type(_ key: String) -> String {
+    /// Returns the name of a type: `checkout-theme` becomes `CheckoutTheme`, and `string` becomes `FlagString`.
+    static func type(_ key: String) -> String { free(capitalized(key)) }
+
+    /// Returns the name of the type of a structure's property: `size` of `Theme` becomes `ThemeSize`.
+    static func type(_ property: String, of structure: String) -> String { free(structure + capitalized(property)) }
+
+    private static func capitalized(_ key: String) -> String {
         let member = member(key).filter { $0 != "`" }
         return capitalizedBeginning(member.first == "_" ? "Flag" + member.dropFirst() : member)
     }
+
+    private static func free(_ name: String) -> String { takenTypes.contains(name) ? "Flag" + name : name }
 
     /// Returns a member's name with backticks where needed.
     static func quoted(_ name: String) -> String {

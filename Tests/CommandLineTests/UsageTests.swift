@@ -56,6 +56,8 @@ struct UsageTests {
             (["compare", "--from", "sigma", "--to", "flagship", "--users", "5", "--growth"], "can't be combined with"),
             (["compare", "--from", "flagship"], "--from and --to belong together"),
             (["compare", "--from", "flagship", "--to", "flagship"], "expected two vendors"),
+            (["flags", "generate", "--name", "class"], "--name: expected a type's name"),
+            (["flags", "generate", "--name", "String"], "none that keys use (String)"),
             (["conform", "--live"], "--config and --live belong together"),
             (["evaluate"], "--config"), (["outbox", "status"], "--store"), (["fly"], "fly"),
             (["compare", "--nonsense"], "nonsense"),

@@ -96,6 +96,69 @@ struct FlagKeySourceTests {
         )
     }
 
+    /// A manifest with a schema for each key: an object with one property, which is an object as well.
+    private static func objects(_ flags: [(key: String, property: String)]) -> String {
+        let entries = flags.map { flag in
+            """
+            "\(flag.key)": {"flagType": "object", "defaultValue": {"\(flag.property)": {"color": "red"}},
+              "schema": {"type": "object", "properties": {"\(flag.property)": {
+                "type": "object", "properties": {"color": {"type": "string"}}}}}}
+            """
+        }
+        return "{\"flags\": {\(entries.joined(separator: ",\n"))}}"
+    }
+
+    @Test(
+        "no structure has a name that the generated code uses in another meaning, or that no type can have",
+        arguments: [
+            (
+                [
+                    "any", "type", "protocol", "self", "string", "bool", "int", "double", "flag-value", "flag-key",
+                    "codable", "hashable", "sendable", "coding-key", "coding-keys",
+                ]
+                .map { ($0, "inner") },
+                [
+                    "FlagAny", "FlagType", "FlagProtocol", "FlagSelf", "FlagString", "FlagBool", "FlagInt",
+                    "FlagDouble", "FlagFlagValue", "FlagFlagKey", "FlagCodable", "FlagHashable", "FlagSendable",
+                    "FlagCodingKey", "FlagCodingKeys",
+                ]
+                .flatMap { [$0, $0 + "Inner"] }
+            ),
+            (
+                [("coding", "keys"), ("flag", "value"), ("theme", "type")],
+                ["Coding", "FlagCodingKeys", "Flag", "FlagFlagValue", "Theme", "ThemeType"]
+            ),
+        ] as [([(String, String)], [String])]
+    )
+    func takenTypes(flags: [(String, String)], names: [String]) async throws {
+        let source = try Self.source(Self.objects(flags))
+        let declared = source.matches(of: /struct (\w+):/).map { String($0.1) }
+        #expect(declared.sorted() == names.sorted())
+        try await Compiler.expectCompiles(source)
+    }
+
+    @Test(
+        "a flag whose structure would be named like another one's is rejected, with both lines",
+        arguments: [("string", "flag-string", "FlagString"), ("flag-type", "type", "FlagType")]
+    )
+    func takenTypesCollide(one: String, other: String, name: String) {
+        #expect { try Self.source(Self.objects([(one, "a"), (other, "a")])) } throws: { error in
+            (error as? ExperimentationError)?.message.hasSuffix("are both \(name) in Swift; rename one") == true
+        }
+    }
+
+    @Test(
+        "the enclosing type has a name that compiles",
+        arguments: [
+            ("Flags", true), ("shopFlags_2", true), ("Größe", true), ("", false), ("2a", false), ("a b", false),
+            ("class", false), ("Any", false), ("Self", false), ("Type", false), ("String", false), ("FlagKey", false),
+            ("Codable", false), ("await", false), ("a.b", false),
+        ]
+    )
+    func enclosing(name: String, isAccepted: Bool) {
+        #expect(FlagKeySource.accepts(name: name) == isAccepted)
+    }
+
     @Test(
         "a misspelt key and a wrong type don't compile",
         arguments: [

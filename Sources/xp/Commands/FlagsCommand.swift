@@ -78,8 +78,9 @@ extension FlagsCommand {
         var access: FlagKeySource.Access = .internal
 
         func validate() throws {
-            let isName = name.first?.isLetter == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
-            guard isName else { throw ValidationError("--name: expected the name of a Swift type") }
+            guard FlagKeySource.accepts(name: name) else {
+                throw ValidationError("--name: expected a type's name, no keyword and none that keys use (String)")
+            }
         }
 
         func run() throws {
