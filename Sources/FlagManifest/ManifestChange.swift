@@ -13,6 +13,12 @@ public struct ManifestChange: Sendable, Equatable {
     public var old: FlagManifest.Flag?
     /// The flag after; `nil` if it was removed.
     public var new: FlagManifest.Flag?
+
+    /// The names of the properties in ``FlagManifest/Flag/document`` that differ; empty unless the flag changed.
+    public var properties: [String] {
+        guard let old = old?.document.objectValue, let new = new?.document.objectValue else { return [] }
+        return Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
+    }
 }
 
 extension FlagManifest {
@@ -46,6 +52,7 @@ extension FlagManifest.Flag {
     public var document: FlagValue {
         var members: [String: FlagValue] = ["flagType": .string(type.rawValue), "defaultValue": defaultValue]
         if !description.isEmpty { members["description"] = .string(description) }
+        if let shape { members["schema"] = shape.document }
         return .object(members)
     }
 

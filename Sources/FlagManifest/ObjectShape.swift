@@ -70,6 +70,26 @@ public indirect enum ObjectShape: Sendable, Equatable {
         return .object(found)
     }
 
+    /// The shape as a JSON Schema.
+    var document: FlagValue {
+        switch self {
+        case .boolean: return ["type": "boolean"]
+        case .string: return ["type": "string"]
+        case .integer: return ["type": "integer"]
+        case .number: return ["type": "number"]
+        case .any: return [:]
+        case .list(let element): return ["type": "array", "items": element.document]
+        case .object(let properties):
+            let shapes = properties.map { ($0.name, $0.shape.document) }
+            let required = properties.filter(\.isRequired).map { FlagValue.string($0.name) }
+            var members: [String: FlagValue] = [
+                "type": "object", "properties": .object(Dictionary(shapes, uniquingKeysWith: { $1 })),
+            ]
+            if !required.isEmpty { members["required"] = .array(required) }
+            return .object(members)
+        }
+    }
+
     /// Compares a value with this shape.
     ///
     /// - Parameters:

@@ -70,6 +70,29 @@ struct FlagsTests {
         #expect(table.output.contains("| `a` | `change` | `integer 1` | `integer 2` |"), "\(table.output)")
     }
 
+    @Test("where only schema or description differ, both sides say how")
+    func comparedBySchema() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func manifest(_ more: String, _ name: String) throws -> String {
+            try Tool.file(#"{"flags":{"a":{"flagType":"object","defaultValue":[]\#(more)}}}"#, name, in: folder)
+        }
+        let before = try manifest(#","schema":{"type":"array","items":{"type":"string"}}"#, "a.json")
+        let after = try manifest(#","schema":{"type":"array"},"description":"all""#, "b.json")
+        let table = try await Tool.run(["flags", "compare", before, after, "--format", "markdown"])
+        let sides = [
+            #"no description, schema {"items":{"type":"string"},"type":"array"}"#,
+            #"description "all", schema {"items":{},"type":"array"}"#,
+        ]
+        #expect(table.output.contains("| `a` | `change` | `\(sides[0])` | `\(sides[1])` |"), "\(table.output)")
+        let compared = try await Tool.run(["flags", "compare", before, after, "--format", "json"])
+        let document = try JSONValue(compared.output)
+        #expect(try JSONSchema(named: "flag-changes").problems(of: document) == [])
+        let change = document["changes"]?.array?.first
+        #expect(change?["oldValue"]?["schema"]?["items"]?["type"]?.string == "string")
+        #expect(change?["newValue"]?["schema"]?["items"] != nil)
+    }
+
     @Test(
         "an invalid manifest is reported in one line with the location",
         arguments: [

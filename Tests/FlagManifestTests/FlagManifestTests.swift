@@ -1,5 +1,6 @@
 import Experimentation
 import FlagManifest
+import Foundation
 import Testing
 
 @Suite("A manifest of flags")
@@ -101,6 +102,47 @@ struct FlagManifestTests {
         ])
         #expect(before.changes(to: after).map { "\($0.kind) \($0.key)" } == ["remove gone", "add new", "change other"])
         #expect(before.changes(to: before) == [])
+    }
+
+    @Test("is read again as it was written, with its schemas")
+    func written() throws {
+        let manifest = try Self.read(
+            """
+            {"flags": {
+              "a": {"flagType": "float", "defaultValue": 1.5, "description": "how much"},
+              "b": {"flagType": "object", "defaultValue": {}, "schema": {"type": "object", "properties": {}}},
+              "c": {"flagType": "object", "defaultValue": [[1]], "schema": {"type": "array", "items": {"type": "array"}}},
+              "d": {"flagType": "object", "defaultValue": 1, "schema": {}},
+              "e": {"flagType": "object", "defaultValue": {"a": true, "c": [2.5]}, "schema": {
+                "type": "object", "required": ["c", "a"], "properties": {
+                  "a": {"type": "boolean"}, "b": {"type": "string"}, "d": {"type": "object"},
+                  "c": {"type": "array", "items": {"type": "number"}},
+                  "e": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}}}}
+            }}
+            """
+        )
+        let again = try FlagManifest(json: Array(JSONEncoder().encode(manifest.json)), file: "again.json")
+        let lines = Dictionary(uniqueKeysWithValues: manifest.flags.map { ($0.key, $0.line) })
+        let flags = again.flags.map { flag in
+            var flag = flag
+            flag.line = lines[flag.key] ?? 0
+            return flag
+        }
+        #expect(FlagManifest(flags) == manifest)
+        #expect(manifest.changes(to: again) == [])
+    }
+
+    @Test("a change names the properties that differ")
+    func properties() throws {
+        var flag = try #require(try Self.read(Self.theme)["theme"])
+        let before = FlagManifest([flag])
+        flag.shape = nil
+        let after = FlagManifest([flag])
+        flag.description = "The page's."
+        flag.defaultValue = ["color": "blue"]
+        #expect(before.changes(to: after).map(\.properties) == [["schema"]])
+        #expect(after.changes(to: FlagManifest([flag])).map(\.properties) == [["defaultValue", "description"]])
+        #expect(FlagManifest([]).changes(to: after).map(\.properties) == [[]])
     }
 
     @Test("is compared with what a vendor publishes")

@@ -190,7 +190,7 @@ extension FlagsCommand {
                 title: "Changes of flags",
                 columns: ["flag", "change", "before", "after"],
                 rows: changes.map { change in
-                    [change.key, change.kind.rawValue] + [change.old, change.new].map { $0.map(\.summary) ?? "–" }
+                    [change.key, change.kind.rawValue, change.summary(of: change.old), change.summary(of: change.new)]
                 },
                 document: [
                     "changes": .array(
@@ -214,7 +214,15 @@ extension FlagsCommand {
 
 extension FlagKeySource.Access: ExpressibleByArgument {}
 
-extension FlagManifest.Flag {
-    /// Type and default, for a table cell.
-    fileprivate var summary: String { "\(type.rawValue) \(JSONLine.text(defaultValue))" }
+extension ManifestChange {
+    /// One side for a table cell: type and default, or what else differs where these are the same.
+    fileprivate func summary(of flag: FlagManifest.Flag?) -> String {
+        guard let flag else { return "–" }
+        let members = flag.document.objectValue ?? [:]
+        guard !properties.isEmpty, !properties.contains("flagType"), !properties.contains("defaultValue") else {
+            return "\(flag.type.rawValue) \(JSONLine.text(flag.defaultValue))"
+        }
+        return properties.map { name in members[name].map { "\(name) \(JSONLine.text($0))" } ?? "no \(name)" }
+            .joined(separator: ", ")
+    }
 }
