@@ -134,6 +134,21 @@ struct InputLineTests {
     }
 
     @Test(
+        "a time has the whole form, with nothing before or behind it",
+        arguments: [
+            "2026-11-21T10:00:00Z+05:30", "2026-11-21T10:00:00.000Zgarbage", "2026-11-21T10:00:00Z and more",
+            "2026-11-21T10:00:00-05:30x", "12026-11-21T10:00:00Z", "2026-11-21T1:2:3Z", "yesterday", "",
+            "2026-11-21T10:00:00", "2026-11-21T10:00:00Z ",
+        ]
+    )
+    func wrongTime(text: String) async throws {
+        try await wrong(
+            line: #"{"user":{"id":"u"},"event":{"type":"custom","name":"e"},"at":"\#(text)"}"#,
+            message: "at: expected a time as"
+        )
+    }
+
+    @Test(
         "an empty name isn't accepted as a store",
         arguments: [["track", "--config", "c"], ["outbox", "status"], ["outbox", "export"]]
     )
