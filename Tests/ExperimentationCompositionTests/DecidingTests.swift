@@ -119,6 +119,30 @@ struct DecidingTests {
         #expect(client.status == .ready && session.string("both", default: "") == "a")
     }
 
+    @Test("a disabled vendor that fails stays disabled, also in the next run", arguments: Way.allCases)
+    func failingWhileDisabled(way: Way) async throws {
+        let store = ClientStore.inMemory()
+        let provider = try provider(way, .from("a", "b"))
+        let first = try await ExperimentationClient(provider: provider, store: store)
+        let session = first.session(for: User(id: "ada"))
+        try await session.refresh()
+        b.inner.setDisabled(true)
+        try await session.refresh(force: true)
+        b.inner.setFailure(ExperimentationError(.transport, "away"))
+        try await session.refresh(force: true)
+        #expect(session.details("only-b", default: "none").reason == .disabled)
+        await first.shutdown()
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let later = second.session(for: User(id: "ada"))
+        try await later.refresh(force: true)
+        #expect(later.details("only-b", default: "none").reason == .disabled)
+        #expect(later.string("only-a", default: "none") == "1")
+        b.inner.setDisabled(false)
+        b.inner.setFailure(nil)
+        try await later.refresh(force: true)
+        #expect(later.string("only-b", default: "none") == "2")
+    }
+
     @Test("experiments come from each vendor that has them, marked with its name", arguments: Way.allCases)
     func experiments(way: Way) async throws {
         a.inner.replace(flags: [], experiments: [Vendors.experiment("one", flag: "f", value: "a")])

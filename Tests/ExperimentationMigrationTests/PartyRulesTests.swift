@@ -66,6 +66,20 @@ struct PartyRulesTests {
         #expect(source.fetches.withLock { $0 } == fetches)
     }
 
+    @Test("a change announced during a fetch is fetched by whoever asks then")
+    func change() async throws {
+        let source = StuckSource()
+        let rules = PartyRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
+        let before = Task { try await rules.current(for: "ada", inSession: true, isForced: false) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        await rules.expire()
+        let after = Task { try await rules.current(for: "ben", inSession: true, isForced: false) }
+        try await eventually("another waits") { rules.turn.waiting == 1 }
+        source.stuck.open()
+        for task in [before, after] { #expect(try await task.value != nil) }
+        #expect(source.fetches.withLock { $0 } == 2)
+    }
+
     @Test("rules are as old as the question, however late the answer comes")
     func lateAnswer() async throws {
         let source = StuckSource()

@@ -97,14 +97,19 @@ final class ComposedDecisionSource: DecisionSource {
                     return .success(.decided(decisions))
                 }
             case .computed(let rules):
-                switch try await rules.current() {
+                switch try await rules.current(inSession: context.isOfSession) {
                 case nil:
                     await part.killSwitch.set(true)
                     return .success(.off)
                 case let rules?:
-                    await part.killSwitch.set(false)
+                    if let failure = rules.failure {
+                        // A failure doesn't say that a disabled vendor is back.
+                        if part.killSwitch.isOn { throw failure }
+                        report(failure, of: part)
+                    } else {
+                        await part.killSwitch.set(false)
+                    }
                     let decisions = rules.ruleset.decisions(for: part.context(context))
-                    if let failure = rules.failure { report(failure, of: part) }
                     return .success(.decided(decisions, failure: rules.failure))
                 }
             }

@@ -10,14 +10,35 @@ actor PartRules {
         var failure: ExperimentationError?
     }
 
+    private struct Held {
+        var ruleset: any Ruleset
+        var validator: String?
+        /// The request that confirmed them last; 0 for rules of an earlier run.
+        var request = 0
+        /// When they were confirmed; `nil` if they weren't, or if the vendor has been disabled since.
+        var fetched: ContinuousClock.Instant?
+    }
+
+    /// The outcome of a request that brought no rules.
+    private struct Refusal {
+        var request: Int
+        var instant: ContinuousClock.Instant
+        /// Why it failed; `nil` if the vendor is disabled.
+        var error: ExperimentationError?
+    }
+
     nonisolated let source: any RulesetSource
     private let context: ProviderContext
-    private let turn = AsyncSemaphore(limit: 1)
-    private var ruleset: (any Ruleset)?
-    private var validator: String?
-    private var fetched: ContinuousClock.Instant?
+    /// Admits one request to the vendor at a time.
+    nonisolated let turn = AsyncSemaphore(limit: 1)
+    private var requests = FetchNumbers()
+    private var held: Held?
+    /// The outcome of the last request, unless it brought rules.
+    private var refusal: Refusal?
     private var isRestored = false
     private static let key = "composed/ruleset"
+    /// After a failure, requests without a session don't ask the vendor again for this long.
+    private static let patience = Duration.seconds(2)
 
     /// Creates an empty holder of rules.
     ///
@@ -31,46 +52,98 @@ actor PartRules {
 
     /// Returns the rules, fetching them if they are due.
     ///
+    /// Whoever asks during a request takes its outcome, whatever that is.
+    ///
+    /// - Parameter inSession: Whether it is a session that asks, which wants a new answer after a failure. Without one, as
+    ///   on a server, users come faster than a vendor recovers.
     /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there are none, if there never were any.
-    func current() async throws(ExperimentationError) -> Known? {
-        let asked = context.environment.time.instant
+    func current(inSession: Bool) async throws(ExperimentationError) -> Known? {
+        if let held, isGood(held) { return Known(ruleset: held.ruleset) }
+        if !inSession, let refusal, isStanding(refusal) { return try known(after: refusal) }
+        let first = requests.first()
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
         defer { turn.leave() }
+        // Another request has finished while this one waited.
+        if let held, held.request >= first { return Known(ruleset: held.ruleset) }
+        if let refusal, refusal.request >= first { return try known(after: refusal) }
         await restore()
-        // Another request may have finished while this one waited.
-        if let ruleset, let fetched, isGood(fetched) || fetched > asked {
-            return Known(ruleset: ruleset)
-        }
-        do throws(ExperimentationError) {
-            switch try await source.ruleset(ifNot: ruleset == nil ? nil : validator) {
-            case .disabled: return nil
-            case .unchanged: fetched = context.environment.time.instant
-            case .replaced(let new, let name, let raw):
-                (ruleset, validator, fetched) = (new, name, context.environment.time.instant)
-                var archive = RulesArchive()
-                archive.entries[""] = .init(validator: name, raw: raw)
-                try? await context.state.setValue(archive.written, for: Self.key)
-            }
-        } catch {
-            guard let ruleset else { throw error }
-            return Known(ruleset: ruleset, failure: error)
-        }
-        return ruleset.map { Known(ruleset: $0) }
+        return try await fetch()
     }
 
-    private func isGood(_ fetched: ContinuousClock.Instant) -> Bool {
+    /// Marks the rules as outdated, because the vendor announced a change; the next request fetches them.
+    func expire() { requests.expire() }
+
+    private func fetch() async throws(ExperimentationError) -> Known? {
+        let request = requests.begin()
+        defer { requests.end() }
+        let answer: RulesetAnswer
+        do throws(ExperimentationError) {
+            answer = try await source.ruleset(ifNot: held?.validator)
+            if case .unchanged = answer, held == nil {
+                throw ExperimentationError(
+                    .vendorFault,
+                    "The vendor reports rules as unchanged that it never sent."
+                )
+            }
+        } catch {
+            let failed = Refusal(request: request, instant: context.environment.time.instant, error: error)
+            // A cancelled request tells nothing of the vendor: whoever waits asks anew.
+            if error.code != .cancelled, !Task.isCancelled { refusal = failed }
+            return try known(after: failed)
+        }
+        let now = context.environment.time.instant
+        switch answer {
+        case .disabled:
+            refusal = Refusal(request: request, instant: now)
+            held?.fetched = nil
+            return nil
+        case .unchanged:
+            held?.request = request
+            held?.fetched = now
+            refusal = nil
+        case .replaced(let ruleset, let validator, let raw):
+            held = Held(ruleset: ruleset, validator: validator, request: request, fetched: now)
+            refusal = nil
+            var archive = RulesArchive()
+            archive.entries[""] = .init(validator: validator, raw: raw)
+            try? await context.state.setValue(archive.written, for: Self.key)
+        }
+        return held.map { Known(ruleset: $0.ruleset) }
+    }
+
+    /// Returns the last good rules after a failure; `nil` if the vendor is disabled.
+    private func known(after refusal: Refusal) throws(ExperimentationError) -> Known? {
+        guard let error = refusal.error else { return nil }
+        guard let held else { throw error }
+        return Known(ruleset: held.ruleset, failure: error)
+    }
+
+    private func isGood(_ held: Held) -> Bool {
+        guard let fetched = held.fetched, !requests.isOutdated(held.request) else { return false }
+        return isWithinSpan(fetched)
+    }
+
+    /// Whether the vendor needn't be asked again yet.
+    private func isStanding(_ refusal: Refusal) -> Bool {
+        if requests.isOutdated(refusal.request) { return false }
+        if refusal.error == nil { return isWithinSpan(refusal.instant) }
+        return refusal.instant.duration(to: context.environment.time.instant) < Self.patience
+    }
+
+    /// Whether what the vendor said then still holds.
+    private func isWithinSpan(_ instant: ContinuousClock.Instant) -> Bool {
         guard let span = source.freshness.lifetime ?? source.freshness.polling else { return false }
-        return fetched.duration(to: context.environment.time.instant) < span
+        return instant.duration(to: context.environment.time.instant) < span
     }
 
     private func restore() async {
         guard !isRestored else { return }
         isRestored = true
         guard let bytes = (try? await context.state.value(for: Self.key)) ?? nil,
-            let entry = RulesArchive(written: bytes)?.entries[""]
+            let entry = RulesArchive(written: bytes)?.entries[""],
+            let ruleset = try? source.ruleset(restoring: entry.raw)
         else { return }
-        ruleset = try? source.ruleset(restoring: entry.raw)
-        validator = entry.validator
+        held = Held(ruleset: ruleset, validator: entry.validator)
     }
 }

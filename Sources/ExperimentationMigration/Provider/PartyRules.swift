@@ -35,8 +35,7 @@ actor PartyRules {
     private let time: any TimeSource
     /// Admits one request to the vendor at a time.
     nonisolated let turn = AsyncSemaphore(limit: 1)
-    /// How many requests were begun, and whether the last one is under way.
-    private var requests = (begun: 0, isUnderWay: false)
+    private var requests = FetchNumbers()
     private var held: Held?
     /// When the vendor last said that it is disabled; `nil` if it has said something else since.
     private var disabled: (instant: ContinuousClock.Instant, request: Int)?
@@ -88,13 +87,16 @@ actor PartyRules {
             if let held, isGood(held), !inSession || served.use(key).map({ $0 < held.fetched }) ?? true {
                 return serve(held, to: key)
             }
-            if !inSession, let disabled, isWithinSpan(disabled.instant) { return nil }
-            if !inSession, !isShadow, let failure, failure.instant.duration(to: asked) < Self.patience {
+            if !inSession, let disabled, !requests.isOutdated(disabled.request), isWithinSpan(disabled.instant) {
+                return nil
+            }
+            if !inSession, !isShadow, let failure, !requests.isOutdated(failure.request),
+                failure.instant.duration(to: asked) < Self.patience
+            {
                 return try await stopgap(for: key, inSession, or: failure.error)
             }
         }
-        // The request under way may have read rules that are older than the question.
-        let first = requests.begun + (requests.isUnderWay && !isForced ? 0 : 1)
+        let first = requests.first(isForced: isForced)
         do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
         defer { turn.leave() }
         // Another request has finished while this one waited.
@@ -105,8 +107,8 @@ actor PartyRules {
         }
         await restore()
         let began = time.instant
-        requests = (requests.begun + 1, true)
-        defer { requests.isUnderWay = false }
+        let request = requests.begin()
+        defer { requests.end() }
         let answer: RulesetAnswer
         do throws(ExperimentationError) {
             answer = try await source.ruleset(ifNot: held?.validator)
@@ -114,14 +116,14 @@ actor PartyRules {
             // A cancelled request tells nothing of the vendor: whoever waits asks anew.
             if error.code == .cancelled { throw error }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "The task was cancelled.") }
-            failure = (time.instant, requests.begun, error)
+            failure = (time.instant, request, error)
             if isShadow { throw error }
             return try await stopgap(for: key, inSession, or: error)
         }
         (disabled, failure) = (nil, nil)
         switch answer {
         case .disabled:
-            disabled = (time.instant, requests.begun)
+            disabled = (time.instant, request)
             held?.isOutdated = true
             return nil
         case .unchanged:
@@ -131,18 +133,19 @@ actor PartyRules {
                     "The vendor reports rules as unchanged that it never sent."
                 )
             }
-            held?.request = requests.begun
+            held?.request = request
             held?.asked = began
             held?.fetched = time.instant
-            held?.isOutdated = false
+            held?.isOutdated = requests.isOutdated(request)
         case .replaced(let ruleset, let validator, let raw):
             held = Held(
                 ruleset: ruleset,
                 validator: validator,
                 version: Self.version(of: raw),
-                request: requests.begun,
+                request: request,
                 asked: began,
-                fetched: time.instant
+                fetched: time.instant,
+                isOutdated: requests.isOutdated(request)
             )
             try? await state.setValue(raw, for: Self.key)
         }
@@ -165,6 +168,7 @@ actor PartyRules {
 
     /// Marks the rules as outdated, because the vendor announced a change; the next request fetches them.
     func expire() {
+        requests.expire()
         held?.isOutdated = true
         (disabled, failure) = (nil, nil)
     }

@@ -1,0 +1,144 @@
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+import Testing
+import Waiting
+
+@testable import ExperimentationComposition
+
+@Suite("Rules of one of several vendors")
+struct PartRulesTests {
+    private static let away = ExperimentationError(.transport, "away")
+
+    /// A vendor that says nothing until a test opens its gate.
+    private final class Hanging: RulesetSource {
+        let fetches = Mutex(0)
+        let gate = AsyncGate()
+        let answers: Mutex<Said>
+        var freshness: Freshness { Freshness(lifetime: .seconds(60)) }
+
+        init(_ answer: Said) { answers = Mutex(answer) }
+
+        func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+            fetches.withLock { $0 += 1 }
+            await gate.wait()
+            switch answers.withLock({ $0 }) {
+            case .rules: return .replaced(NoRules(), validator: nil, raw: [])
+            case .disabled: return .disabled
+            case .failure: throw PartRulesTests.away
+            }
+        }
+
+        func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset { NoRules() }
+    }
+
+    private struct NoRules: Ruleset {
+        var catalogue: FlagCatalogue { Decisions.none.catalogue }
+        func decisions(for context: EvaluationContext) -> Decisions { .none }
+    }
+
+    /// What a vendor says.
+    enum Said: Sendable, CaseIterable { case rules, disabled, failure }
+
+    /// What someone who asks for the rules gets.
+    private enum Got: Equatable {
+        case rules(failure: ErrorCode? = nil)
+        case disabled
+        case nothing(ErrorCode)
+    }
+
+    private static func ask(_ rules: PartRules, inSession: Bool) async -> Got {
+        do throws(ExperimentationError) {
+            guard let known = try await rules.current(inSession: inSession) else { return .disabled }
+            return .rules(failure: known.failure?.code)
+        } catch {
+            return .nothing(error.code)
+        }
+    }
+
+    @Test("who waits while a vendor hangs takes the outcome, whatever it is", arguments: Said.allCases, [true, false])
+    func waiting(said: Said, inSession: Bool) async throws {
+        let source = Hanging(said)
+        let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
+        let users = (0..<20).map { _ in Task { await Self.ask(rules, inSession: inSession) } }
+        try await eventually("one asks, the others wait") { rules.turn.waiting == 19 }
+        source.gate.open()
+        var got: [Got] = []
+        for user in users { got.append(await user.value) }
+        let expected: Got =
+            switch said {
+            case .rules: .rules()
+            case .disabled: .disabled
+            case .failure: .nothing(.transport)
+            }
+        #expect(got == Array(repeating: expected, count: 20))
+        #expect(source.fetches.withLock { $0 } == 1)
+    }
+
+    @Test("after a failure users without a session get what is known for two seconds, while a session asks anew")
+    func patience() async throws {
+        let (source, time) = (Hanging(.rules), ManualTime())
+        source.gate.open()
+        let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: time)))
+        _ = await Self.ask(rules, inSession: false)
+        time.advance(by: .seconds(61))
+        source.answers.withLock { $0 = .failure }
+        for _ in 0..<3 { #expect(await Self.ask(rules, inSession: false) == .rules(failure: .transport)) }
+        #expect(source.fetches.withLock { $0 } == 2)
+        #expect(await Self.ask(rules, inSession: true) == .rules(failure: .transport))
+        #expect(source.fetches.withLock { $0 } == 3)
+        source.answers.withLock { $0 = .rules }
+        time.advance(by: .seconds(2))
+        #expect(await Self.ask(rules, inSession: false) == .rules())
+        #expect(source.fetches.withLock { $0 } == 4)
+    }
+
+    @Test("a disabled vendor isn't asked by every user, but again when its rules would have expired")
+    func disabled() async throws {
+        let (source, time) = (Hanging(.disabled), ManualTime())
+        source.gate.open()
+        let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: time)))
+        for _ in 0..<3 { #expect(await Self.ask(rules, inSession: false) == .disabled) }
+        #expect(source.fetches.withLock { $0 } == 1)
+        source.answers.withLock { $0 = .rules }
+        time.advance(by: .seconds(61))
+        #expect(await Self.ask(rules, inSession: false) == .rules())
+    }
+
+    @Test("a change announced during a fetch is fetched by whoever asks then")
+    func change() async throws {
+        let source = Hanging(.rules)
+        let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
+        let before = Task { await Self.ask(rules, inSession: true) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        await rules.expire()
+        let after = Task { await Self.ask(rules, inSession: true) }
+        try await eventually("another waits") { rules.turn.waiting == 1 }
+        source.gate.open()
+        #expect(await [before.value, after.value] == [.rules(), .rules()])
+        #expect(source.fetches.withLock { $0 } == 2)
+    }
+
+    @Test("a vendor that hangs and fails is asked once for all users, who get the other vendor's flags")
+    func users() async throws {
+        let source = Hanging(.failure)
+        let asked = Vendors.deciding("a", ["flag": "a"]).asked
+        let hanging = Vendors.deciding("b").changing { $0.decisions = .computed(source) }
+        let client = try await ExperimentationClient(
+            provider: ComposedProvider(of: [asked, hanging]),
+            environment: ClientEnvironment(time: ManualTime())
+        )
+        let users = (0..<20).map { number in
+            Task { try await client.decisions(for: User(id: "user-\(number)"))["flag"]?.value.stringValue }
+        }
+        try await eventually("all wait for the vendor that hangs") {
+            asked.inner.record.fetches == 20 && source.fetches.withLock { $0 } == 1
+        }
+        source.gate.open()
+        var values: [String?] = []
+        for user in users { values.append(try await user.value) }
+        #expect(values == Array(repeating: "a", count: 20))
+        #expect(source.fetches.withLock { $0 } == 1)
+        await client.shutdown(within: .zero)
+    }
+}
