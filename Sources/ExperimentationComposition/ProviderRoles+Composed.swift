@@ -5,7 +5,7 @@ extension ProviderRoles {
     init(of parts: Parts, _ table: EventTable, _ exposures: ExposureEvent, in context: ProviderContext) {
         let linkers = parts.all.compactMap { part in part.roles.identity.map { (name: part.name, linker: $0) } }
         let limits = parts.all.compactMap(\.roles.campaigns?.limitPerTarget)
-        let (decisions, forget) = Self.deciding(parts, in: context)
+        let (decisions, changes, forget) = Self.deciding(parts, in: context)
         self.init(
             decisions: decisions,
             identity: linkers.isEmpty ? nil : ComposedLinker(linkers: linkers),
@@ -16,6 +16,8 @@ extension ProviderRoles {
             isSticky: parts.deciding.contains(where: \.roles.assignments.isSticky),
             allowsOverrides: parts.deciding.contains(where: \.roles.assignments.allowsOverrides)
         )
+        self.changes = changes
+        flagSeen = Self.flagSeen(parts)
         furtherRoutes = Self.routes(parts, RoutedSink.Rules(of: parts, table, exposures))
         furtherExtras = parts.all.flatMap { part in
             (part.roles.extras.map { [$0] } ?? []) + part.roles.furtherExtras
@@ -50,14 +52,16 @@ extension ProviderRoles {
     private static func deciding(
         _ parts: Parts,
         in context: ProviderContext
-    ) -> (Deciding?, forget: @Sendable (_ userID: String) -> Void) {
-        if parts.deciding.isEmpty { return (nil, { _ in }) }
+    ) -> (Deciding?, ComposedChanges?, forget: @Sendable (_ userID: String) -> Void) {
+        if parts.deciding.isEmpty { return (nil, nil, { _ in }) }
         let log = context.environment.log
         let computed = parts.deciding.compactMap { part -> (any RulesetSource)? in
             if case .computed(let source)? = part.roles.decisions { source } else { nil }
         }
         if computed.count == parts.deciding.count {
-            return (.computed(ComposedRulesetSource(parts, computed, log: log)), { _ in })
+            // The client keeps the rules of all as one.
+            let changes = ComposedChanges(parts, Array(repeating: nil, count: computed.count))
+            return (.computed(ComposedRulesetSource(parts, computed, log: log)), changes, { _ in })
         }
         let origins = parts.deciding.compactMap { part -> ComposedDecisionSource.Origin? in
             switch part.roles.decisions {
@@ -67,7 +71,21 @@ extension ProviderRoles {
             }
         }
         let source = ComposedDecisionSource(parts, origins, log: log)
-        return (.asked(source), { source.forget($0) })
+        let rules = origins.map { if case .computed(let rules) = $0 { rules } else { nil as PartRules? } }
+        return (.asked(source), ComposedChanges(parts, rules), { source.forget($0) })
+    }
+
+    /// Tells each vendor what users see of its own experiments; `nil` if none needs to know.
+    private static func flagSeen(_ parts: Parts) -> (@Sendable (FlagSight) -> Void)? {
+        var told: [String: @Sendable (FlagSight) -> Void] = [:]
+        for part in parts.deciding { told[part.name] = part.roles.flagSeen }
+        if told.isEmpty { return nil }
+        return { [told] sight in
+            var exposure = sight.exposure
+            guard let name = exposure.assignment.provider, let tell = told[name] else { return }
+            exposure.assignment = exposure.assignment.asGiven
+            tell(FlagSight(user: sight.user, exposure: exposure, isRecorded: sight.isRecorded))
+        }
     }
 }
 

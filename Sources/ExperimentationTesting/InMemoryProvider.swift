@@ -210,6 +210,8 @@ struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, ChangeSource {
 
     func notices() -> AsyncStream<ChangeNotice> { provider.listen() }
 
+    func setApplicationState(_ applicationState: ApplicationState) {}
+
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
         let result = provider.state.withLock { state -> Result<RulesetAnswer, ExperimentationError> in
             state.record.fetches += 1

@@ -7,13 +7,18 @@ import Testing
 
 @Suite("Changes that the vendors of a move announce")
 struct ChangesOfMovesTests {
-    /// Counts who listens to a vendor.
+    /// Counts who listens to a vendor, and records what it is told of the application.
     private final class Listeners: ChangeSource {
         let count = Mutex(0)
+        let states = Mutex<[ApplicationState]>([])
 
         func notices() -> AsyncStream<ChangeNotice> {
             count.withLock { $0 += 1 }
             return AsyncStream { _ in }
+        }
+
+        func setApplicationState(_ applicationState: ApplicationState) {
+            states.withLock { $0.append(applicationState) }
         }
     }
 
@@ -49,6 +54,28 @@ struct ChangesOfMovesTests {
         let notices = changes.notices()
         #expect([old, new].map { $0.count.withLock { $0 } } == before.map { $0 + 1 })
         withExtendedLifetime(notices) {}
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("both vendors learn when the application is in the background", arguments: MigrationStage.allCases)
+    func applicationState(stage: MigrationStage) async throws {
+        let moves = Moves()
+        let (old, new) = (Listeners(), Listeners())
+        var plan = moves.plan
+        (plan.stage, plan.reassignment) = (stage, .accepted)
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(
+                from: Announcing(vendor: moves.old, listeners: old),
+                to: Announcing(vendor: moves.new, listeners: new),
+                plan: plan
+            ),
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        await client.setApplicationState(.background)
+        await client.setApplicationState(.foreground)
+        let told: [ApplicationState] = [.background, .foreground]
+        #expect([old, new].map { $0.states.withLock { $0 } } == [told, told])
         await client.shutdown(within: .zero)
     }
 }

@@ -42,6 +42,8 @@ struct ChangeSourceTests {
             return stream
         }
 
+        func setApplicationState(_ applicationState: ApplicationState) {}
+
         func tell(_ notice: ChangeNotice) { _ = output.withLock { $0 }?.yield(notice) }
     }
 
@@ -122,5 +124,22 @@ struct ChangeSourceTests {
         try await eventually("closed") { vendor.isClosed.withLock { $0 } }
         vendor.tell(.changed)
         #expect(vendor.asked.withLock { $0 } == 0)
+    }
+
+    @Test("of several, one's change isn't lost to the silence of others")
+    func merged() async throws {
+        let (stream, vendor) = AsyncStream.makeStream(of: ChangeNotice.self)
+        let passed = Mutex(0)
+        let merged = AsyncStream.merging([stream]) { _, notice in
+            passed.withLock { $0 += 1 }
+            return notice
+        }
+        vendor.yield(.changed)
+        for _ in 0..<5 { vendor.yield(.unheard(ExperimentationError(.transport, "away"))) }
+        vendor.finish()
+        try await eventually("all are passed on") { passed.withLock { $0 } == 6 }
+        var heard: [ChangeNotice] = []
+        for await notice in merged { heard.append(notice) }
+        #expect(heard.contains(.changed))
     }
 }

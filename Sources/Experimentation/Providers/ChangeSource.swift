@@ -7,16 +7,11 @@ public protocol ChangeSource: Sendable {
     /// The client calls this once. Whatever it opens is closed when the client no longer listens.
     func notices() -> AsyncStream<ChangeNotice>
 
-    /// Called when the application enters the foreground or leaves it; does nothing unless the provider implements it.
+    /// Called when the application enters the foreground or leaves it.
     ///
     /// In the background it doesn't need changes: connections may be closed for that time, and a missed change is
-    /// announced when the application is back.
+    /// announced when the application is back. A source that wraps others passes it on to them.
     func setApplicationState(_ applicationState: ApplicationState)
-}
-
-extension ChangeSource {
-    /// Does nothing.
-    public func setApplicationState(_ applicationState: ApplicationState) {}
 }
 
 /// A vendor's notice of changes.

@@ -4,27 +4,23 @@ import Experimentation
 struct MigratingChanges: ChangeSource {
     let migration: Migration
 
+    /// The vendors that announce changes.
+    private var announcers: [(side: MigrationSide, changes: any ChangeSource)] {
+        MigrationSide.allCases.compactMap { side in migration.party(side).roles.changes.map { (side, $0) } }
+    }
+
     func notices() -> AsyncStream<ChangeNotice> {
-        // Notices only trigger a refresh, so older ones may be dropped.
-        let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(2))
-        // Before this returns: what a vendor opens with its first answer, it opens only for a listener.
-        let parties = MigrationSide.allCases.compactMap { side in
-            migration.party(side).roles.changes.map { (side, $0.notices()) }
+        let announcers = announcers
+        let sides = announcers.map(\.side)
+        // All before this returns: what a vendor opens with its first answer, it opens only for a listener.
+        return .merging(announcers.map { $0.changes.notices() }) { [migration] index, notice in
+            if notice == .changed { await migration.party(sides[index]).rules?.expire() }
+            return migration.stage.mayLead(sides[index]) ? notice : nil
         }
-        let listening = Task { [migration] in
-            await withTaskGroup(of: Void.self) { group in
-                for (side, notices) in parties {
-                    group.addTask {
-                        for await notice in notices {
-                            if notice == .changed { await migration.party(side).rules?.expire() }
-                            if migration.stage.mayLead(side) { continuation.yield(notice) }
-                        }
-                    }
-                }
-            }
-            continuation.finish()
-        }
-        continuation.onTermination = { _ in listening.cancel() }
-        return stream
+    }
+
+    /// Tells both vendors, whichever leads: the stage may change while the application is in the background.
+    func setApplicationState(_ applicationState: ApplicationState) {
+        for announcer in announcers { announcer.changes.setApplicationState(applicationState) }
     }
 }
