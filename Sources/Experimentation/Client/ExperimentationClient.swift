@@ -30,7 +30,8 @@ public final class ExperimentationClient: Sendable {
     ///   - store: Where events and decisions are kept; by default in memory, and so lost with the process.
     ///   - options: The client's settings.
     ///   - environment: The clock, the source of chance and the log.
-    /// - Throws: ``ErrorCode/configuration`` if a setting of the provider can't work.
+    /// - Throws: ``ErrorCode/configuration`` if a setting of the provider can't work, or if two of its routes for events
+    ///   lead to one destination.
     public init(
         provider: any ExperimentationProvider,
         store: ClientStore = .inMemory(),
@@ -39,6 +40,12 @@ public final class ExperimentationClient: Sendable {
     ) async throws(ExperimentationError) {
         let context = ProviderContext(of: provider, in: store.state, environment)
         let roles = try await provider.start(in: context)
+        do throws(ExperimentationError) {
+            try roles.checkDestinations(own: provider.destination)
+        } catch {
+            await roles.stop(environment.time.instant)
+            throw error
+        }
         core = ClientCore(provider: provider, roles: roles, store: store, options: options, environment: environment)
         await core.restore()
         startPolling()

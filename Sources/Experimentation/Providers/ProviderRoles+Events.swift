@@ -21,4 +21,18 @@ extension ProviderRoles {
         }
         throw first ?? .unsupported("events", by: name)
     }
+
+    /// Checks that events go to each destination once: a store would owe an event twice and deliver it once.
+    ///
+    /// - Parameter own: The provider's own destination.
+    /// - Throws: ``ErrorCode/configuration`` naming a destination of two routes.
+    func checkDestinations(own: Destination) throws(ExperimentationError) {
+        var seen: Set<Destination> = events == nil ? [] : [own]
+        for route in furtherRoutes where !seen.insert(route.destination).inserted {
+            throw ExperimentationError(
+                .configuration,
+                "The provider has two routes for events to \(route.destination); expected one for each destination."
+            )
+        }
+    }
 }

@@ -81,6 +81,17 @@ struct DestinationTests {
         #expect(try await client.ledgers()[vendors[1].destination]?.purged == 3)
     }
 
+    @Test("a provider with two routes to one destination is refused at the start", arguments: [0, 1])
+    func twice(repeated: Int) async throws {
+        let vendors = vendors(2)
+        let provider = Several(first: vendors[0], others: [vendors[1], vendors[repeated]])
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await provider.client(store: .inMemory(), time: time, dice: Dice(1))
+        }
+        #expect(error?.code == .configuration)
+        #expect(error?.message.contains("two routes for events to \(vendors[repeated].destination)") == true)
+    }
+
     @Test("events of one vendor are never sent to another one that opens the same store")
     func neverElsewhere() async throws {
         let store = ClientStore.inMemory()
