@@ -226,7 +226,8 @@ let package = Package(
         .testTarget(
             name: "ExperimentationMigrationTests",
             dependencies: [
-                "ExperimentationMigration", "Experimentation", "ExperimentationSQLite", "ExperimentationTesting",
+                "ExperimentationMigration", "Experimentation", "ExperimentationComposition", "ExperimentationSQLite",
+                "ExperimentationTesting",
             ],
             exclude: ["Fixtures"]
         ),

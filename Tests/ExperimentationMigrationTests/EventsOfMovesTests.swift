@@ -39,7 +39,9 @@ struct EventsOfMovesTests {
         )
         let event = TrackingEvent(.exposure(exposure))
         let sinks = MigrationSide.allCases.map { side in
-            migration.party(side).roles.events.map { MigratingSink(migration: migration, side: side, sink: $0) }
+            migration.party(side).routes.first.map { route in
+                MigratingSink(migration: migration, side: side, sink: route.sink, destination: route.destination)
+            }
         }
         for stage in [MigrationStage.rampDown, .live] {
             try await migration.move(to: stage)

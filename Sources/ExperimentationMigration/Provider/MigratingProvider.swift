@@ -112,16 +112,7 @@ public struct MigratingProvider: ExperimentationProvider {
         }
         let answering = parties.filter { (plan.stage.leader ?? $0.side) == $0.side }
         roles.assignments.allowsOverrides = answering.allSatisfy(\.roles.assignments.allowsOverrides)
-        for party in parties {
-            if let sink = party.roles.events {
-                let own = MigratingSink(migration: migration, side: party.side, sink: sink)
-                var route = EventRoute(to: party.destination, by: own, needsConsent: roles.needsConsent)
-                // A vendor's kill switch stops only its own events, which its sink handles.
-                route.heedsKillSwitch = false
-                roles.furtherRoutes.append(route)
-            }
-            roles.furtherRoutes += party.roles.furtherRoutes
-        }
+        roles.furtherRoutes = MigratingRoutes(migration, needsConsent: roles.needsConsent).all
         roles.identity = MigratingLinker(migration)
         if parties.contains(where: { $0.roles.remoteSwitch != nil }) {
             roles.remoteSwitch = MigratingSwitch(migration: migration)

@@ -64,7 +64,7 @@ extension Migration {
 
     /// Logs what a stage is for and the new vendor lacks, though the move may go there.
     func warn(of stage: MigrationStage) {
-        guard stage == .dualWrite, old.roles.events != nil, new.roles.events == nil else { return }
+        guard stage == .dualWrite, old.roles.takesEvents, !new.roles.takesEvents else { return }
         environment.log.log(
             .warning,
             "migration.unsupported",

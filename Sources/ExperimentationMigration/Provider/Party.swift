@@ -17,6 +17,8 @@ final class Party: Sendable {
     let name: String
     let destination: Destination
     let roles: ProviderRoles
+    /// The vendor's routes for events: its own sink, and further ones, as of a composition.
+    let routes: [EventRoute]
     let rules: PartyRules?
     /// The experiments seen in the answers of a vendor that is asked for each user.
     let seen: SeenExperiments?
@@ -51,6 +53,8 @@ final class Party: Sendable {
         self.roles = roles
         name = provider.name
         destination = provider.destination
+        let own = roles.events.map { EventRoute(to: provider.destination, by: $0, needsConsent: roles.needsConsent) }
+        routes = (own.map { [$0] } ?? []) + roles.furtherRoutes
         time = context.environment.time
         marked = MarkedCatalogues(side)
         if case .computed(let source) = roles.decisions {
@@ -97,6 +101,11 @@ final class Party: Sendable {
         )
         _ = try? await answer(for: context, isForced: true, isShadow: true)
         return !isOff
+    }
+
+    /// The first destination of the vendor that takes an event; `nil` if none does.
+    func destination(taking event: TrackingEvent) -> Destination? {
+        routes.first { (try? $0.sink.check(event)) != nil }?.destination
     }
 
     /// The flags of the vendor's last decisions.

@@ -27,7 +27,7 @@ public struct VendorSurvey: Sendable {
         name = provider.name
         canBeTold = party.canBeTold
         canExclude = party.policy.allowsOverrides
-        takesEvents = party.roles.events != nil
+        takesEvents = party.roles.takesEvents
         var answers: [Decisions] = []
         if case .asked = party.roles.decisions {
             for user in users {
