@@ -19,7 +19,7 @@ extension Migration {
         var reasons: [String] = []
         let isForward = stage.order > before.stage.order
         let raises = stage == before.stage && share > before.share
-        if isForward, plan.holdsOnAlarm, let tests = alarming(before) {
+        if isForward || raises, plan.holdsOnAlarm, let tests = alarming(before) {
             reasons.append("users don't fall where they should: the sample-ratio test alarms for \(tests)")
         }
         if isForward || isStart { reasons += missing(in: stage) }
