@@ -1,7 +1,8 @@
 import Experimentation
-import ExperimentationMigration
 import ExperimentationTesting
 import Testing
+
+@testable import ExperimentationMigration
 
 @Suite("Moves that are held")
 struct HeldMovesTests {
@@ -28,6 +29,65 @@ struct HeldMovesTests {
         vendor.setFailure(nil)
         try await migration.move(to: .live, share: 1)
         #expect(migration.stage == .live && migration.held == [])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a move to a vendor without experiments is held, and continues once it has those of the mapping")
+    func noExperiments() async throws {
+        let moves = Moves()
+        moves.new.replace(flags: [InMemoryFlag("plain", "same")])
+        let client = try await moves.client()
+        let migration = try Moves.migration(of: client)
+        for _ in 0..<2 {
+            let error = await #expect(throws: ExperimentationError.self) {
+                try await migration.move(to: .live, share: 1)
+            }
+            #expect(error?.code == .configuration)
+            #expect(
+                error?.message
+                    == "The move to live is held: new has no experiments, so the mapping can't be checked; "
+                    + "choose the right environment, or take what is finished out of the mapping"
+            )
+        }
+        #expect(migration.stage == .off)
+        let arms: [InMemoryExperiment.Arm] = [
+            .init(Variation(id: "A"), weight: 50, flags: ["f0": "grey"]),
+            .init(Variation(id: "B"), weight: 50, flags: ["f0": "green"]),
+        ]
+        moves.new.replace(flags: [], experiments: [InMemoryExperiment(Experiment(id: "x0"), arms: arms)])
+        try await migration.move(to: .live, share: 1)
+        #expect(migration.stage == .live)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a plan without a mapping may go to a vendor without experiments")
+    func nothingMapped() async throws {
+        let moves = Moves(experiments: 0)
+        let client = try await moves.client()
+        try await Moves.migration(of: client).move(to: .live, share: 1)
+        #expect(try Moves.migration(of: client).stage == .live)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test(
+        "a move to a disabled vendor is held until its kill switch is off, also if its rules are at hand",
+        arguments: [false, true]
+    )
+    func disabled(hasRules: Bool) async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stage = hasRules ? .shadow : .off }
+        let migration = try Moves.migration(of: client)
+        if hasRules {
+            _ = await migration.experiments(of: .new)
+            await migration.new.setOff(true)
+        }
+        moves.new.setDisabled(true)
+        let reason = "new is disabled by its kill switch, so the mapping can't be checked; switch it on first"
+        let error = await #expect(throws: ExperimentationError.self) { try await migration.move(to: .live, share: 1) }
+        #expect(error?.message == "The move to live is held: \(reason)")
+        moves.new.setDisabled(false)
+        try await migration.move(to: .live, share: 1)
+        #expect(migration.stage == .live)
         await client.shutdown(within: .zero)
     }
 

@@ -80,11 +80,23 @@ extension Migration {
         for party in plan.mapping.experiments.isEmpty ? [old] : [old, new] where party.rules != nil {
             do throws(ExperimentationError) {
                 known[party.side] = try await party.experiments()
+                if known[party.side] == nil {
+                    unknown.append(
+                        "\(party.name) is disabled by its kill switch, so the mapping can't be checked; switch it on first"
+                    )
+                }
             } catch {
                 unknown.append(
                     "the rules of \(party.name) can't be had now, so the mapping can't be checked: \(error.message)"
                 )
             }
+        }
+        // Nobody moves to a vendor without experiments on purpose, and its users would see defaults.
+        if known[.new]?.isEmpty == true {
+            unknown.append(
+                "\(new.name) has no experiments, so the mapping can't be checked; "
+                    + "choose the right environment, or take what is finished out of the mapping"
+            )
         }
         // Answers show experiments without their values, so only their presence is checked.
         var running = known[.old] ?? []

@@ -132,15 +132,23 @@ final class Party: Sendable {
         }
     }
 
-    /// Returns the experiments of the rules at hand, fetching them if there are none, or those seen in answers; empty for
-    /// a disabled vendor.
+    /// Returns the experiments of the rules at hand, fetching them if there are none, or those seen in answers.
     ///
+    /// A new vendor without experiments, or disabled when it was last asked, is asked again: that may have changed.
+    ///
+    /// - Returns: The experiments; `nil` for a disabled vendor.
     /// - Throws: Why there are no rules.
-    func experiments() async throws(ExperimentationError) -> [VendorExperiment] {
+    func experiments() async throws(ExperimentationError) -> [VendorExperiment]? {
         guard let rules else { return try await seen?.experiments() ?? [] }
-        if let ruleset = await rules.atHand() { return VendorExperiment.all(in: ruleset.catalogue) }
-        guard let known = try await rules.current(for: "", inSession: false, isForced: true) else { return [] }
-        return VendorExperiment.all(in: known.ruleset.catalogue)
+        let atHand = await rules.atHand().map { VendorExperiment.all(in: $0.catalogue) }
+        if let atHand, side == .old || !(isOff || atHand.isEmpty) { return atHand }
+        do throws(ExperimentationError) {
+            guard let known = try await rules.current(for: "", inSession: false, isForced: true) else { return nil }
+            return VendorExperiment.all(in: known.ruleset.catalogue)
+        } catch {
+            guard let atHand, !isOff else { throw error }
+            return atHand
+        }
     }
 
     /// Asks the vendor for decisions.
