@@ -78,7 +78,7 @@ struct Person: Sendable, Hashable, Codable {
             } else {
                 places[key] = place
                 new[key] = place
-                outside.remove(String(key.dropFirst(4)))
+                if isOutside(key) { outside.remove(String(key.dropFirst(4))) }
             }
         }
         return new
