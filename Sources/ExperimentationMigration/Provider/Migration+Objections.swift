@@ -102,12 +102,13 @@ extension Migration {
         var running = known[.old] ?? []
         if let seen = old.seen {
             do throws(ExperimentationError) {
-                running = try await seen.experiments() ?? []
-                if try await seen.experiments() == nil {
+                let found = try await seen.experiments()
+                if found == nil {
                     unknown.append(
                         "no answer of \(old.name) has been seen, so its experiments aren't known; let users come first"
                     )
                 }
+                running = found ?? []
             } catch {
                 unknown.append("the experiments of \(old.name) can't be read: \(error.message)")
             }
@@ -121,9 +122,8 @@ extension Migration {
         var reasons = unknown
         let open = plan.mapping.unmapped(of: running)
         if !open.isEmpty {
-            reasons.append(
-                "not mapped; map or finish first: " + open.map(\.experiment.id).sorted().joined(separator: ", ")
-            )
+            let names = open.map(\.experiment.id).sorted().joined(separator: ", ")
+            reasons.append("not mapped; map or finish first: \(names)" + (await waiting(for: open)))
         }
         if !new.canBeTold, !plan.mapping.experiments.isEmpty {
             let running = plan.mapping.experiments.map(\.old.experiment).sorted().joined(separator: ", ")
@@ -135,5 +135,12 @@ extension Migration {
             reasons = plan.mapping.faults(old: known[.old] ?? [], new: known[.new] ?? []).map(\.description)
         }
         return reasons
+    }
+
+    /// How long it takes until unmapped experiments that were finished at an asked vendor hold nothing any more.
+    private func waiting(for open: [VendorExperiment]) async -> String {
+        guard let hours = await old.seen?.hoursLeft(of: open) else { return "" }
+        let time = hours > 0 ? "in \(hours) hours at the earliest" : "with its next answer at the earliest"
+        return " (finished ones count as such once \(old.name) has answered users without them for a day, \(time))"
     }
 }
