@@ -55,13 +55,16 @@ struct OpeningTests {
         // As the first version left it.
         let server = try PostgresServer.shared
         try server.ask(
-            "DROP TABLE \(schema).leader, \(schema).published; UPDATE \(schema).store SET version = 1"
+            """
+            DROP TABLE \(schema).leader, \(schema).published, \(schema).incarnation;
+            UPDATE \(schema).store SET version = 1
+            """
         )
         // Two instances of the new version at once.
         async let first = opened(schema, shards: nil)
         async let second = opened(schema, shards: nil)
         let stores = [try await first, try await second]
-        #expect(try server.ask("SELECT version, shards FROM \(schema).store") == "2|4\n")
+        #expect(try server.ask("SELECT version, shards FROM \(schema).store") == "3|4\n")
         #expect(try await stores[0].outbox.waiting(after: 0, limit: 9).map(\.envelope.id) == ["a"])
         #expect(try await stores[1].state.value(for: "k") == [7])
         let board = RulesBoard(stores[1].pool, name: "a")

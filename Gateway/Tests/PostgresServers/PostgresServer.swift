@@ -129,10 +129,14 @@ public final class PostgresServer: Sendable {
     }
 
     /// Ends all connections, as a restart does.
-    public func restart() async throws {
+    ///
+    /// - Parameter isCrash: Whether the server writes nothing down before, and so recovers from a crash.
+    /// - Throws: ``Failure``.
+    public func restart(asCrash isCrash: Bool = false) async throws {
+        let mode = isCrash ? "immediate" : "fast"
         let owner = getuid() == 0 ? "runuser -u postgres -- " : ""
         let command = """
-            cd / && \(owner)'\(try Self.programs())/pg_ctl' -D '\(folder.path)/data' -l '\(folder.path)/data/log' -m fast -w restart \
+            cd / && \(owner)'\(try Self.programs())/pg_ctl' -D '\(folder.path)/data' -l '\(folder.path)/data/log' -m \(mode) -w restart \
             </dev/null >/dev/null 2>&1
             """
         let status: Int32 = await withCheckedContinuation { continuation in

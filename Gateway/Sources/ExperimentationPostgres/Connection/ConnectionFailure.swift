@@ -8,6 +8,8 @@ enum ConnectionFailure: Error, Sendable {
     case lost(String)
     /// The server didn't answer in time; the connection is closed.
     case late(Duration)
+    /// The server can't tell any more whether the transaction was committed.
+    case forgotten
     /// The store itself rejected the operation.
     case store(ExperimentationError)
 
@@ -22,7 +24,7 @@ enum ConnectionFailure: Error, Sendable {
         switch self {
         case .lost: true
         case .refused(let state, _): state.hasPrefix("57P") || state.hasPrefix("08")
-        case .late, .store: false
+        case .late, .forgotten, .store: false
         }
     }
 
@@ -34,6 +36,11 @@ enum ConnectionFailure: Error, Sendable {
         case .lost(let message): ExperimentationError(.store, "The connection to PostgreSQL was lost: \(message)")
         case .late(let patience):
             ExperimentationError(.store, "PostgreSQL gave no answer within \(patience).")
+        case .forgotten:
+            ExperimentationError(
+                .store,
+                "PostgreSQL recovered from a crash during a commit, and can't tell whether it was carried out."
+            )
         case .store(let error): error
         }
     }

@@ -7,24 +7,33 @@ final class Transaction {
     private let deadline: Deadline
     private var ahead: [Statement]
     private(set) var isCommitting = false
-    /// The transaction id, by which the server can later tell whether it was committed; `nil` for a read-only one.
-    private(set) var number: Int64?
-    private let isWriting: Bool
+    /// By what the server can later tell whether it was committed; `nil` before the first answer, and if nobody will ask.
+    private(set) var mark: TransactionMark?
+    private let isMarked: Bool
 
     init(_ connection: Connection, _ mode: Mode, schema: String, by deadline: Deadline) {
         self.connection = connection
         self.deadline = deadline
-        isWriting = mode == .writing
-        ahead = [Statement(mode.rawValue)]
+        isMarked = mode == .writing
+        ahead = [Statement(mode.begin)]
         ahead.append(Self.settings(schema: schema, patience: deadline.patience))
     }
 
     /// The mode of a transaction.
-    enum Mode: String, Sendable {
+    enum Mode: Sendable {
         /// Read-write; if the answer to a commit is lost, its outcome is looked up.
-        case writing = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        case writing
+        /// Read-write, and harmless when repeated, so that no outcome is looked up; needs no tables.
+        case opening
         /// Read-only, on a single snapshot.
-        case reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        case reading
+
+        fileprivate var begin: String {
+            switch self {
+            case .writing, .opening: "BEGIN ISOLATION LEVEL READ COMMITTED"
+            case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            }
+        }
     }
 
     /// Settings for this transaction only, so that a connection pooler in between does no harm.
@@ -50,13 +59,13 @@ final class Transaction {
     /// Sends statements and returns the rows of each.
     func ask(_ statements: Statement...) throws(ConnectionFailure) -> [[Row]] {
         var all = ahead
-        let asksNumber = isWriting && number == nil
-        if asksNumber { all.append(Statement("SELECT pg_current_xact_id()::text::bigint")) }
+        let asksMark = isMarked && mark == nil
+        if asksMark { all.append(TransactionMark.begin) }
         let skipped = all.count
         all += statements
         ahead = []
         let answers = try connection.run(all, by: deadline)
-        if asksNumber { number = answers[skipped - 1].first?.whole(0) }
+        if asksMark { mark = answers[skipped - 1].first.map(TransactionMark.init) }
         return Array(answers[skipped...])
     }
 
@@ -65,7 +74,7 @@ final class Transaction {
 
     /// Commits, sending queued statements first.
     func commit() throws(ConnectionFailure) {
-        isCommitting = number != nil
+        isCommitting = mark != nil
         _ = try connection.run(ahead + [Statement("COMMIT")], by: deadline)
         ahead = []
     }

@@ -30,10 +30,11 @@ final class Worker {
                 transaction = begun
                 let value = try body(begun)
                 do throws(ConnectionFailure) { try begun.commit() } catch {
-                    guard begun.isCommitting, let number = begun.number, !connection.isOpen else { throw error }
+                    guard begun.isCommitting, let mark = begun.mark, !connection.isOpen else { throw error }
                     // The outcome is unknown here, but the server knows it.
-                    guard try isCommitted(number, by: deadline) else { throw .lost("at the end of a transaction") }
+                    guard try isCommitted(mark, by: deadline) else { throw .lost("at the end of a transaction") }
                 }
+                if let mark = begun.mark, mark.word == nil { fillWord(by: deadline) }
                 return .success(value)
             } catch {
                 if connection?.isOpen == true, !error.isLoss { transaction?.rollback() } else { connection = nil }
@@ -55,28 +56,34 @@ final class Worker {
         return new
     }
 
+    /// Gives the server a word after a crash; without one, the outcome of a commit can't be looked up.
+    ///
+    /// Not within the transaction, where others would wait for it, and might deadlock.
+    private func fillWord(by deadline: Deadline) {
+        guard let connection, connection.isOpen else { return }
+        _ = try? connection.run([TransactionMark.fill(in: schema)], by: deadline)
+    }
+
     /// Looks up on a new connection whether a transaction was committed.
-    private func isCommitted(_ number: Int64, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
+    private func isCommitted(_ mark: TransactionMark, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
         connection = nil
         while true {
-            var state: String?
+            var outcome = TransactionMark.Outcome.open
             do throws(ConnectionFailure) {
-                let rows = try opened(by: deadline).run(
-                    [Statement("SELECT pg_xact_status($1::text::xid8)", .text(String(number)))],
-                    by: deadline
-                )
-                state = rows[0].first?.outside(0)
+                let rows = try opened(by: deadline).run([mark.look(in: schema)], by: deadline)
+                outcome = mark.outcome(rows[0].first?.outside(0), word: rows[0].first?.cells[1])
             } catch {
                 connection = nil
                 // While it restarts there is nobody to ask, and beginning anew might carry it out twice.
                 guard error.isLoss else { throw error }
-                state = "in progress"
             }
-            switch state {
-            case "committed": return true
-            case "in progress" where !deadline.isOver: Thread.sleep(forTimeInterval: 0.02)
-            case "in progress": throw .late(deadline.patience)
-            default: return false
+            switch outcome {
+            case .committed: return true
+            case .absent: return false
+            case .unknown: throw .forgotten
+            case .open:
+                if deadline.isOver { throw .late(deadline.patience) }
+                Thread.sleep(forTimeInterval: 0.02)
             }
         }
     }

@@ -16,6 +16,7 @@ import Experimentation
 /// | `state` | everything else, by key | its row |
 /// | `leader` | who fetches an account's rules, and until when | its row |
 /// | `published` | an account's rules as last fetched, and its kill switch | its row |
+/// | `incarnation` | a random word that a crash of the server erases | |
 ///
 /// Locks are taken in the order shards, lanes (by shard, then destination), rows, which rules out deadlocks.
 enum StoreSchema {
@@ -89,6 +90,11 @@ enum StoreSchema {
             """,
             "ALTER TABLE published ALTER COLUMN body SET STORAGE EXTERNAL",
         ],
+        [
+            // Unlogged, so that PostgreSQL empties it in crash recovery and on promotion.
+            "CREATE UNLOGGED TABLE incarnation (one boolean PRIMARY KEY DEFAULT true CHECK (one), word uuid NOT NULL)",
+            "INSERT INTO incarnation (word) VALUES (gen_random_uuid())",
+        ],
     ]
 
     /// The opened schema.
@@ -100,7 +106,7 @@ enum StoreSchema {
     /// Creates or migrates the tables; concurrent calls take turns.
     static func open(_ pool: ConnectionPool, shards: Int?) async throws(ExperimentationError) -> Opened {
         let name = pool.schema
-        return try await pool.transaction { transaction throws(ConnectionFailure) in
+        return try await pool.transaction(.opening) { transaction throws(ConnectionFailure) in
             let found = try transaction.ask(
                 Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5551))", .text(name)),
                 Statement("SELECT to_regclass('store') IS NOT NULL")

@@ -1,0 +1,50 @@
+/// A transaction as it is looked up if the answer to its commit is lost.
+///
+/// The id alone isn't enough: one that never reached the disk is given out again after a crash. So the mark also has the word
+/// of the `incarnation` table, which PostgreSQL empties when it recovers from a crash or becomes a primary, because the table
+/// is unlogged, and keeps when it is shut down.
+struct TransactionMark: Sendable, Equatable {
+    let number: Int64
+    /// The word when the transaction began; `nil` if the server had none yet after a crash.
+    let word: [UInt8]?
+
+    /// What became of a transaction.
+    enum Outcome: Sendable, Equatable {
+        case committed, absent, open, unknown
+    }
+
+    /// Takes an id and reads the word.
+    static let begin = Statement("SELECT pg_current_xact_id()::text::bigint, (SELECT word FROM incarnation)")
+
+    init(number: Int64, word: [UInt8]?) {
+        (self.number, self.word) = (number, word)
+    }
+
+    init(_ row: Row) { self.init(number: row.whole(0), word: row.cells[1]) }
+
+    /// Asks the server for the state of this id, and for its present word.
+    func look(in schema: String) -> Statement {
+        Statement(
+            "SELECT pg_xact_status($1::text::xid8), (SELECT word FROM \"\(schema)\".incarnation)",
+            .text(String(number))
+        )
+    }
+
+    /// Sets a new word if there is none.
+    static func fill(in schema: String) -> Statement {
+        Statement("INSERT INTO \"\(schema)\".incarnation (word) VALUES (gen_random_uuid()) ON CONFLICT DO NOTHING")
+    }
+
+    /// What the answer says about this transaction.
+    ///
+    /// Only a commit needs the word. Under another one the id may be another transaction's, but then a commit of this one
+    /// isn't on the disk, and an aborted id proves it.
+    func outcome(_ status: String?, word present: [UInt8]?) -> Outcome {
+        switch status {
+        case "committed": word != nil && word == present ? .committed : .unknown
+        case "aborted": .absent
+        case "in progress": .open
+        default: .unknown
+        }
+    }
+}
