@@ -42,9 +42,12 @@ final class DatabaseWatch: Sendable {
     /// Whether the database failed to answer last time.
     var isAway: Bool { lost.load(ordering: .relaxed) }
 
-    /// Starts watching.
+    /// Starts watching, until ``stop()`` or until nobody holds the watch.
     func start() {
-        let thread = Thread { [self] in run() }
+        let thread = Thread { [weak self] in
+            var view = View()
+            while let self, !isOver.load(ordering: .relaxed) { look(&view) }
+        }
         thread.name = "postgres-watch"
         thread.start()
     }
@@ -52,28 +55,31 @@ final class DatabaseWatch: Sendable {
     /// Stops watching; the thread ends within a second.
     func stop() { isOver.store(true, ordering: .relaxed) }
 
-    private func run() {
+    /// What the thread has of the database.
+    private struct View {
         var connection: Connection?
         var last: Sight?
-        while !isOver.load(ordering: .relaxed) {
-            var sight = Sight.away
-            do throws(ConnectionFailure) {
-                let present: Connection
-                if let connection { present = connection } else { present = try listening() }
-                connection = present
-                sight = .revision(try revision(present))
-            } catch {
-                connection = nil
-            }
-            lost.store(sight == .away, ordering: .relaxed)
-            if sight != last { told(sight) }
-            last = sight
-            let next = Deadline(Self.interval)
-            if let present = connection {
-                do throws(ConnectionFailure) { _ = try present.notifications(until: next) } catch { connection = nil }
-            } else {
-                Thread.sleep(forTimeInterval: 0.2)
-            }
+    }
+
+    /// Looks once, and waits until it is time for the next look.
+    private func look(_ view: inout View) {
+        var sight = Sight.away
+        do throws(ConnectionFailure) {
+            let present: Connection
+            if let connection = view.connection { present = connection } else { present = try listening() }
+            view.connection = present
+            sight = .revision(try revision(present))
+        } catch {
+            view.connection = nil
+        }
+        lost.store(sight == .away, ordering: .relaxed)
+        if sight != view.last { told(sight) }
+        view.last = sight
+        let next = Deadline(Self.interval)
+        if let present = view.connection {
+            do throws(ConnectionFailure) { _ = try present.notifications(until: next) } catch { view.connection = nil }
+        } else {
+            Thread.sleep(forTimeInterval: 0.2)
         }
     }
 

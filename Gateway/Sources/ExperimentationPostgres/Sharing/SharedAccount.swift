@@ -17,7 +17,7 @@ struct SharedAccount: ExperimentationProvider {
         var roles = try await provider.start(in: context)
         let board = RulesBoard(pool, name: destination.account)
         let changes = SharedChanges(roles.changes)
-        let watch = DatabaseWatch(pool, name: destination.account) { changes.see($0) }
+        let watch = DatabaseWatch(pool, name: destination.account) { [weak changes] in changes?.see($0) }
         roles.events = roles.events.map { SwitchingSink(sink: $0, board: board) }
         for index in roles.furtherRoutes.indices where roles.furtherRoutes[index].heedsKillSwitch {
             roles.furtherRoutes[index].sink = SwitchingSink(sink: roles.furtherRoutes[index].sink, board: board)

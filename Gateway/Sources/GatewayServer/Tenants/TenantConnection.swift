@@ -102,19 +102,24 @@ final class TenantConnection: Sendable {
         let (shared, meanwhile, isProvisional) = (place.shared, place.meanwhile, place.isProvisional)
         (self.shared, self.meanwhile) = (shared, meanwhile)
         let observed = ObservedProvider(place.provider)
-        client = try await ExperimentationClient(
-            provider: observed,
-            store: place.store,
-            // The tenant's configuration decides what counts as an exposure, not every read of a flag.
-            options: ClientOptions(
-                name: configuration.name,
-                exposurePolicy: .manual,
-                decisionCacheBytes: configuration.decisionBytes,
-                // Who decides for a user in a move may change with each request.
-                answerReuse: configuration.move == nil ? configuration.reuse : nil
-            ),
-            environment: environment
-        )
+        do throws(ExperimentationError) {
+            client = try await ExperimentationClient(
+                provider: observed,
+                store: place.store,
+                // The tenant's configuration decides what counts as an exposure, not every read of a flag.
+                options: ClientOptions(
+                    name: configuration.name,
+                    exposurePolicy: .manual,
+                    decisionCacheBytes: configuration.decisionBytes,
+                    // Who decides for a user in a move may change with each request.
+                    answerReuse: configuration.move == nil ? configuration.reuse : nil
+                ),
+                environment: environment
+            )
+        } catch {
+            await place.close()
+            throw error
+        }
         facts = observed.facts
         accounts = StoreAccounts(
             client,
@@ -122,15 +127,23 @@ final class TenantConnection: Sendable {
             time: environment.time,
             isAway: { shared?.isAway ?? false }
         )
-        let intake = try await EventIntake(
-            client,
-            seen: SeenEvents(state: place.store.state, time: environment.time, isShared: shared != nil),
-            meanwhile: meanwhile,
-            isClosed: isProvisional,
-            isWaiting: { id, userID throws(ExperimentationError) in
-                try await shared?.isWaiting(id, of: userID) ?? false
-            }
-        )
+        let intake: EventIntake
+        do throws(ExperimentationError) {
+            intake = try await EventIntake(
+                client,
+                seen: SeenEvents(state: place.store.state, time: environment.time, isShared: shared != nil),
+                meanwhile: meanwhile,
+                isClosed: isProvisional,
+                isWaiting: { id, userID throws(ExperimentationError) in
+                    try await shared?.isWaiting(id, of: userID) ?? false
+                }
+            )
+        } catch {
+            // The next attempt comes in a second, so nothing may be left of this one.
+            await client.shutdown(within: .zero)
+            await place.close()
+            throw error
+        }
         let book = AssignmentBook(
             state: place.store.state,
             of: place.provider.destination,
@@ -147,27 +160,6 @@ final class TenantConnection: Sendable {
         guard let meanwhile, !isProvisional else { return }
         meanwhile.hand { await Self.hand($0, to: intake, and: book) }
         meanwhile.see { shared?.isAway ?? false }
-    }
-
-    /// Hands over what was taken while the database was away.
-    private static func hand(_ parcels: [Parcel], to intake: EventIntake, and book: AssignmentBook) async -> [Verdict] {
-        var verdicts = [Verdict](repeating: .outage(), count: parcels.count)
-        var events: [(place: Int, event: EventRequest)] = []
-        for (place, parcel) in parcels.enumerated() {
-            switch parcel {
-            case .event(let event): events.append((place, event))
-            case .assignments(let record):
-                if (try? await book.write(record)) != nil { verdicts[place] = .delivered }
-            }
-        }
-        let outcomes = events.isEmpty ? [] : await intake.carryOut(events.map { .success($0.event) })
-        for ((place, _), outcome) in zip(events, outcomes) {
-            switch outcome {
-            case .accepted, .repeated: verdicts[place] = .delivered
-            case .refused(let refusal): verdicts[place] = refusal.mayPass ? .outage() : .rejected(refusal.code.rawValue)
-            }
-        }
-        return verdicts
     }
 
     /// The revisions of the rules, if instances share them.
@@ -241,19 +233,5 @@ final class TenantConnection: Sendable {
             return
         }
         _ = try? await client.flush(within: .seconds(30), retrying: false)
-    }
-}
-
-extension TenantConfiguration {
-    /// Identifies the connection that this tenant needs.
-    var connection: TenantConnection.Identity {
-        TenantConnection.Identity(
-            tenant: name,
-            vendor: move == nil ? vendor : nil,
-            move: move?.withoutStage,
-            store: store,
-            reuse: reuse,
-            decisionBytes: decisionBytes
-        )
     }
 }

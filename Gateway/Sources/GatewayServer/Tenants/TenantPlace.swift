@@ -13,6 +13,8 @@ struct TenantPlace: Sendable {
     let meanwhile: Meanwhile?
     /// Whether the shared database is away.
     let isProvisional: Bool
+    /// Whether the file was open already, and is another connection's as well.
+    private let isInherited: Bool
 
     /// Opens the place that a configuration names.
     ///
@@ -29,6 +31,7 @@ struct TenantPlace: Sendable {
         meanwhile open: Meanwhile?
     ) async throws(ExperimentationError) {
         isProvisional = false
+        isInherited = open != nil
         switch configuration.store {
         case .memory: (store, shared, meanwhile, self.provider) = (.inMemory(), nil, nil, provider)
         case .file(let url):
@@ -73,8 +76,14 @@ struct TenantPlace: Sendable {
         _ provider: any ExperimentationProvider,
         _ environment: ClientEnvironment
     ) async throws(ExperimentationError) {
-        isProvisional = true
+        (isProvisional, isInherited) = (true, false)
         (store, shared, self.provider) = (.inMemory(), nil, provider)
         meanwhile = try await database.meanwhile(environment) { true }
+    }
+
+    /// Closes what was opened here, for want of a connection that would.
+    func close() async {
+        if !isInherited { await meanwhile?.close() }
+        await shared?.close()
     }
 }
