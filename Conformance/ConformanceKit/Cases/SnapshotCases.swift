@@ -234,7 +234,9 @@ extension ConformanceCase {
             world: .targeted
         ) { probe in
             let session = try await probe.readySession(for: .ada)
-            probe.expect(session.string("odd", default: "usual"), equals: "usual", "the value")
+            let details = session.details("odd", default: "?")
+            probe.expect(details.value, equals: "usual", "the value")
+            probe.expect(details.errorCode, equals: nil, "the code")
             probe.expect(session.string("support", default: "?"), equals: "phone", "its neighbour")
         },
         ConformanceCase(
@@ -248,7 +250,9 @@ extension ConformanceCase {
             let session = try await probe.readySession(
                 for: User(id: "eve", attributes: ["age": "old enough", "plan": "free"], consent: .granted)
             )
-            probe.expect(session.bool("adult", default: false), equals: false, "the value")
+            let details = session.details("adult", default: true)
+            probe.expect(details.value, equals: false, "the value")
+            probe.expect(details.errorCode, equals: nil, "the code")
         },
         ConformanceCase(
             "coalescing/one-request",

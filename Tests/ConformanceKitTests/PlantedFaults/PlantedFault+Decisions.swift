@@ -68,6 +68,21 @@ extension PlantedFault {
             }
         ),
         PlantedFault(
+            "can't read a flag whose rule it doesn't know",
+            caughtBy: "malformed/unknown-operator",
+            .deciding { decisions, _ in
+                decisions.map(resolution: { $0.value == "usual" ? .unreadable(.parseError, "What rule is this?") : $0 })
+            }
+        ),
+        PlantedFault(
+            "can't read a flag whose rule compares something else",
+            caughtBy: "malformed/attribute-of-another-type",
+            .deciding { decisions, context in
+                guard context.user.attributes["age"]?.stringValue != nil else { return decisions }
+                return decisions.map(resolution: { _ in .unreadable(.parseError, "An age is a number.") })
+            }
+        ),
+        PlantedFault(
             "cuts fractions off",
             caughtBy: "types/fraction-as-whole",
             alsoBlamedBy: ["evaluation/fractions", "reasons/value-and-details-agree"] + ["users/one-flag*"],
