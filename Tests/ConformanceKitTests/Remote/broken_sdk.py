@@ -69,7 +69,10 @@ class Broken(sdk_service.SDK):
         queue = self.device.queue
         if fault == "sends backwards":
             queue.reverse()
-        if fault == "sends one by one":
+        if fault == "keeps one event of a batch":
+            self.device.ledger["delivered"] += len(queue[1:])
+            del queue[1:]
+        if fault.startswith("sends one by one"):
             self.BATCH = 1
         if fault == "gives new ids to repetitions":
             for event in queue:
@@ -100,6 +103,12 @@ class Broken(sdk_service.SDK):
 
 class Service(sdk_service.SDKService):
     sdk_type = Broken
+
+    def received(self, command):
+        told = super().received(command)["received"]
+        if fault == "sends one by one, and doesn't say what in":
+            told = [{key: value for key, value in event.items() if key != "exchange"} for event in told]
+        return {"received": told}
 
 
 sdk_service.serve(Service())
