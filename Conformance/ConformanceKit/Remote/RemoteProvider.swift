@@ -36,22 +36,21 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         do {
-            var reader = try await call(
-                "decisions",
-                [
-                    "user": context.user.document,
-                    "assignments": .object(context.earlierAssignments.mapValues { .string($0) }),
-                    "overrides": .array(context.overrides.map(\.document)),
-                ]
-            )
-            if try reader.bool("disabled", default: false) { return .disabled }
-            let assignments = try reader.each("assignments") { (reader) throws(DocumentError) in
-                try Assignment(reading: &reader)
+            let parameters: [String: FlagValue] = [
+                "user": context.user.document,
+                "assignments": .object(context.earlierAssignments.mapValues { .string($0) }),
+                "overrides": .array(context.overrides.map(\.document)),
+            ]
+            return try await call("decisions", parameters) { reader in
+                let isDisabled = try reader.bool("disabled", default: false)
+                let assignments = try reader.each("assignments") { (reader) throws(DocumentError) in
+                    try Assignment(reading: &reader)
+                }
+                let flags = try reader.each("flags") { (reader) throws(DocumentError) in
+                    (key: try reader.string("key"), resolution: try Resolution(reading: &reader))
+                }
+                return isDisabled ? .disabled : .decided(Decisions(flags: flags, assignments: assignments))
             }
-            let flags = try reader.each("flags") { (reader) throws(DocumentError) in
-                (key: try reader.string("key"), resolution: try Resolution(reading: &reader))
-            }
-            return .decided(Decisions(flags: flags, assignments: assignments))
         } catch {
             throw Self.translated(error)
         }
@@ -73,21 +72,24 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
                     "at": .string(envelope.date.iso8601Milliseconds),
                 ]
             }
-            var reader = try await call("deliver", ["events": .array(events)])
-            let isDisabled = try reader.bool("disabled", default: false)
-            // On the wire, verdicts are keyed by event id, so that a service may answer in any order.
-            var verdicts: [String: Verdict] = [:]
-            for (id, value) in try reader.object("verdicts") {
-                var reader = try DocumentReader(value, named: "answer to deliver", at: "verdicts.\(id)")
-                verdicts[id] = try Verdict(reading: &reader)
+            return try await call("deliver", ["events": .array(events)]) { reader in
+                let isDisabled = try reader.bool("disabled", default: false)
+                // On the wire, verdicts are keyed by event id, so that a service may answer in any order.
+                var verdicts: [String: Verdict] = [:]
+                for (id, value) in try reader.object("verdicts") {
+                    var reader = try DocumentReader(value, named: reader.document, at: "result.verdicts.\(id)")
+                    verdicts[id] = try Verdict(reading: &reader)
+                    try reader.finish()
+                }
+                let campaigns = try reader.each("campaigns") { (reader) throws(DocumentError) in
+                    try ReceivedCampaign(reading: &reader)
+                }
+                return DeliveryReport(batch.map { verdicts[$0.id] }, campaigns: campaigns, isDisabled: isDisabled)
             }
-            let campaigns = try reader.each("campaigns") { (reader) throws(DocumentError) in
-                try ReceivedCampaign(reading: &reader)
-            }
-            return DeliveryReport(batch.map { verdicts[$0.id] }, campaigns: campaigns, isDisabled: isDisabled)
         } catch {
             // Their outcome is unknown, so they are sent again.
-            return DeliveryReport(.outage())
+            let problem = (error as? DocumentError).map { OutageReason(rawValue: $0.description) }
+            return DeliveryReport(.outage(because: problem ?? .noAnswer))
         }
     }
 
@@ -100,31 +102,34 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
         do {
-            var reader = try await call(
-                "link",
-                [
-                    "from": User(progress.from).document, "to": User(progress.to).document,
-                    "criteria": .object(progress.criteria.mapValues { .string($0) }),
-                    "notes": .string(String(decoding: progress.notes, as: UTF8.self)),
-                ]
-            )
-            var next = progress
-            next.isComplete = try reader.bool("complete", default: true)
-            next.notes = Array((try reader.optionalString("notes") ?? "").utf8)
-            return next
+            let parameters: [String: FlagValue] = [
+                "from": User(progress.from).document, "to": User(progress.to).document,
+                "criteria": .object(progress.criteria.mapValues { .string($0) }),
+                "notes": .string(String(decoding: progress.notes, as: UTF8.self)),
+            ]
+            return try await call("link", parameters) { reader in
+                var next = progress
+                next.isComplete = try reader.bool("complete", default: true)
+                next.notes = Array((try reader.optionalString("notes") ?? "").utf8)
+                return next
+            }
         } catch {
             throw Self.translated(error)
         }
     }
 
-    private func call(_ command: String, _ parameters: [String: FlagValue]) async throws -> DocumentReader {
+    private func call<Result>(
+        _ command: String,
+        _ parameters: [String: FlagValue],
+        _ read: (inout DocumentReader) throws -> Result
+    ) async throws -> Result {
         var members = parameters
         members["provider"] = .string(id)
         if let environment, stage.subject.spokenProtocol >= 2 {
             members["now"] = .string(environment.time.now.iso8601Milliseconds)
             members["id"] = .string(environment.makeID())
         }
-        return try await stage.call(command, members)
+        return try await stage.call(command, members, read)
     }
 
     private static func translated(_ error: any Error) -> ExperimentationError {

@@ -18,11 +18,10 @@ public struct RemoteSDK: Sendable {
         _ user: User,
         _ time: SuiteTime
     ) async throws -> RemoteSDK {
-        var reader = try await stage.call(
+        try await stage.call(
             "sdk.start",
             ["device": .string(device), "user": user.document, "now": .string(time.now.iso8601Milliseconds)]
-        )
-        return RemoteSDK(stage: stage, id: try reader.name("sdk"), time: time)
+        ) { reader in RemoteSDK(stage: stage, id: try reader.name("sdk"), time: time) }
     }
 
     /// The result of reading a flag.
@@ -40,7 +39,7 @@ public struct RemoteSDK: Sendable {
     /// - Returns: The code of the error that an application is given, if any.
     public func refresh() async throws -> ErrorCode? {
         do {
-            _ = try await call("sdk.refresh")
+            try await order("sdk.refresh")
             return nil
         } catch let error as ExperimentationError {
             return error.code
@@ -51,31 +50,33 @@ public struct RemoteSDK: Sendable {
     public func read(_ flag: String, default fallback: FlagValue) async throws -> Reading {
         // JSON doesn't distinguish 1.0 from 1.
         let type = World.FlagType(of: fallback) ?? .object
-        var reader = try await call(
+        return try await call(
             "sdk.read",
             ["flag": .string(flag), "type": .string(type.rawValue), "default": fallback]
-        )
-        return Reading(
-            value: reader.value("value"),
-            reason: try reader.optionalString("reason").map { Reason(rawValue: $0) },
-            error: try reader.optionalString("error").map { ErrorCode(rawValue: $0) }
-        )
+        ) { reader in
+            Reading(
+                value: reader.value("value"),
+                reason: try reader.optionalString("reason").map { Reason(rawValue: $0) },
+                error: try reader.optionalString("error").map { ErrorCode(rawValue: $0) }
+            )
+        }
     }
 
     /// The user's places in experiments.
     public func places() async throws -> [Assignment] {
-        var reader = try await call("sdk.places")
-        return try reader.each("assignments") { (reader) throws(DocumentError) in try Assignment(reading: &reader) }
+        try await call("sdk.places") { reader in
+            try reader.each("assignments") { (reader) throws(DocumentError) in try Assignment(reading: &reader) }
+        }
     }
 
     /// Tracks an event; it is accepted when this returns.
     public func track(_ event: TrackingEvent) async throws {
-        _ = try await call("sdk.track", ["event": try RemoteProvider.document(of: event)])
+        try await order("sdk.track", ["event": try RemoteProvider.document(of: event)])
     }
 
     /// Sets the user's consent.
     public func setConsent(_ consent: Consent) async throws {
-        _ = try await call("sdk.consent", ["consent": .string(consent.rawValue)])
+        try await order("sdk.consent", ["consent": .string(consent.rawValue)])
     }
 
     /// Delivers waiting events.
@@ -85,40 +86,54 @@ public struct RemoteSDK: Sendable {
     /// - Throws: The other process's error, or the reason that it doesn't answer.
     @discardableResult
     public func flush(within seconds: Int = 5) async throws -> Bool {
-        var reader = try await call("sdk.flush", ["deadline": .int(seconds)])
-        return try reader.bool("done", default: false)
+        try await call("sdk.flush", ["deadline": .int(seconds)]) { reader in
+            try reader.bool("done", default: false)
+        }
     }
 
     /// Its ledger.
     public func ledger() async throws -> Ledger {
-        var reader = try await call("sdk.ledger")
-        var dropped: [Ledger.DropReason: Int] = [:]
-        for (reason, count) in try reader.object("dropped") {
-            guard let count = count.intValue else {
-                throw reader.wrong("dropped", expected: "a number for each reason")
+        try await call("sdk.ledger") { reader in
+            var dropped: [Ledger.DropReason: Int] = [:]
+            for (reason, count) in try reader.object("dropped") {
+                guard let count = count.intValue, Self.counts.contains(count) else {
+                    let limit = "from \(Self.counts.lowerBound) to \(Self.counts.upperBound)"
+                    throw reader.wrong("dropped", expected: "a whole number \(limit) for each reason")
+                }
+                dropped[Ledger.DropReason(rawValue: reason)] = count
             }
-            dropped[Ledger.DropReason(rawValue: reason)] = count
+            return Ledger(
+                accepted: try reader.int("accepted", in: Self.counts),
+                delivered: try reader.int("delivered", in: Self.counts),
+                pending: try reader.int("pending", in: Self.counts),
+                purged: try reader.optionalInt("purged", in: Self.counts) ?? 0,
+                dropped: dropped
+            )
         }
-        return Ledger(
-            accepted: try reader.int("accepted"),
-            delivered: try reader.int("delivered"),
-            pending: try reader.int("pending"),
-            purged: try reader.optionalInt("purged") ?? 0,
-            dropped: dropped
-        )
     }
 
+    /// What a ledger may count, so that no sum of a service's numbers overflows.
+    private static let counts = 0...1 << 32
+
     /// Ends it in good order.
-    public func stop() async throws { _ = try await call("sdk.stop") }
+    public func stop() async throws { try await order("sdk.stop") }
 
     /// Ends it as the system would: without notice, and for good.
-    public func kill() async throws { _ = try await call("sdk.kill") }
+    public func kill() async throws { try await order("sdk.kill") }
 
-    private func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
+    private func order(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws {
+        try await call(command, parameters) { _ in }
+    }
+
+    private func call<Result>(
+        _ command: String,
+        _ parameters: [String: FlagValue] = [:],
+        _ read: (inout DocumentReader) throws -> Result
+    ) async throws -> Result {
         var members = parameters
         members["sdk"] = .string(id)
         members["now"] = .string(time.now.iso8601Milliseconds)
-        return try await stage.call(command, members)
+        return try await stage.call(command, members, read)
     }
 }
 

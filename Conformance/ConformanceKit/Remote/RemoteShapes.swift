@@ -100,10 +100,10 @@ extension Verdict {
     /// Parses the verdict on an event.
     init(reading reader: inout DocumentReader) throws(DocumentError) {
         let reason = try reader.optionalString("reason") ?? ""
+        let after = try reader.optionalInt("after").map { Duration.seconds($0) }
         switch try reader.string("verdict") {
         case "delivered": self = .delivered
         case "outage":
-            let after = try reader.optionalInt("after").map { Duration.seconds($0) }
             let known = reason.isEmpty ? (after == nil ? .noAnswer : .patience) : OutageReason(rawValue: reason)
             self = .outage(after: after, because: known)
         case "failed": self = .failed(reason)

@@ -47,7 +47,7 @@ public struct RemoteSubject: ConformanceSubject {
     /// - Throws: ``DocumentError`` when the answer is malformed, and what `exchange` throws.
     public init(over exchange: @escaping Exchanging) async throws {
         line = RemoteLine(exchange: exchange)
-        var reader = try await line.call("describe", ["protocol": .int(Self.protocolVersion)])
+        var reader = try await line.result(of: "describe", ["protocol": .int(Self.protocolVersion)])
         spokenProtocol = try reader.optionalInt("protocol", in: 1...Self.protocolVersion) ?? 1
         version = try reader.optionalString("version")
         evidence = try Self.evidence(&reader)
@@ -108,17 +108,16 @@ public struct RemoteSubject: ConformanceSubject {
 
     /// Makes the other process set up its mock.
     public func open(_ world: World) async throws -> any SubjectStage {
-        var reader = try await line.call("open", ["world": world.document])
-        let stage = RemoteStage(
-            subject: self,
-            id: try reader.name("stage"),
-            gaps: try reader.each("gaps") { (reader) throws(DocumentError) in
-                WorldGap(try reader.name("path"), try reader.name("reason"))
-            },
-            secrets: try reader.strings("secrets")
-        )
-        try reader.finish()
-        return stage
+        try await line.call("open", ["world": world.document]) { reader in
+            RemoteStage(
+                subject: self,
+                id: try reader.name("stage"),
+                gaps: try reader.each("gaps") { (reader) throws(DocumentError) in
+                    WorldGap(try reader.name("path"), try reader.name("reason"))
+                },
+                secrets: try reader.strings("secrets")
+            )
+        }
     }
 }
 
@@ -151,22 +150,40 @@ struct RemoteTraits: Sendable {
 struct RemoteLine: Sendable {
     let exchange: RemoteSubject.Exchanging
 
-    /// Sends a command and parses the result.
-    func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
+    /// Sends a command, reads the result, and rejects what isn't read of it.
+    func call<Result>(
+        _ command: String,
+        _ parameters: [String: FlagValue],
+        _ read: (inout DocumentReader) throws -> Result
+    ) async throws -> Result {
+        var reader = try await result(of: command, parameters)
+        let result = try read(&reader)
+        try reader.finish()
+        return result
+    }
+
+    /// Sends a command and opens the result, which the caller finishes.
+    func result(of command: String, _ parameters: [String: FlagValue]) async throws -> DocumentReader {
         var members = parameters
         members["command"] = .string(command)
         let answer = try await exchange(Array(try JSONEncoder().encode(FlagValue.object(members))))
         let document = try DocumentReader.parse(answer, named: "answer to \(command)")
         var reader = try DocumentReader(document, named: "answer to \(command)")
-        if let reason = try reader.optionalString("unsupported") { throw SubjectError.unsupported(reason) }
-        if reader.has("error") {
-            var failure = try reader.reader("error")
-            throw ExperimentationError(
-                ErrorCode(rawValue: try failure.optionalString("code") ?? ErrorCode.general.rawValue),
-                try failure.optionalString("message") ?? "The other process says nothing more."
-            )
-        }
-        return try reader.reader("result")
+        let reason = try reader.optionalString("unsupported")
+        let failure = reader.value("error")
+        let result = reader.value("result")
+        try reader.finish()
+        if let reason { throw SubjectError.unsupported(reason) }
+        if failure != .null { throw try Self.error(failure, in: reader.document) }
+        return try DocumentReader(result, named: reader.document, at: "result")
+    }
+
+    private static func error(_ failure: FlagValue, in document: String) throws -> ExperimentationError {
+        var reader = try DocumentReader(failure, named: document, at: "error")
+        let code = try reader.optionalString("code") ?? ErrorCode.general.rawValue
+        let message = try reader.optionalString("message") ?? "The other process says nothing more."
+        try reader.finish()
+        return ExperimentationError(ErrorCode(rawValue: code), message)
     }
 }
 
@@ -179,39 +196,51 @@ struct RemoteStage: SubjectStage {
     let callsUnderWay = CallsUnderWay()
 
     func makeProvider() async throws -> any ExperimentationProvider {
-        var reader = try await call("start")
-        return RemoteProvider(stage: self, id: try reader.name("provider"))
+        try await call("start") { reader in RemoteProvider(stage: self, id: try reader.name("provider")) }
     }
 
-    func change(to world: World) async throws { _ = try await call("change", ["world": world.document]) }
+    func change(to world: World) async throws { try await order("change", ["world": world.document]) }
 
     func inject(_ faults: [WorldFault]) async throws {
-        _ = try await call("inject", ["faults": .array(faults.map(\.document))])
+        try await order("inject", ["faults": .array(faults.map(\.document))])
     }
 
-    func clearFaults() async throws { _ = try await call("clearFaults") }
-    func setKillSwitch(_ isOn: Bool) async throws { _ = try await call("setKillSwitch", ["on": .bool(isOn)]) }
+    func clearFaults() async throws { try await order("clearFaults") }
+    func setKillSwitch(_ isOn: Bool) async throws { try await order("setKillSwitch", ["on": .bool(isOn)]) }
     func setReachable(_ isReachable: Bool) async throws {
         // Commands may overtake one another: what was sent while the vendor was away must not find it back.
         if isReachable { await callsUnderWay.waitForEnd(within: .seconds(30)) }
-        _ = try await call("setReachable", ["reachable": .bool(isReachable)])
+        try await order("setReachable", ["reachable": .bool(isReachable)])
     }
 
     func received() async throws -> [Received] {
-        var reader = try await call("received")
-        return try reader.each("received") { (reader) throws(DocumentError) in try Received(reading: &reader) }
+        try await call("received") { reader in
+            try reader.each("received") { (reader) throws(DocumentError) in try Received(reading: &reader) }
+        }
     }
 
     func exchanges() async throws -> [Exchange] {
-        var reader = try await call("exchanges")
-        return try reader.each("exchanges") { (reader) throws(DocumentError) in try Exchange(reading: &reader) }
+        try await call("exchanges") { reader in
+            try reader.each("exchanges") { (reader) throws(DocumentError) in try Exchange(reading: &reader) }
+        }
     }
 
-    func close() async { _ = try? await call("close") }
+    func close() async { try? await order("close") }
 
-    func call(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws -> DocumentReader {
+    /// Sends a command that has no result.
+    func order(_ command: String, _ parameters: [String: FlagValue] = [:]) async throws {
+        try await call(command, parameters) { _ in }
+    }
+
+    /// Sends a command and reads its result.
+    func call<Result>(
+        _ command: String,
+        _ parameters: [String: FlagValue] = [:],
+        _ read: (inout DocumentReader) throws -> Result
+    ) async throws -> Result {
         callsUnderWay.begin()
         defer { callsUnderWay.end() }
-        return try await subject.line.call(command, parameters.merging(["stage": .string(id)]) { given, _ in given })
+        let members = parameters.merging(["stage": .string(id)]) { given, _ in given }
+        return try await subject.line.call(command, members, read)
     }
 }

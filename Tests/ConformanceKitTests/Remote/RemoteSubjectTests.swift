@@ -36,6 +36,8 @@ struct RemoteSubjectTests {
             (#"{"result":{"name":"x","capabilities":[1]}}"#, "capabilities[0]: expected a text"),
             (#"{"result":{"name":"x","wireFields":["smell"]}}"#, "wireFields: expected some of"),
             (#"{"error":{"code":"GENERAL","message":"out of order"}}"#, "out of order"),
+            (#"{"error":{"code":"GENERAL","text":"out of order"}}"#, "error.text: unknown key"),
+            (#"{"result":{"name":"x"},"trace":"7"}"#, "trace: unknown key"),
         ]
     )
     func garbage(_ answer: String, _ message: String) async {
@@ -71,8 +73,11 @@ struct RemoteSubjectTests {
                 await answered.wait()
                 heard.withLock { $0.append("answered") }
             }
-            let results = ["describe": #"{"name":"slow","capabilities":[]}"#, "open": #"{"stage":"s"}"#]
-            return Array("{\"result\":\(results[word] ?? #"{"received":[]}"#)}".utf8)
+            let results = [
+                "describe": #"{"name":"slow","capabilities":[]}"#, "open": #"{"stage":"s"}"#,
+                "received": #"{"received":[]}"#,
+            ]
+            return Array("{\"result\":\(results[word] ?? "{}")}".utf8)
         }
         let stage = try await subject.open(World(name: "slow"))
         async let call = stage.received()
@@ -214,7 +219,9 @@ struct RemoteSubjectTests {
         ])
         let roles = try await subject.open(.empty).makeProvider().start(in: ProviderContext())
         let envelope = Envelope(id: "e-1", identity: Identity(id: "ada"), event: .installed, date: .now)
-        #expect(await roles.events?.deliver([envelope]).verdicts == .all(.outage()))
+        let reason = "answer to deliver: result.campaigns[0].target: expected a text, found nothing"
+        let verdicts = await roles.events?.deliver([envelope]).verdicts
+        #expect(verdicts == .all(.outage(because: OutageReason(rawValue: reason))))
     }
 
     @Test(

@@ -69,6 +69,31 @@ struct WholeSDKTests {
         #expect(!report.isSuccess)
     }
 
+    @Test(
+        "a ledger whose numbers nobody can add fails its case",
+        arguments: [
+            #"{"accepted":4,"delivered":9223372036854775807,"pending":1}"#,
+            #"{"accepted":4,"delivered":1,"pending":3,"dropped":{"expired":9223372036854775807}}"#,
+            #"{"accepted":4,"delivered":4,"pending":3,"dropped":{"expired":-3}}"#,
+        ]
+    )
+    func countless(_ ledger: String) async throws {
+        let answers = [
+            "describe": #"{"name":"liar","protocol":3,"sdk":true,"capabilities":["tracking"],"events":["custom"]}"#,
+            "open": #"{"stage":"s"}"#, "sdk.start": #"{"sdk":"x"}"#, "sdk.flush": #"{"done":true}"#,
+            "sdk.ledger": ledger,
+        ]
+        let subject = try await RemoteSubject { command in
+            let text = String(decoding: command, as: UTF8.self)
+            let answer = answers.first { text.contains("\"command\":\"\($0.key)\"") }?.value
+            return Array("{\"result\":\(answer ?? "{}")}".utf8)
+        }
+        let conformanceCase = try #require(ConformanceCase.wholeSDK.first { $0.name == "sdk/balance" })
+        let outcome = await ConformanceRunner().run(conformanceCase, against: subject).outcome
+        #expect(outcome.word == "failed")
+        #expect(outcome.failures.contains { $0.message.contains("whole number from 0 to") })
+    }
+
     @Test("a subject with separate roles has none of these cases, and says so")
     func role() async throws {
         let service = try await PythonService()
