@@ -51,6 +51,21 @@ extension ConsentChange {
 extension Lease {
     /// The ids of all events, in order.
     var ids: [String] { batches.joined().map(\.id) }
+
+    /// The first event.
+    ///
+    /// - Throws: ``EmptyLease`` when the store leased nothing.
+    var first: Envelope {
+        get throws(EmptyLease) {
+            guard let first = batches.joined().first else { throw EmptyLease() }
+            return first
+        }
+    }
+}
+
+/// Thrown when a lease holds nothing where it should.
+struct EmptyLease: Error, CustomStringConvertible {
+    var description: String { "the lease holds no event" }
 }
 
 /// Thrown when a store gives no lease where it should.

@@ -127,7 +127,7 @@ extension OutboxStoreContract {
             let store = trial.store
             try await store.add("a1")
             let lease = try await store.taken(1)
-            let pause = DeliveryPause(reason: "HTTP 401", through: lease.batches[0][0].sequence)
+            let pause = DeliveryPause(reason: "HTTP 401", through: try lease.first.sequence)
             try await store.release(lease.token, pause: pause, now: start)
             trial.expect(try await store.status(of: .home, now: start).failures, ["HTTP 401": 1])
             trial.expect(try await store.taken(2).ids, ["a1"])

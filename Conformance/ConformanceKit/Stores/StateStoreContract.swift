@@ -85,9 +85,9 @@ public enum StateStoreContract {
                         var done = 0
                         var seen: [UInt8]?
                         while done < 40 {
-                            switch try await store.update("n", to: [(seen?.first ?? 0) + 1], if: seen) {
+                            switch try await store.update("n", to: [(seen?.first ?? 0) &+ 1], if: seen) {
                             case .updated:
-                                seen = [(seen?.first ?? 0) + 1]
+                                seen = [(seen?.first ?? 0) &+ 1]
                                 done += 1
                             case .conflict(let value): seen = value
                             }

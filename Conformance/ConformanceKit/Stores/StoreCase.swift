@@ -50,7 +50,8 @@ public struct StoreCase<Store: Sendable>: Sendable, Identifiable, CustomStringCo
     public func failures(over bench: StoreBench<Store>, within limit: Duration = .seconds(60)) async -> [StoreFailure] {
         let messages: [String]
         do {
-            let trial = StoreTrial(try await bench.place(size))
+            let place = try await Bounded.run(for: limit) { [size] in try await bench.place(size) }
+            let trial = StoreTrial(place)
             do {
                 try await Bounded.run(for: limit) { [steps] in
                     _ = try await trial.opened()
@@ -59,7 +60,9 @@ public struct StoreCase<Store: Sendable>: Sendable, Identifiable, CustomStringCo
             } catch {
                 trial.fail("\(error)")
             }
-            await trial.closeAll()
+            do { try await Bounded.run(for: limit) { await trial.closeAll() } } catch {
+                trial.fail("It can't be closed: \(error)")
+            }
             messages = trial.messages
         } catch {
             messages = ["It can't be opened: \(error)"]

@@ -129,4 +129,59 @@ struct ContractBitesTests {
         let closed = StoreBench<any OutboxStore> { _ in throw ExperimentationError(.store, "closed") }
         #expect(await rule.failures(over: closed).count == 1)
     }
+
+    @Test("a store that hangs while its place is made, or on closing, is a failure too")
+    func hangsAround() async {
+        @Sendable func hang() async {
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }
+        let rule = OutboxStoreContract.cases[0]
+        let unmade = StoreBench<any OutboxStore>(features: []) { _ in
+            await hang()
+            return StorePlace { InMemoryOutboxStore() }
+        }
+        let reasons = await rule.failures(over: unmade, within: .milliseconds(50)).map(\.message)
+        #expect(reasons == ["It can't be opened: it did not end within 0.05 seconds"])
+        let unclosed = StoreBench<any OutboxStore>(features: []) { _ in
+            StorePlace {
+                InMemoryOutboxStore()
+            } close: { _ in
+                await hang()
+            }
+        }
+        let messages = await rule.failures(over: unclosed, within: .seconds(2)).map(\.message)
+        #expect(messages.contains("It can't be closed: it did not end within 2.0 seconds"))
+    }
+
+    @Test(
+        "a store that leases nothing and says that it leased is detected",
+        arguments: ["lanes/reason", "settling/attempts", "durable/numbers"]
+    )
+    func emptyHanded(_ id: String) async throws {
+        struct EmptyHanded: OutboxStoreDecorator {
+            let base: any OutboxStore
+            func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+                let answer = try await base.lease(request)
+                guard case .leased(let lease) = answer else { return answer }
+                return .leased(Lease(token: lease.token, batches: []))
+            }
+        }
+        let bench = StoreBench<any OutboxStore>(features: [.durable]) { _ in
+            let base = InMemoryOutboxStore()
+            return StorePlace { EmptyHanded(base: base) }
+        }
+        let rule = try #require(OutboxStoreContract.cases.first { $0.id == id })
+        #expect(await rule.failures(over: bench) != [])
+    }
+
+    @Test("a state store that isn't empty at the start is detected, whatever it counts from")
+    func countsOn() async throws {
+        let bench = StoreBench<any StateStore>(features: [.shared]) { _ in
+            let base = InMemoryStateStore()
+            try await base.setValue([255], for: "n")
+            return StorePlace { base }
+        }
+        let rule = try #require(StateStoreContract.cases.first { $0.id == "state/counted" })
+        #expect(await rule.failures(over: bench) != [])
+    }
 }
