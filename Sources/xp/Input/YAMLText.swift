@@ -16,7 +16,7 @@ enum YAMLText {
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         guard bytes.contains(where: { $0 > 0x20 }) else { throw refused("is empty; expected a YAML mapping") }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw refused("expected text in UTF-8") }
-        if let line = tooDeep(bytes) {
+        if let line = YAMLDepth.excess(of: bytes, over: SourceDocument.deepest) {
             throw refused("is nested more than \(SourceDocument.deepest) levels deep", line)
         }
         let node: Node?
@@ -36,34 +36,6 @@ enum YAMLText {
     }
 
     private static let mostValues = 100_000
-
-    // Checked before parsing, because the parser recurses: counts nested brackets and levels of indentation.
-    private static func tooDeep(_ bytes: [UInt8]) -> Int? {
-        var depth = 0
-        var line = 1
-        var column = 0
-        var isIndent = true
-        for byte in bytes {
-            switch byte {
-            case 0x0A:
-                line += 1
-                column = 0
-                isIndent = true
-                continue
-            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth = max(0, depth - 1)
-            default: break
-            }
-            if isIndent {
-                column += 1
-                // A level takes at least one column, and real documents indent by at most eight.
-                if column > SourceDocument.deepest * 8 { return line }
-                isIndent = [0x20, UInt8(ascii: "-"), UInt8(ascii: "?")].contains(byte)
-            }
-            if depth > SourceDocument.deepest { return line }
-        }
-        return nil
-    }
 
     private static func explain(_ error: YamlError) -> (String, Int?) {
         switch error {
