@@ -132,7 +132,7 @@ public final class InMemoryProvider: ExperimentationProvider {
     /// update themselves, and announce the change in ``Experimentation/UserSession/changes``.
     public func set(_ flag: InMemoryFlag) {
         change { flags in
-            if let place = flags.firstIndex(where: { $0.key == flag.key }) {
+            if let place = flags.firstIndex(where: { ExactText($0.key) == ExactText(flag.key) }) {
                 flags[place] = flag
             } else {
                 flags.append(flag)
@@ -141,7 +141,7 @@ public final class InMemoryProvider: ExperimentationProvider {
     }
 
     /// Removes one flag, leaves the others unchanged, and notifies clients as ``set(_:)`` does.
-    public func removeFlag(_ key: String) { change { $0.removeAll { $0.key == key } } }
+    public func removeFlag(_ key: String) { change { $0.removeAll { ExactText($0.key) == ExactText(key) } } }
 
     private func change(_ change: (inout [InMemoryFlag]) -> Void) {
         let listeners = state.withLock { state in

@@ -138,14 +138,20 @@ struct InMemoryRules: Ruleset {
         }
         self.places = places
 
-        var keys = flags.map(\.key)
-        for key in experiments.flatMap({ $0.arms.flatMap(\.flags.keys) }).sorted() where !keys.contains(key) {
-            keys.append(key)
+        // Keys are compared by bytes, as the catalogue does.
+        var seen: Set<ExactText> = []
+        let keysOfArms = experiments.flatMap { $0.arms.flatMap(\.flags.keys) }
+        let keys = (flags.map(\.key) + keysOfArms.sorted()).map { ExactText($0) }.filter { seen.insert($0).inserted }
+        let flags = Dictionary(flags.map { (ExactText($0.key), $0) }, uniquingKeysWith: { $1 })
+        let values = experiments.map {
+            $0.arms.map { arm in
+                Dictionary(uniqueKeysWithValues: arm.flags.map { (ExactText($0.key), $0.value) })
+            }
         }
         var rules: [Rule] = []
         var catalogued: [FlagCatalogue.Flag] = []
         for key in keys {
-            let flag = flags.last { $0.key == key }
+            let flag = flags[key]
             var outcomes: [Resolution] = []
             var rule = Rule(flag: flag, variants: [:], leaveToCaller: 0, arms: [:], experiments: [])
             let isTargeted = flag?.target != nil
@@ -166,7 +172,7 @@ struct InMemoryRules: Ruleset {
             }
             for (number, experiment) in experiments.enumerated() {
                 for (index, arm) in experiment.arms.enumerated() {
-                    guard let value = arm.flags[key] else { continue }
+                    guard let value = values[number][index][key] else { continue }
                     if rule.experiments.last != number { rule.experiments.append(number) }
                     rule.arms[ArmKey(experiment: number, arm: index)] = outcomes.count
                     for origin in Self.origins.indices {
@@ -183,7 +189,7 @@ struct InMemoryRules: Ruleset {
                 }
             }
             rules.append(rule)
-            catalogued.append(FlagCatalogue.Flag(key, outcomes: outcomes))
+            catalogued.append(FlagCatalogue.Flag(key.text, outcomes: outcomes))
         }
         self.rules = rules
         constants = rules.map { rule in
@@ -236,6 +242,7 @@ struct InMemoryRules: Ruleset {
     /// Returns a user's arm: forced here, forced by the vendor, kept or allocated, in this order.
     private func place(in number: Int, _ context: EvaluationContext) -> (arm: Int, origin: Int)? {
         let experiment = experiments[number]
+        guard !experiment.arms.isEmpty else { return nil }
         let override = context.overrides.last {
             $0.experiment == experiment.experiment.id || $0.experiment == experiment.experiment.name
         }

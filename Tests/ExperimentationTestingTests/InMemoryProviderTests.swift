@@ -1,6 +1,9 @@
 import Experimentation
-import ExperimentationTesting
+import Foundation
+import Synchronization
 import Testing
+
+@testable import ExperimentationTesting
 
 @Suite("Flags of the in-memory provider", .timeLimit(.minutes(10)))
 struct InMemoryProviderTests {
@@ -47,5 +50,52 @@ struct InMemoryProviderTests {
             origin: .forcedHere
         )
         #expect(EarlierAssignments([kept, holdout, forced]) == ["e": "green"])
+    }
+
+    /// What a provider's rules decide for Ada.
+    private func decisions(
+        of provider: InMemoryProvider,
+        overrides: [AssignmentOverride] = []
+    ) -> Decisions {
+        let context = EvaluationContext(user: User(id: "ada"), overrides: overrides, date: .distantPast)
+        return provider.state.withLock { $0.rules }.decisions(for: context)
+    }
+
+    @Test("keys are compared by their bytes: two spellings of one letter are two flags")
+    func spellings() {
+        let (one, other) = ("caf\u{e9}", "cafe\u{301}")
+        let experiment = InMemoryExperiment(
+            Experiment(id: "e"),
+            arms: [.init(Variation(id: "b"), weight: 100, flags: [other: 3])]
+        )
+        let flags = [InMemoryFlag(one, 1), InMemoryFlag(other, 2), InMemoryFlag("tea", 4)]
+        func values(_ provider: InMemoryProvider) -> [FlagValue?] {
+            [one, other, "tea"].map { decisions(of: provider)[$0]?.value }
+        }
+        let provider = InMemoryProvider(flags: flags)
+        #expect(values(provider) == [1, 2, 4])
+        #expect(values(InMemoryProvider(flags: flags, experiments: [experiment])) == [1, 3, 4])
+        provider.set(InMemoryFlag(other, 5))
+        #expect(values(provider) == [1, 5, 4])
+        provider.removeFlag(one)
+        #expect(values(provider) == [nil, 5, 4])
+    }
+
+    @Test("of two flags with the same key the later counts, and others keep their values")
+    func sameKey() {
+        let flags = [InMemoryFlag("a", 1), InMemoryFlag("a", 2), InMemoryFlag("b", 3)]
+        let decisions = decisions(of: InMemoryProvider(flags: flags))
+        #expect(["a", "b"].map { decisions[$0]?.value } == [2, 3])
+    }
+
+    @Test("an override can't assign a variation of an experiment that has none")
+    func withoutArms() {
+        let provider = InMemoryProvider(
+            flags: [InMemoryFlag("a", 1)],
+            experiments: [InMemoryExperiment(Experiment(id: "x"), arms: [])]
+        )
+        let decisions = decisions(of: provider, overrides: [.include(experiment: "x", variation: nil)])
+        #expect(decisions.assignments == [])
+        #expect(decisions["a"]?.value == 1)
     }
 }
