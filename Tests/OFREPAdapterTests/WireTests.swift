@@ -124,6 +124,7 @@ struct WireTests {
         ("headers", { $0.headers = ["a b": "c"] }),
         ("headers", { $0.headers = ["Authorization": "c"] }),
         ("headers", { $0.headers = ["if-none-match": "c"] }),
+        ("X-Env and x-env", { $0.headers = ["x-env": "a", "X-Env": "b", "x-other": "c"] }),
         ("Host", { $0.headers = ["Host": "c"] }),
         ("asked once", { $0.retry = HTTPRetry(attempts: 0) }),
     ]

@@ -23,6 +23,7 @@ extension OFREPConfiguration {
             guard let text = secret?.reveal() else { continue }
             if text.isEmpty || !HTTPField.isValidValue(text) { throw refuse("\(name) is empty or can't be sent") }
         }
+        var names: [String: String] = [:]
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             guard let field = HTTPField.Name(name) else {
                 throw refuse("headers: \"\(name)\" isn't a header field's name")
@@ -31,6 +32,9 @@ extension OFREPConfiguration {
                 Self.ownFields.contains(field.canonicalName) || (field.canonicalName == "authorization" && token != nil)
                 || (field.canonicalName == "x-api-key" && apiKey != nil)
             if isTaken { throw refuse("headers: \(name) is set by the adapter") }
+            if let other = names.updateValue(name, forKey: field.canonicalName) {
+                throw refuse("headers: \(other) and \(name) are the same header field")
+            }
             if !HTTPField.isValidValue(value.reveal()) { throw refuse("headers: the value of \(name) can't be sent") }
         }
         // Header fields reserved by the engine are rejected here rather than on the first request.
