@@ -77,11 +77,19 @@ public struct MigratingProvider: ExperimentationProvider {
         }
         // The client knows the move under the old vendor's account.
         let client = context.kept(for: old)
-        let oldParty = try await Party(old, .old, in: context, client: client)
-        let newParty = try await Party(new, .new, in: context, client: client)
-        let migration = Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
-        try await check(migration)
-        return roles(of: migration)
+        var started: [Party] = []
+        do throws(ExperimentationError) {
+            let oldParty = try await Party(old, .old, in: context, client: client)
+            started.append(oldParty)
+            let newParty = try await Party(new, .new, in: context, client: client)
+            started.append(newParty)
+            let migration = Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
+            try await check(migration)
+            return roles(of: migration)
+        } catch {
+            for party in started { await party.roles.stop(context.environment.time.instant) }
+            throw error
+        }
     }
 
     /// Checks the plan's stage, unless the move has gone elsewhere since.
@@ -131,8 +139,15 @@ public struct MigratingProvider: ExperimentationProvider {
         roles.extras = migration
         roles.furtherExtras = parties.compactMap(\.roles.extras) + parties.flatMap(\.roles.furtherExtras)
         roles.forget = { userID async throws(ExperimentationError) in
-            try await migration.people.forget(userID)
-            for party in parties { try await party.roles.forget(userID) }
+            // What fails at one doesn't keep the other from forgetting.
+            var failure: ExperimentationError?
+            do throws(ExperimentationError) { try await migration.people.forget(userID) } catch { failure = error }
+            for party in parties {
+                do throws(ExperimentationError) { try await party.roles.forget(userID) } catch {
+                    failure = failure ?? error
+                }
+            }
+            if let failure { throw failure }
         }
         roles.stop = { deadline in
             migration.stop()

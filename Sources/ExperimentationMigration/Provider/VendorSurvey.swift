@@ -24,7 +24,17 @@ public struct VendorSurvey: Sendable {
     /// - Throws: Why there is no answer.
     public init(of provider: any ExperimentationProvider, asking users: [User]) async throws(ExperimentationError) {
         let party = try await Party(provider, .old, in: ProviderContext())
-        name = provider.name
+        do throws(ExperimentationError) {
+            try await self.init(of: party, asking: users)
+        } catch {
+            await party.roles.stop(SystemTime().instant)
+            throw error
+        }
+        await party.roles.stop(SystemTime().instant)
+    }
+
+    private init(of party: Party, asking users: [User]) async throws(ExperimentationError) {
+        name = party.name
         canBeTold = party.canBeTold
         canExclude = party.policy.allowsOverrides
         takesEvents = party.roles.takesEvents
@@ -44,7 +54,6 @@ public struct VendorSurvey: Sendable {
             experiments = []
             isComplete = true
         }
-        await party.roles.stop(SystemTime().instant)
     }
 }
 

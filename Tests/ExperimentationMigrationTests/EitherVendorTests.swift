@@ -1,0 +1,83 @@
+import Experimentation
+import ExperimentationMigration
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@Suite("A vendor of a move that fails is no obstacle to the other")
+struct EitherVendorTests {
+    private static let away = ExperimentationError(.transport, "away")
+
+    /// An in-memory vendor that forgets users in its own way, or doesn't start.
+    private struct Peculiar: ExperimentationProvider {
+        let vendor: InMemoryProvider
+        var failure: ExperimentationError?
+        var forget: @Sendable (String) async throws(ExperimentationError) -> Void = { _ in }
+        var name: String { vendor.name }
+        var scope: String { vendor.scope }
+        var capabilities: Set<Capability> { vendor.capabilities }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            if let failure { throw failure }
+            var roles = try await vendor.start(in: context)
+            roles.forget = forget
+            return roles
+        }
+    }
+
+    @Test("both forget a user who denies, though one can't; the error is reported", arguments: MigrationSide.allCases)
+    func forgetting(failing: MigrationSide) async throws {
+        let moves = Moves()
+        let forgotten = Mutex<[String]>([])
+        func vendor(_ vendor: InMemoryProvider, _ side: MigrationSide) -> Peculiar {
+            Peculiar(vendor: vendor) { user throws(ExperimentationError) in
+                if side == failing { throw Self.away }
+                forgotten.withLock { $0.append("\(user) at \(side)") }
+            }
+        }
+        let provider = MigratingProvider(
+            from: vendor(moves.old, .old),
+            to: vendor(moves.new, .new),
+            plan: moves.plan
+        )
+        let roles = try await provider.start(in: ProviderContext())
+        await #expect(throws: Self.away) { try await roles.forget("ada") }
+        #expect(forgotten.withLock { $0 } == ["ada at \(failing == .old ? MigrationSide.new : .old)"])
+        await roles.stop(ManualTime().instant)
+    }
+
+    @Test("a plan that is held at the start stops both vendors")
+    func held() async throws {
+        let moves = Moves()
+        var plan = moves.plan
+        (plan.stage, plan.share) = (.live, 0.5)
+        let provider = MigratingProvider(from: moves.old, to: EventsOnly(moves.new), plan: plan)
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await provider.start(in: ProviderContext())
+        }
+        #expect(error?.code == .configuration)
+        #expect([moves.old, moves.new].map(\.record.isStopped) == [true, true])
+    }
+
+    @Test("a new vendor that doesn't start stops the old one")
+    func startFails() async throws {
+        let moves = Moves()
+        let provider = MigratingProvider(
+            from: moves.old,
+            to: Peculiar(vendor: moves.new, failure: Self.away),
+            plan: moves.plan
+        )
+        await #expect(throws: Self.away) { try await provider.start(in: ProviderContext()) }
+        #expect(moves.old.record.isStopped)
+    }
+
+    @Test("a survey of a vendor that doesn't answer stops it")
+    func survey() async throws {
+        let vendor = Moves().old
+        vendor.setFailure(Self.away)
+        await #expect(throws: ExperimentationError.self) {
+            try await VendorSurvey(of: vendor, asking: [User(id: "ada")])
+        }
+        #expect(vendor.record.isStopped)
+    }
+}
