@@ -80,4 +80,24 @@ struct EitherVendorTests {
         }
         #expect(vendor.record.isStopped)
     }
+
+    @Test(
+        "a link begins at the vendor that leads, and goes on at the other once that is back",
+        arguments: [MigrationStage.dualWrite, .shadow, .rampDown]
+    )
+    func linking(stage: MigrationStage) async throws {
+        let moves = Moves()
+        let client = try await moves.client { ($0.stage, $0.reassignment) = (stage, .accepted) }
+        let (leader, other) = stage.leader == .old ? (moves.old, moves.new) : (moves.new, moves.old)
+        let session = client.session(for: User(id: "visit", consent: .granted))
+        let ada = Identity(id: "ada", isAuthenticated: true)
+        other.setFailure(Self.away)
+        await #expect(throws: Self.away) { try await session.link(to: ada) }
+        #expect([leader, other].map(\.record.links.count) == [1, 0])
+        other.setFailure(nil)
+        try await session.link(to: ada)
+        #expect([leader, other].map(\.record.links.count) == [1, 1])
+        #expect(session.user.id == ada.id)
+        await client.shutdown(within: .zero)
+    }
 }

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Links a user at the vendors that the stage sends to, one after the other.
+/// Links a user at the vendors that the stage sends to, first at the one that leads the user.
 struct MigratingLinker: IdentityLinker {
     let migration: Migration
     private let linkers: [(side: MigrationSide, linker: any IdentityLinker)]
@@ -16,26 +16,24 @@ struct MigratingLinker: IdentityLinker {
     }
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
-        var notes = Notes(progress.notes)
+        var sides = Self.sides(in: progress.notes)
         let stage = try await migration.current().stage
-        while linkers.indices.contains(notes.done), !stage.sendsEvents(to: linkers[notes.done].side) {
-            (notes.done, notes.own) = (notes.done + 1, [])
-        }
-        guard linkers.indices.contains(notes.done) else { return finished(progress, notes) }
+        let namer = linkers.count == 1 ? linkers[0].side : try await leader(of: progress.from)
+        var open = linkers.filter { stage.sendsEvents(to: $0.side) && sides[$0.side.rawValue]?.isDone != true }
+        // The other vendor is told the ids that come of this, and if it fails, that delays nobody.
+        open.sort { $0.side == namer && $1.side != namer }
+        guard let (side, linker) = open.first else { return try Self.after(progress, sides, isComplete: true) }
         var own = progress
-        own.notes = notes.own
+        own.notes = sides[side.rawValue]?.notes ?? []
         own.isComplete = false
-        let (side, linker) = linkers[notes.done]
         let next = try await linker.advance(own)
-        notes.own = next.isComplete ? [] : next.notes
-        if next.isComplete { notes.done += 1 }
+        sides[side.rawValue] = Side(notes: next.isComplete ? [] : next.notes, isDone: next.isComplete)
         var result = progress
-        // The resulting ids are those of the vendor that leads the user.
-        let namer = linkers.count == 1 ? side : try await leader(of: progress.from)
         if side == namer { result.to = next.to }
-        return finished(result, notes)
+        return try Self.after(result, sides, isComplete: next.isComplete && open.count == 1)
     }
 
+    /// The vendor that leads a user, whose ids result.
     private func leader(of identity: Identity) async throws(ExperimentationError) -> MigrationSide {
         let standing = try await migration.current()
         if let leader = standing.stage.leader { return leader }
@@ -43,24 +41,30 @@ struct MigratingLinker: IdentityLinker {
         return pinned ?? StableKey(identity).side(share: standing.share, salt: migration.plan.salt)
     }
 
-    private func finished(_ progress: LinkProgress, _ notes: Notes) -> LinkProgress {
-        var progress = progress
-        progress.notes = notes.bytes
-        progress.isComplete = notes.done >= linkers.count
-        return progress
+    /// How far the link is at one vendor.
+    private struct Side: Codable {
+        /// The vendor's own notes.
+        var notes: [UInt8]
+        var isDone: Bool
     }
 
-    /// The number of linkers that are done, and the notes of the current one.
-    private struct Notes {
-        var done = 0
-        var own: [UInt8] = []
+    private static func sides(in notes: [UInt8]) -> [String: Side] {
+        (try? JSONDecoder().decode([String: Side].self, from: Data(notes))) ?? [:]
+    }
 
-        init(_ bytes: [UInt8]) {
-            guard let first = bytes.first else { return }
-            done = Int(first)
-            own = Array(bytes.dropFirst())
+    private static func after(
+        _ progress: LinkProgress,
+        _ sides: [String: Side],
+        isComplete: Bool
+    ) throws(ExperimentationError) -> LinkProgress {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let notes = try? encoder.encode(sides) else {
+            throw ExperimentationError(.store, "The progress of linking can't be stored.")
         }
-
-        var bytes: [UInt8] { [UInt8(clamping: done)] + own }
+        var progress = progress
+        progress.notes = Array(notes)
+        progress.isComplete = isComplete
+        return progress
     }
 }
