@@ -4,6 +4,7 @@ import Foundation
 /// A move's records of users, in the state store; of concurrent writers, the first one wins.
 struct People: Sendable {
     private let state: any StateStore
+    private let move: String?
     private let imported: Imported?
     private let kept: Kept?
 
@@ -12,8 +13,23 @@ struct People: Sendable {
     /// Looks up what the client kept of a user before the move was wrapped around the old vendor.
     typealias Kept = @Sendable (_ userID: String) async -> [String: String]
 
-    init(in state: any StateStore, log: any LogSink, kept: Kept? = nil, imported: Imported? = nil) {
+    /// Creates the records in the move's part of a store.
+    ///
+    /// - Parameters:
+    ///   - state: The move's part of a store.
+    ///   - move: The name of the move; `nil` to leave records to the move that they belong to, as an import does.
+    ///   - log: Where damage is logged.
+    ///   - kept: What the client kept before the move.
+    ///   - imported: Imported places.
+    init(
+        in state: any StateStore,
+        of move: String? = nil,
+        log: any LogSink,
+        kept: Kept? = nil,
+        imported: Imported? = nil
+    ) {
         self.state = SealedState(state, log: log)
+        self.move = move
         self.kept = kept
         self.imported = imported
     }
@@ -27,6 +43,8 @@ struct People: Sendable {
         var written: [UInt8]? = nil
         /// The digest under which the record is stored.
         var digest: String
+        /// Whether the record belongs to another move as stored, or names none.
+        var isOfOtherMove = false
     }
 
     /// Finds a user's record by the anonymous id or by the id, under which it may have begun, or through an alias of
@@ -37,7 +55,13 @@ struct People: Sendable {
         if found.written == nil {
             for id in Self.ids(of: identity) { found.person.addOld(imported?(id) ?? [:]) }
         }
+        var handedOver: [String: String] = [:]
+        if let move, found.person.move != move {
+            found.isOfOtherMove = true
+            handedOver = found.person.begin(move)
+        }
         if !found.person.isKnown, let kept { found.person.addOld(await kept(identity.id)) }
+        found.person.addOld(handedOver)
         return found
     }
 
@@ -102,7 +126,7 @@ struct People: Sendable {
         let names = Self.ids(of: identity).map { StableKey($0).digest }.filter { $0 != found.digest }
         let missing = names.filter { !person.names.contains($0) }
         person.names.formUnion(missing)
-        guard person != found.person || found.written == nil else { return true }
+        guard person != found.person || found.written == nil || found.isOfOtherMove else { return true }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let data = try? encoder.encode(person) else { return true }
@@ -129,12 +153,14 @@ struct People: Sendable {
         try await state.removeAll(beginningWith: keys)
     }
 
-    /// Returns the number of records, and of users on each side.
-    func census() async throws(ExperimentationError) -> (all: Int, sides: [MigrationSide: Int]) {
+    /// Returns the number of records, and of users on each side of a move; `nil` for whichever move they belong to.
+    func census(of move: String? = nil) async throws(ExperimentationError) -> (all: Int, sides: [MigrationSide: Int]) {
         let keys = try await state.keys(beginningWith: Self.prefix)
         var sides: [MigrationSide: Int] = [:]
         for key in keys {
-            guard let written = try await state.value(for: key), let side = Self.read(written).side else { continue }
+            guard let written = try await state.value(for: key) else { continue }
+            let person = Self.read(written)
+            guard let side = person.side, move == nil || person.move == nil || person.move == move else { continue }
             sides[side, default: 0] += 1
         }
         return (keys.count, sides)

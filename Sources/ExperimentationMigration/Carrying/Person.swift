@@ -23,6 +23,8 @@ struct Person: Sendable, Hashable, Codable {
     var outside: Set<String> = []
     /// Whether the user has seen a vendor change what the other one had shown.
     var hasChanged = false
+    /// The name of the move that the record belongs to; `nil` if it was written before moves had names, or by an import.
+    var move: String?
 
     /// Adds places at the old vendor, by group; existing ones stay.
     mutating func addOld(_ variations: [String: String]) {
@@ -138,7 +140,7 @@ struct Carried: Sendable, Hashable {
 }
 
 extension Person {
-    private enum CodingKeys: CodingKey { case side, isKnown, names, places, outside, hasChanged }
+    private enum CodingKeys: CodingKey { case side, isKnown, names, places, outside, hasChanged, move }
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -148,5 +150,6 @@ extension Person {
         places = try values.decode([String: Place].self, forKey: .places)
         outside = try values.decodeIfPresent(Set<String>.self, forKey: .outside) ?? []
         hasChanged = try values.decodeIfPresent(Bool.self, forKey: .hasChanged) ?? false
+        move = try values.decodeIfPresent(String.self, forKey: .move)
     }
 }

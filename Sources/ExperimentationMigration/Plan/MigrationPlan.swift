@@ -41,7 +41,7 @@ public struct MigrationPlan: Sendable, Hashable {
     public var stage: MigrationStage
     /// The share of users that the new vendor leads in the stage `live`, from 0 to 1.
     public var share: Double
-    /// The salt of the hash that draws sides; use another one for each move.
+    /// The salt of the hash that draws sides; use another one for each move, and don't change it during one.
     public var salt: String
     /// The mapping of experiments.
     public var mapping: Mapping
@@ -91,6 +91,9 @@ public struct MigrationPlan: Sendable, Hashable {
         if shadow.waiting < 0 { faults.append(PlanFault("shadow.waiting", "expected 0 or more")) }
         return faults
     }
+
+    /// The name by which a store knows the move: another new account, or another salt, is another move.
+    func name(to new: Destination) -> String { String(Digest.hex("migration/move", new.account, salt).prefix(32)) }
 
     /// Throws the first fault, if any.
     ///

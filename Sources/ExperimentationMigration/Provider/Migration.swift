@@ -44,18 +44,19 @@ public final class Migration: Sendable {
         self.old = old
         self.new = new
         let log = context.environment.log
-        record = StandingRecord(in: context.state, log: log)
-        unsupported = UnsupportedRecord(in: context.state, log: log)
+        let move = plan.name(to: new.destination)
+        record = StandingRecord(in: context.state, of: move, log: log)
+        unsupported = UnsupportedRecord(in: context.state, of: move, log: log)
         // Only a vendor that honors earlier variations has any kept; others would be asked to no avail.
         var kept: People.Kept?
         if old.policy.isSticky { kept = { user in await old.kept.assignments(of: user) } }
         var found: People.Imported?
         if let imported { found = { user in imported.variations(of: user) } }
-        people = People(in: context.state, log: log, kept: kept, imported: found)
+        people = People(in: context.state, of: move, log: log, kept: kept, imported: found)
         tally = Tally(plan)
         shadows = ShadowQueue(plan.shadow)
         environment = context.environment
-        state = Mutex(State(standing: Standing(stage: plan.stage, share: plan.share)))
+        state = Mutex(State(standing: Standing(stage: plan.stage, share: plan.share, of: move)))
     }
 
     // MARK: Stage

@@ -30,6 +30,6 @@ extension MigrationRecord {
         }
         await roles.stop(environment.time.instant.advanced(by: .seconds(5)))
         if let failure { throw failure }
-        return try await MigrationRecord(provider.plan, from: provider.old, in: store)
+        return try await MigrationRecord(provider.plan, from: provider.old, to: provider.new, in: store)
     }
 }

@@ -20,19 +20,23 @@ public struct MigrationRecord: Sendable, Hashable {
     /// - Parameters:
     ///   - plan: The plan; its stage applies if the store has none for it.
     ///   - provider: The old vendor.
+    ///   - new: The new vendor; `nil` for that of the last move in the store.
     ///   - store: The store of the client that moves.
     /// - Throws: `ErrorCode.store`.
     public init(
         _ plan: MigrationPlan,
         from provider: any ExperimentationProvider,
+        to new: (any ExperimentationProvider)? = nil,
         in store: any StateStore
     ) async throws(ExperimentationError) {
         let environment = ClientEnvironment()
         let state = ProviderContext(of: provider, in: store, environment).state
-        let kept = try await StandingRecord(in: state, log: environment.log).read()
+        let name = new.map { plan.name(to: $0.destination) }
+        let kept = try await StandingRecord(in: state, of: name, log: environment.log).read()
         let standing = kept?.under(plan) ?? Standing(stage: plan.stage, share: plan.share)
         (stage, share) = (standing.stage, standing.share)
-        unsupported = try await UnsupportedRecord(in: state, log: environment.log).read()
-        (people, sides) = try await People(in: state, log: environment.log).census()
+        let move = name ?? kept?.move
+        unsupported = try await UnsupportedRecord(in: state, of: move, log: environment.log).read()
+        (people, sides) = try await People(in: state, log: environment.log).census(of: move)
     }
 }

@@ -15,6 +15,8 @@ struct Standing: Sendable, Hashable {
         }
     }
 
+    /// The name of the move; `nil` if it was written before moves had names.
+    var move: String?
     var stage: MigrationStage
     var share: Double
     /// The stage of the plan under which this was written.
@@ -25,7 +27,8 @@ struct Standing: Sendable, Hashable {
     /// The alarms that any instance has raised.
     var alarms: [Alarm] = []
 
-    init(stage: MigrationStage, share: Double) {
+    init(stage: MigrationStage, share: Double, of move: String? = nil) {
+        self.move = move
         (self.stage, self.share) = (stage, share)
         (planned, plannedShare) = (stage, share)
     }
@@ -34,7 +37,7 @@ struct Standing: Sendable, Hashable {
     /// happened to users.
     func under(_ plan: MigrationPlan) -> Standing {
         if planned == plan.stage, plannedShare == plan.share { return self }
-        var standing = Standing(stage: plan.stage, share: plan.share)
+        var standing = Standing(stage: plan.stage, share: plan.share, of: move)
         (standing.hasDealt, standing.alarms) = (hasDealt, alarms)
         return standing
     }
@@ -43,6 +46,7 @@ struct Standing: Sendable, Hashable {
 extension Standing: Codable {
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
+        move = try values.decodeIfPresent(String.self, forKey: .move)
         stage = try values.decode(MigrationStage.self, forKey: .stage)
         share = try values.decode(Double.self, forKey: .share)
         planned = try values.decode(MigrationStage.self, forKey: .planned)

@@ -4,14 +4,23 @@ import Foundation
 /// Where a move stands, in a store that several instances share: a writer changes only what it means to change.
 struct StandingRecord: Sendable {
     private let store: any StateStore
+    private let move: String?
     private static let key = "migration/stage"
 
     /// Creates a record in the move's part of a store.
-    init(in state: any StateStore, log: any LogSink) { store = SealedState(state, log: log) }
+    ///
+    /// - Parameters:
+    ///   - state: The move's part of a store.
+    ///   - move: The name of the move: what another one has written counts as missing. `nil` for the last one.
+    ///   - log: Where damage is logged.
+    init(in state: any StateStore, of move: String?, log: any LogSink) {
+        store = SealedState(state, log: log)
+        self.move = move
+    }
 
     /// Returns where the move stands, under whichever plan it was written; `nil` if nothing was written.
     func read() async throws(ExperimentationError) -> Standing? {
-        try await store.value(for: Self.key).flatMap(Self.standing)
+        try await store.value(for: Self.key).flatMap(Self.standing).flatMap(ofThisMove)
     }
 
     /// Changes where the move stands, beginning anew if another instance has changed it meanwhile.
@@ -28,7 +37,8 @@ struct StandingRecord: Sendable {
         var written = try await store.value(for: Self.key)
         for _ in 0..<32 {
             let kept = written.flatMap(Self.standing)
-            var standing = kept?.under(plan) ?? Standing(stage: plan.stage, share: plan.share)
+            var standing =
+                kept.flatMap(ofThisMove)?.under(plan) ?? Standing(stage: plan.stage, share: plan.share, of: move)
             try await change(&standing)
             if standing == kept { return standing }
             let encoder = JSONEncoder()
@@ -40,6 +50,15 @@ struct StandingRecord: Sendable {
             }
         }
         throw ExperimentationError(.store, "Other instances keep changing the stage of the move.")
+    }
+
+    /// Returns what was written of this move; what names no move was written before moves had names, so by this one.
+    private func ofThisMove(_ standing: Standing) -> Standing? {
+        guard let move else { return standing }
+        guard standing.move == nil || standing.move == move else { return nil }
+        var own = standing
+        own.move = move
+        return own
     }
 
     private static func standing(_ bytes: [UInt8]) -> Standing? {

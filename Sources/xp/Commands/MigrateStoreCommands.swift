@@ -129,7 +129,9 @@ extension MigrateCommand {
             let provider = try file.provider("from")
             let opened = try await Stores.openExisting(store, for: provider)
             do {
-                let record = try await MigrationRecord(file.plan, from: provider, in: opened.state)
+                // A plan may still name the old vendor alone.
+                let new = try? file.provider("to")
+                let record = try await MigrationRecord(file.plan, from: provider, to: new, in: opened.state)
                 var ledgers: [(Destination, Ledger)] = []
                 for destination in try await opened.outbox.destinations() {
                     ledgers.append((destination, try await opened.outbox.ledger(of: destination)))

@@ -109,7 +109,7 @@ struct Moves {
     /// Where the move stands in the store.
     func standing() async throws -> Standing? {
         let context = ProviderContext(of: old, in: store.state, ClientEnvironment())
-        return try await StandingRecord(in: context.state, log: ClientEnvironment().log).read()
+        return try await StandingRecord(in: context.state, of: nil, log: ClientEnvironment().log).read()
     }
 
     static func migration(of client: ExperimentationClient) throws -> Migration {
