@@ -68,6 +68,13 @@ public struct MigratingProvider: ExperimentationProvider {
     ///
     /// - Throws: ``ErrorCode/configuration`` for an invalid plan, and if both vendors are the same account.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        let migration = try await begin(in: context)
+        await migration.notePlan()
+        return roles(of: migration)
+    }
+
+    /// Starts both vendors, and writes nothing of the move.
+    func begin(in context: ProviderContext) async throws(ExperimentationError) -> Migration {
         try plan.validate()
         guard old.destination != new.destination else {
             throw ExperimentationError(
@@ -85,7 +92,7 @@ public struct MigratingProvider: ExperimentationProvider {
             started.append(newParty)
             let migration = Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
             try await check(migration)
-            return roles(of: migration)
+            return migration
         } catch {
             for party in started { await party.roles.stop(context.environment.time.instant) }
             throw error
@@ -106,7 +113,8 @@ public struct MigratingProvider: ExperimentationProvider {
         )
     }
 
-    private func roles(of migration: Migration) -> ProviderRoles {
+    /// The roles of a move that has begun.
+    func roles(of migration: Migration) -> ProviderRoles {
         let parties = [migration.old, migration.new]
         var roles = ProviderRoles(needsConsent: parties.contains { $0.roles.needsConsent })
         if parties.contains(where: { $0.roles.decisions != nil }) {

@@ -5,8 +5,8 @@ import Synchronization
 /// A move in progress: its stage, and how to change it.
 ///
 /// Get it with `client.extras(as: Migration.self)`. The stage is kept in the client's store, and every instance with
-/// that store follows within a few seconds. A plan whose stage differs from the previous plan's overrides the stored
-/// stage.
+/// that store follows within a few seconds. A plan with a stage and share that haven't been applied yet overrides the
+/// stored stage.
 public final class Migration: Sendable {
     private struct State {
         var standing: Standing
@@ -27,7 +27,7 @@ public final class Migration: Sendable {
     let tally: Tally
     let shadows: ShadowQueue
     let environment: ClientEnvironment
-    private let record: StandingRecord
+    let record: StandingRecord
     private let unsupported: UnsupportedRecord
     private let state: Mutex<State>
     /// How long a stage that was read from the store counts as current.
@@ -120,7 +120,7 @@ public final class Migration: Sendable {
     }
 
     /// Continues from where the move stands now, and tells listeners if that is another stage or share.
-    private func adopt(_ standing: Standing) {
+    func adopt(_ standing: Standing) {
         let before = state.withLock { state in
             defer { (state.standing, state.read) = (standing, environment.time.instant) }
             return state.standing
@@ -137,56 +137,8 @@ public final class Migration: Sendable {
         }
     }
 
-    // MARK: Moving
-
-    /// Moves to another stage, forward or back.
-    ///
-    /// - Parameters:
-    ///   - stage: The target stage; the current one to change only the share.
-    ///   - share: The share of users that the new vendor leads in the stage `live`, from 0 to 1; unchanged if `nil`.
-    /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
-    ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed.
-    public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
-        if let share, !(share.isFinite && (0...1).contains(share)) {
-            throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
-        }
-        try await noteAlarms()
-        let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
-            let share = share ?? standing.share
-            let reasons = await objections(to: stage, share: share, from: standing)
-            if !reasons.isEmpty {
-                state.withLock { $0.held = reasons }
-                throw ExperimentationError(
-                    .configuration,
-                    "The move to \(stage) is held: " + reasons.joined(separator: "; ")
-                )
-            }
-            (standing.stage, standing.share) = (stage, share)
-        }
-        state.withLock { $0.held = [] }
-        adopt(after)
-    }
-
-    /// Records that the new vendor assigns a user on its own in a mapped experiment.
-    ///
-    /// - Returns: Where the move stands now.
-    @discardableResult
-    func noteDealt() async throws(ExperimentationError) -> Standing {
-        if standing.hasDealt { return standing }
-        adopt(try await record.update(under: plan) { $0.hasDealt = true })
-        return standing
-    }
-
-    /// Records alarms of this instance, for every other one and the next run.
-    func noteAlarms() async throws(ExperimentationError) {
-        let alarms = tally.alarms.filter { !standing.alarms.contains($0) }
-        if alarms.isEmpty { return }
-        adopt(
-            try await record.update(under: plan) { standing in
-                for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
-            }
-        )
-    }
+    /// Sets why the last requested move was refused; empty if it wasn't.
+    func hold(_ reasons: [String]) { state.withLock { $0.held = reasons } }
 
     /// Adds this instance's counts of unsupported events to those of every other one and of earlier runs.
     func noteUnsupported() async throws(ExperimentationError) {

@@ -21,14 +21,15 @@ extension MigrationRecord {
         in store: any StateStore,
         environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) -> MigrationRecord {
-        let roles = try await provider.start(in: ProviderContext(of: provider, in: store, environment))
+        // Not started like a client: a move that is refused leaves the store as it was.
+        let migration = try await provider.begin(in: ProviderContext(of: provider, in: store, environment))
         var failure: ExperimentationError?
         do throws(ExperimentationError) {
-            try await (roles.extras as? Migration)?.move(to: stage, share: share)
+            try await migration.move(to: stage, share: share)
         } catch {
             failure = error
         }
-        await roles.stop(environment.time.instant.advanced(by: .seconds(5)))
+        await provider.roles(of: migration).stop(environment.time.instant.advanced(by: .seconds(5)))
         if let failure { throw failure }
         return try await MigrationRecord(provider.plan, from: provider.old, to: provider.new, in: store)
     }

@@ -15,43 +15,82 @@ struct Standing: Sendable, Hashable {
         }
     }
 
+    /// The stage and share of a plan.
+    struct Planned: Sendable, Hashable, Codable {
+        var stage: MigrationStage
+        var share: Double
+
+        init(_ stage: MigrationStage, share: Double) { (self.stage, self.share) = (stage, share) }
+
+        init(_ plan: MigrationPlan) { self.init(plan.stage, share: plan.share) }
+    }
+
     /// The name of the move; `nil` if it was written before moves had names.
     var move: String?
     var stage: MigrationStage
     var share: Double
-    /// The stage of the plan under which this was written.
-    var planned: MigrationStage
-    var plannedShare: Double
+    /// The plans that have been applied, the last one at the end; never empty.
+    private(set) var plans: [Planned]
     /// Whether the new vendor has assigned users on its own.
     var hasDealt = false
     /// The alarms that any instance has raised.
     var alarms: [Alarm] = []
+    /// How many applied plans are remembered; with more, instances of the oldest one would have to be long gone.
+    private static let mostPlans = 8
 
     init(stage: MigrationStage, share: Double, of move: String? = nil) {
         self.move = move
         (self.stage, self.share) = (stage, share)
-        (planned, plannedShare) = (stage, share)
+        plans = [Planned(stage, share: share)]
     }
 
-    /// Returns where the move stands under a plan: another stage in the plan overrides the stored one, but not what has
-    /// happened to users.
+    /// Returns where the move stands under a plan: the stage of a plan that hasn't been applied yet overrides the stored
+    /// one, but not what has happened to users.
+    ///
+    /// An applied plan doesn't, even if it isn't the last one: while instances are replaced, some have an earlier plan.
     func under(_ plan: MigrationPlan) -> Standing {
-        if planned == plan.stage, plannedShare == plan.share { return self }
-        var standing = Standing(stage: plan.stage, share: plan.share, of: move)
-        (standing.hasDealt, standing.alarms) = (hasDealt, alarms)
+        let planned = Planned(plan)
+        if plans.contains(planned) { return self }
+        var standing = self
+        (standing.stage, standing.share) = (plan.stage, plan.share)
+        standing.plans = (plans + [planned]).suffix(Self.mostPlans)
         return standing
+    }
+
+    /// Whether a plan was applied, and another one or a move since then led elsewhere.
+    func hasLeft(_ plan: MigrationPlan) -> Bool {
+        let planned = Planned(plan)
+        return plans.last != planned && plans.contains(planned) && planned != Planned(stage, share: share)
     }
 }
 
 extension Standing: Codable {
+    /// The last plan lies apart, where earlier versions of the library expect it.
+    private enum CodingKeys: CodingKey { case move, stage, share, planned, plannedShare, plans, hasDealt, alarms }
+
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         move = try values.decodeIfPresent(String.self, forKey: .move)
         stage = try values.decode(MigrationStage.self, forKey: .stage)
         share = try values.decode(Double.self, forKey: .share)
-        planned = try values.decode(MigrationStage.self, forKey: .planned)
-        plannedShare = try values.decode(Double.self, forKey: .plannedShare)
+        let last = Planned(
+            try values.decode(MigrationStage.self, forKey: .planned),
+            share: try values.decode(Double.self, forKey: .plannedShare)
+        )
+        plans = try (values.decodeIfPresent([Planned].self, forKey: .plans) ?? []).filter { $0 != last } + [last]
         hasDealt = try values.decodeIfPresent(Bool.self, forKey: .hasDealt) ?? false
         alarms = try values.decodeIfPresent([Alarm].self, forKey: .alarms) ?? []
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encodeIfPresent(move, forKey: .move)
+        try values.encode(stage, forKey: .stage)
+        try values.encode(share, forKey: .share)
+        try values.encodeIfPresent(plans.last?.stage, forKey: .planned)
+        try values.encodeIfPresent(plans.last?.share, forKey: .plannedShare)
+        try values.encode(Array(plans.dropLast()), forKey: .plans)
+        try values.encode(hasDealt, forKey: .hasDealt)
+        try values.encode(alarms, forKey: .alarms)
     }
 }

@@ -1,0 +1,74 @@
+import Experimentation
+
+extension Migration {
+    /// Moves to another stage, forward or back.
+    ///
+    /// - Parameters:
+    ///   - stage: The target stage; the current one to change only the share.
+    ///   - share: The share of users that the new vendor leads in the stage `live`, from 0 to 1; unchanged if `nil`.
+    /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
+    ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed.
+    public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
+        if let share, !(share.isFinite && (0...1).contains(share)) {
+            throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
+        }
+        try await noteAlarms()
+        let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
+            let share = share ?? standing.share
+            try await allow(stage, share: share, from: standing)
+            (standing.stage, standing.share) = (stage, share)
+        }
+        hold([])
+        adopt(after)
+    }
+
+    /// Throws all objections to a stage, if there are any.
+    private func allow(
+        _ stage: MigrationStage,
+        share: Double,
+        from standing: Standing
+    ) async throws(ExperimentationError) {
+        let reasons = await objections(to: stage, share: share, from: standing)
+        if reasons.isEmpty { return }
+        hold(reasons)
+        throw ExperimentationError(
+            .configuration,
+            "The move to \(stage) is held: " + reasons.joined(separator: "; ")
+        )
+    }
+
+    /// Records that the plan is applied, so that its instances follow later ones from then on.
+    func notePlan() async {
+        // An unwritable store mustn't keep the application from starting.
+        guard let standing = try? await record.update(under: plan, { _ in }) else { return }
+        adopt(standing)
+        guard standing.hasLeft(plan) else { return }
+        environment.log.log(
+            .warning,
+            "migration.plan",
+            "The plan's stage \(plan.stage) has been applied before; the move stays at \(standing.stage), with a share of "
+                + "\(standing.share). Go back by a move, not by a plan."
+        )
+    }
+
+    /// Records that the new vendor assigns a user on its own in a mapped experiment.
+    ///
+    /// - Returns: Where the move stands now.
+    @discardableResult
+    func noteDealt() async throws(ExperimentationError) -> Standing {
+        if standing.hasDealt { return standing }
+        adopt(try await record.update(under: plan) { $0.hasDealt = true })
+        return standing
+    }
+
+    /// Records alarms of this instance, for every other one and the next run.
+    func noteAlarms() async throws(ExperimentationError) {
+        let alarms = tally.alarms.filter { !standing.alarms.contains($0) }
+        if alarms.isEmpty { return }
+        adopt(
+            try await record.update(under: plan) { standing in
+                for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
+            }
+        )
+    }
+}

@@ -1,0 +1,114 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import ExperimentationMigration
+
+@Suite("Plans of a move")
+struct PlansOfMovesTests {
+    @Test("instances with an earlier plan follow the stage under a later one, and don't pull it back")
+    func earlierPlan() async throws {
+        let moves = Moves()
+        let first = try await moves.client()
+        try await Moves.migration(of: first).move(to: .rampDown)
+        let second = try await moves.client { $0.stage = .rampDown }
+        try await Moves.migration(of: second).noteDealt()
+        moves.time.advance(by: .seconds(3))
+        #expect(try await Moves.migration(of: first).current().stage == .rampDown)
+        // Another instance with the first plan starts, and writes.
+        let third = try await moves.client()
+        #expect(try Moves.migration(of: third).stage == .rampDown)
+        try await Moves.migration(of: first).notePlan()
+        moves.time.advance(by: .seconds(3))
+        #expect(try await Moves.migration(of: second).current().stage == .rampDown)
+        #expect(try await moves.standing()?.stage == .rampDown)
+        for client in [first, second, third] { await client.shutdown(within: .zero) }
+    }
+
+    @Test("instances with an earlier plan follow a later one that starts, though nobody has moved")
+    func laterPlan() async throws {
+        let moves = Moves()
+        let first = try await moves.client()
+        let second = try await moves.client { $0.stage = .dualWrite }
+        moves.time.advance(by: .seconds(3))
+        #expect(try await Moves.migration(of: first).current().stage == .dualWrite)
+        try await Moves.migration(of: first).notePlan()
+        moves.time.advance(by: .seconds(3))
+        #expect(try await Moves.migration(of: second).current().stage == .dualWrite)
+        for client in [first, second] { await client.shutdown(within: .zero) }
+    }
+
+    @Test("an earlier plan that is deployed again changes nothing and says so; a move goes back")
+    func goingBack() async throws {
+        let moves = Moves()
+        for stage in [MigrationStage.off, .dualWrite] {
+            try await moves.client { $0.stage = stage }.shutdown(within: .zero)
+        }
+        let log = RecordingLog()
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time, log: log)
+        )
+        let migration = try Moves.migration(of: client)
+        #expect(migration.stage == .dualWrite)
+        #expect(
+            log.entries.filter { $0.event == "migration.plan" }.map(\.message)
+                == [
+                    "The plan's stage off has been applied before; the move stays at dualWrite, with a share of 0.0. "
+                        + "Go back by a move, not by a plan."
+                ]
+        )
+        try await migration.move(to: .off)
+        await client.shutdown(within: .zero)
+        let next = try await moves.client { $0.stage = .dualWrite }
+        #expect(try Moves.migration(of: next).stage == .off)
+        await next.shutdown(within: .zero)
+    }
+
+    @Test("a refused move from outside leaves the stored stage as it was, also under a plan that is new")
+    func refusedFromOutside() async throws {
+        let moves = Moves(canBeTold: false)
+        try await moves.client().shutdown(within: .zero)
+        var plan = moves.plan
+        plan.stage = .dualWrite
+        let provider = MigratingProvider(from: moves.old, to: moves.new, plan: plan)
+        let before = try await moves.standing()
+        await #expect(throws: ExperimentationError.self) {
+            try await MigrationRecord.move(
+                to: .live,
+                with: provider,
+                in: moves.store.state,
+                environment: ClientEnvironment(time: moves.time)
+            )
+        }
+        #expect(try await moves.standing() == before)
+    }
+
+    @Test("eight applied plans are remembered; the oldest one then counts as new again")
+    func bounded() {
+        func plan(_ number: Int) -> MigrationPlan { MigrationPlan(stage: .live, share: Double(number) / 10) }
+        var standing = Standing(stage: .live, share: 0)
+        for number in 1...7 { standing = standing.under(plan(number)) }
+        #expect(standing.share == 0.7)
+        for number in 0...7 { #expect(standing.under(plan(number)) == standing, "\(number)") }
+        standing = standing.under(plan(8))
+        #expect(standing.under(plan(1)).share == 0.8)
+        #expect(standing.under(plan(0)).share == 0)
+    }
+
+    @Test("a standing is written so that earlier versions can read it, and theirs is read")
+    func coding() throws {
+        let standing = Standing(stage: .off, share: 0).under(MigrationPlan(stage: .live, share: 0.5))
+        let data = try JSONEncoder().encode(standing)
+        #expect(try JSONDecoder().decode(Standing.self, from: data) == standing)
+        let members = try #require(try JSONSerialization.jsonObject(with: data) as? [String: any Sendable])
+        #expect(members["planned"] as? String == "live")
+        #expect(members["plannedShare"] as? Double == 0.5)
+        let former = #"{"planned":"off","plannedShare":0,"share":0.5,"stage":"live"}"#
+        let read = try JSONDecoder().decode(Standing.self, from: Data(former.utf8))
+        #expect(read.plans == [.init(.off, share: 0)])
+        #expect(read.stage == .live && read.share == 0.5)
+    }
+}
