@@ -16,15 +16,22 @@ struct MigratingSink: EventSink {
     var batching: BatchPolicy { sink.batching }
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
-        let stage = migration.stage
-        if case .exposure(let exposure) = event.kind {
+        let standing = migration.standing
+        switch event.kind {
+        case .exposure(let exposure):
             // In any stage: a session may still show what a vendor answered in an earlier one. What has no mark was
             // decided before there was a move.
             guard MarkedCatalogues.side(of: exposure.assignment) ?? .old == side else {
                 throw ExperimentationError(.unsupported, "The exposure belongs to the vendor that answered.")
             }
-        } else if !stage.sendsEvents(to: side) {
-            throw ExperimentationError(.unsupported, "\(party.name) is sent nothing in the stage \(stage).")
+        case .consentChanged(granted: false) where standing.hasReached(side): break
+        default:
+            guard standing.stage.sendsEvents(to: side) else {
+                throw ExperimentationError(
+                    .unsupported,
+                    "\(party.name) is sent nothing in the stage \(standing.stage)."
+                )
+            }
         }
         try sink.check(event)
     }

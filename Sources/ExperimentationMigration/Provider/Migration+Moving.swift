@@ -16,7 +16,7 @@ extension Migration {
         let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
             let share = share ?? standing.share
             try await allow(stage, share: share, from: standing)
-            (standing.stage, standing.share) = (stage, share)
+            standing.go(to: stage, share: share)
         }
         hold([])
         adopt(after)

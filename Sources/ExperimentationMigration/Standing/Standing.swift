@@ -31,6 +31,8 @@ struct Standing: Sendable, Hashable {
     var share: Double
     /// The plans that have been applied, the last one at the end; never empty.
     private(set) var plans: [Planned]
+    /// Whether the move has been in a stage that sends the new vendor events.
+    private(set) var hasReachedNew: Bool
     /// Whether the new vendor has assigned users on its own.
     var hasDealt = false
     /// The alarms that any instance has raised.
@@ -42,7 +44,17 @@ struct Standing: Sendable, Hashable {
         self.move = move
         (self.stage, self.share) = (stage, share)
         plans = [Planned(stage, share: share)]
+        hasReachedNew = stage.sendsEvents(to: .new)
     }
+
+    /// Goes to another stage and share.
+    mutating func go(to stage: MigrationStage, share: Double) {
+        (self.stage, self.share) = (stage, share)
+        if stage.sendsEvents(to: .new) { hasReachedNew = true }
+    }
+
+    /// Whether a vendor may have users' events: the old one has them from before the move.
+    func hasReached(_ side: MigrationSide) -> Bool { side == .old || hasReachedNew }
 
     /// Returns where the move stands under a plan: the stage of a plan that hasn't been applied yet overrides the stored
     /// one, but not what has happened to users.
@@ -52,7 +64,7 @@ struct Standing: Sendable, Hashable {
         let planned = Planned(plan)
         if plans.contains(planned) { return self }
         var standing = self
-        (standing.stage, standing.share) = (plan.stage, plan.share)
+        standing.go(to: plan.stage, share: plan.share)
         standing.plans = (plans + [planned]).suffix(Self.mostPlans)
         return standing
     }
@@ -66,7 +78,9 @@ struct Standing: Sendable, Hashable {
 
 extension Standing: Codable {
     /// The last plan lies apart, where earlier versions of the library expect it.
-    private enum CodingKeys: CodingKey { case move, stage, share, planned, plannedShare, plans, hasDealt, alarms }
+    private enum CodingKeys: CodingKey {
+        case move, stage, share, planned, plannedShare, plans, hasReachedNew, hasDealt, alarms
+    }
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -78,6 +92,8 @@ extension Standing: Codable {
             share: try values.decode(Double.self, forKey: .plannedShare)
         )
         plans = try (values.decodeIfPresent([Planned].self, forKey: .plans) ?? []).filter { $0 != last } + [last]
+        // What was written without it had been moved.
+        hasReachedNew = try values.decodeIfPresent(Bool.self, forKey: .hasReachedNew) ?? true
         hasDealt = try values.decodeIfPresent(Bool.self, forKey: .hasDealt) ?? false
         alarms = try values.decodeIfPresent([Alarm].self, forKey: .alarms) ?? []
     }
@@ -90,6 +106,7 @@ extension Standing: Codable {
         try values.encodeIfPresent(plans.last?.stage, forKey: .planned)
         try values.encodeIfPresent(plans.last?.share, forKey: .plannedShare)
         try values.encode(Array(plans.dropLast()), forKey: .plans)
+        try values.encode(hasReachedNew, forKey: .hasReachedNew)
         try values.encode(hasDealt, forKey: .hasDealt)
         try values.encode(alarms, forKey: .alarms)
     }
