@@ -91,20 +91,22 @@ struct People: Sendable {
         try await !state.keys(beginningWith: Self.aliases).isEmpty
     }
 
-    /// Adds places to a user with a single id; existing places stay.
+    /// Adds places to a user; existing places stay.
     ///
     /// - Parameters:
     ///   - places: The places, by ``Person/key(ofGroup:at:in:)``.
-    ///   - user: The id.
+    ///   - user: The stable key.
+    ///   - id: A second id that leads to the same record.
     ///   - mayHaveAlias: Whether the user's record may have another key.
     /// - Returns: The number of places added.
     /// - Throws: ``ErrorCode/store``.
     func add(
         _ places: [String: Person.Place],
         of user: String,
+        _ id: String? = nil,
         mayHaveAlias: Bool
     ) async throws(ExperimentationError) -> Int {
-        let identity = Identity(id: user)
+        let identity = id.map { Identity(id: $0, anonymousID: user) } ?? Identity(id: user)
         // Most imported users are new, so the first write is tried without a lookup.
         var found = Found(person: Person(), written: nil, digest: StableKey(identity).digest)
         if mayHaveAlias { found = try await find(identity) }
@@ -112,7 +114,8 @@ struct People: Sendable {
             var person = found.person
             person.places.merge(places) { present, _ in present }
             let added = person.places.count - found.person.places.count
-            if added == 0 { return 0 }
+            // A second id may still have to lead to the record.
+            if added == 0, id == nil { return 0 }
             if try await write(person, over: found, of: identity) { return added }
             found = try await find(identity)
         }

@@ -19,12 +19,15 @@ public enum AssignmentFormat: String, Sendable, Hashable, CaseIterable {
 public struct ImportedAssignments: Sendable, Hashable {
     /// The user's stable key: the anonymous id if there is one.
     public var user: String
+    /// The id of a user who also has an anonymous one; both lead to the same record.
+    public var id: String?
     /// Variations by experiment or group, with the other system's ids.
     public var variations: [String: String]
 
     /// Creates assignments.
-    public init(user: String, variations: [String: String]) {
+    public init(user: String, id: String? = nil, variations: [String: String]) {
         self.user = user
+        self.id = id
         self.variations = variations
     }
 }
@@ -75,14 +78,13 @@ public struct AssignmentReader: Sendable {
 
     private func visitor(_ members: [String: FlagValue]) throws(ImportFault) -> ImportedAssignments {
         guard let data = members["data"]?.objectValue else { throw ImportFault("\"data\": expected an object") }
-        guard let anonymous = data["anonymousId"]?.stringValue ?? data["visitorId"]?.stringValue, !anonymous.isEmpty
-        else {
-            throw ImportFault("\"data.visitorId\": expected an id")
-        }
+        let ids = ["anonymousId", "visitorId"].compactMap { data[$0]?.stringValue }.filter { !$0.isEmpty }
+        guard let user = ids.first else { throw ImportFault("\"data.visitorId\": expected an id") }
+        let id = ids.last.flatMap { ExactText($0) == ExactText(user) ? nil : $0 }
         let history = data["assignationHistory"] ?? data["assignmentsHistory"]
         // A visitor who was in no campaign has none.
-        guard let history, history != .null else { return ImportedAssignments(user: anonymous, variations: [:]) }
-        return ImportedAssignments(user: anonymous, variations: try texts(history, "data.assignationHistory"))
+        guard let history, history != .null else { return ImportedAssignments(user: user, id: id, variations: [:]) }
+        return ImportedAssignments(user: user, id: id, variations: try texts(history, "data.assignationHistory"))
     }
 
     private func sticky(_ members: [String: FlagValue]) throws(ImportFault) -> ImportedAssignments {

@@ -12,16 +12,18 @@ public struct ImportReport: Sendable, Hashable {
     public var taken = 0
     /// The number of places that the user already had.
     public var known = 0
-    /// The number of rejections, by reason; a reason names no user and nothing that the plan doesn't have.
+    /// The number of rejections, by reason, including those of an earlier, interrupted run; a reason names no user and
+    /// nothing that the plan doesn't have.
     public var refused: [String: Int] = [:]
-    /// The first rejected lines, with the reason.
+    /// The first rejected lines of this run, with the reason.
     public var examples: [String] = []
 }
 
 /// Imports another system's assignments as the old vendor's places, so that the move carries them.
 ///
 /// A place that a user already has stays; of several for one experiment, the first one counts. An interrupted import
-/// with a name resumes where it stopped, and importing the same lines twice changes nothing.
+/// with a name resumes where it stopped if the lines up to there and the mapping are the same, and importing the same
+/// lines twice changes nothing.
 public struct AssignmentImport: Sendable {
     private let people: People
     private let state: any StateStore
@@ -67,46 +69,37 @@ public struct AssignmentImport: Sendable {
         _ next: () async throws -> [UInt8]?,
         progress: (Int) -> Void = { _ in }
     ) async throws -> ImportReport {
-        var report = ImportReport()
-        var reader = AssignmentReader(format)
-        var batch: [(line: Int, ImportedAssignments)] = []
-        var place: String?
-        let hasAliases = try await people.hasAliases()
+        var work = Work(reader: AssignmentReader(format), hasAliases: try await people.hasAliases())
+        let key = name.map { Self.places + Digest.hex($0, format.rawValue) }
+        var resumption: ImportResumption?
+        if let key { resumption = ImportResumption(mapping, after: try await state.value(for: key)) }
         while let line = try await next() {
-            report.lines += 1
-            let isFirst = report.lines == 1
-            if isFirst, let name {
-                let key = Self.places + Digest.hex(name, format.rawValue, String(decoding: line, as: UTF8.self))
-                place = key
-                report.resumedAfter = try await position(key)
-            }
+            work.report.lines += 1
+            let number = work.report.lines
             // The first line is read even when resuming, because it may be the header.
-            if report.lines <= report.resumedAfter, !isFirst { continue }
-            do throws(ImportFault) {
-                let found = try reader.read(line)
-                if report.lines > report.resumedAfter { batch += found.map { (report.lines, $0) } }
-            } catch {
-                if isFirst {
-                    throw ExperimentationError(
-                        .invalidArgument,
-                        "line 1 isn't of the format \(format.rawValue): \(error)"
-                    )
-                }
-                Self.refuse(&report, report.lines, error)
+            if number == 1 { try expectFormat(line, &work.reader) }
+            let lines = resumption?.pass(line) ?? [.init(number: number, bytes: line)]
+            if let resumption, resumption.resumedAfter > work.report.resumedAfter {
+                (work.report.resumedAfter, work.report.refused) = (resumption.resumedAfter, resumption.refused)
             }
-            if batch.count >= Self.perBatch {
-                try await take(&batch, &report, hasAliases)
-                if let place { try await state.setValue(Array(String(report.lines).utf8), for: place) }
-                progress(report.lines)
+            guard try await take(lines, &work) else { continue }
+            if let key, let marks = resumption?.mark(refused: work.report.refused) {
+                try await state.setValue(marks, for: key)
             }
+            progress(number)
         }
-        try await take(&batch, &report, hasAliases)
-        if let place { try await state.setValue(nil, for: place) }
-        return report
+        _ = try await take(resumption?.release() ?? [], &work)
+        try await write(&work)
+        if let key { try await state.setValue(nil, for: key) }
+        return work.report
     }
 
-    private func position(_ key: String) async throws(ExperimentationError) -> Int {
-        try await state.value(for: key).flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+    private func expectFormat(_ line: [UInt8], _ reader: inout AssignmentReader) throws {
+        do throws(ImportFault) {
+            _ = try reader.read(line)
+        } catch {
+            throw ExperimentationError(.invalidArgument, "line 1 isn't of the format \(format.rawValue): \(error)")
+        }
     }
 
     /// Reads lines into memory, for a server that looks up users as they come.
@@ -153,40 +146,74 @@ public struct AssignmentImport: Sendable {
         if report.examples.count < mostExamples { report.examples.append("line \(line): \(fault)") }
     }
 
-    private func take(
-        _ batch: inout [(line: Int, ImportedAssignments)],
-        _ report: inout ImportReport,
-        _ hasAliases: Bool
-    ) async throws {
-        // Grouped by user, so that concurrent writes never concern the same user.
-        var users: [ExactText: [String: Person.Place]] = [:]
-        var asked = 0
-        for (line, assignments) in batch {
-            for (experiment, variation) in assignments.variations.sorted(by: { $0.key < $1.key }) {
-                do throws(ImportFault) {
-                    let index = try mapping.importIndex(experiment, variation)
-                    let key = "old/\(mapping.experiments[index].old.group)"
-                    asked += 1
-                    let user = ExactText(assignments.user)
-                    if users[user]?[key] == nil {
-                        users[user, default: [:]][key] = Person.Place(variation: variation, by: .old)
-                    }
-                } catch {
-                    Self.refuse(&report, line, error)
-                }
+    // MARK: Writing
+
+    /// An import under way.
+    private struct Work {
+        var report = ImportReport()
+        var reader: AssignmentReader
+        var batch = ImportBatch()
+        /// Whether any record may have a second id.
+        var hasAliases: Bool
+    }
+
+    /// Takes lines, and writes batches as they become full.
+    ///
+    /// - Returns: Whether a batch was written and nothing is left to write.
+    private func take(_ lines: [ImportResumption.Line], _ work: inout Work) async throws -> Bool {
+        var isWritten = false
+        for line in lines {
+            // It was read for its format, and may be a header only once.
+            if line.number == 1 { work.reader = AssignmentReader(format) }
+            do throws(ImportFault) {
+                for assignments in try work.reader.read(line.bytes) { add(assignments, at: line.number, to: &work) }
+            } catch {
+                Self.refuse(&work.report, line.number, error)
+            }
+            isWritten = work.batch.lines >= Self.perBatch
+            if isWritten { try await write(&work) }
+        }
+        return isWritten
+    }
+
+    private func add(_ assignments: ImportedAssignments, at line: Int, to work: inout Work) {
+        work.batch.lines += 1
+        for (experiment, variation) in assignments.variations.sorted(by: { $0.key < $1.key }) {
+            do throws(ImportFault) {
+                let index = try mapping.importIndex(experiment, variation)
+                work.batch.add(
+                    Person.Place(variation: variation, by: .old),
+                    for: "old/\(mapping.experiments[index].old.group)",
+                    of: assignments.user,
+                    assignments.id
+                )
+            } catch {
+                Self.refuse(&work.report, line, error)
             }
         }
-        batch = []
+    }
+
+    private func write(_ work: inout Work) async throws {
+        let batch = work.batch
+        work.batch = ImportBatch()
+        if batch.hasSecondIDs { work.hasAliases = true }
+        let mayHaveAlias = work.hasAliases
         let taken = try await withThrowingTaskGroup(of: Int.self) { group in
-            for (user, places) in users {
-                group.addTask { try await people.add(places, of: user.text, mayHaveAlias: hasAliases) }
+            for entries in batch.users {
+                group.addTask {
+                    var sum = 0
+                    for entry in entries {
+                        sum += try await people.add(entry.places, of: entry.user, entry.id, mayHaveAlias: mayHaveAlias)
+                    }
+                    return sum
+                }
             }
             var sum = 0
             for try await number in group { sum += number }
             return sum
         }
-        report.users += users.count
-        report.taken += taken
-        report.known += asked - taken
+        work.report.users += batch.users.count { !$0.isEmpty }
+        work.report.taken += taken
+        work.report.known += batch.count - taken
     }
 }

@@ -2,13 +2,15 @@ import Experimentation
 
 /// The assignments of very many users in memory, for a server that looks up users as they come.
 ///
-/// A user takes 24 bytes and one for each experiment; only digests of ids are stored. Assign it to
+/// A user takes 24 bytes and one for each experiment, and 24 more for a second id; only digests of ids are stored. Assign it to
 /// ``MigratingProvider/imported``: a user without a record then begins with the places found here.
 public struct AssignmentTable: Sendable {
     private let mapping: Mapping
     private let arms: [[String]]
     private var keys: [Key?] = Array(repeating: nil, count: 16)
     private var rows: [UInt8] = Array(repeating: 0, count: 0)
+    /// The number of keys in use; a user with two ids has two.
+    private var used = 0
     /// The number of users.
     public private(set) var count = 0
 
@@ -42,7 +44,7 @@ public struct AssignmentTable: Sendable {
             }
         }
         guard !places.isEmpty else { return (0, refused) }
-        let row = row(for: assignments.user)
+        let row = row(for: assignments.user, assignments.id)
         var taken = 0
         for place in places where rows[row + place.experiment] == 0 {
             rows[row + place.experiment] = place.arm
@@ -79,16 +81,27 @@ public struct AssignmentTable: Sendable {
 
     // MARK: Lookup
 
-    private mutating func row(for user: String) -> Int {
-        if count * 2 >= keys.count { grow() }
-        var key = Self.key(of: user)
-        let slot = slot(of: key)
-        if let known = keys[slot] { return Int(known.row) * arms.count }
-        key.row = UInt32(count)
-        keys[slot] = key
-        count += 1
-        rows.append(contentsOf: repeatElement(0, count: arms.count))
-        return Int(key.row) * arms.count
+    /// The row of a user, whom either id may have brought before.
+    private mutating func row(for user: String, _ id: String?) -> Int {
+        let known = keys[slot(of: Self.key(of: user))] ?? id.flatMap { keys[slot(of: Self.key(of: $0))] }
+        if let known, id == nil { return Int(known.row) * arms.count }
+        let row = known?.row ?? UInt32(count)
+        if known == nil {
+            count += 1
+            rows.append(contentsOf: repeatElement(0, count: arms.count))
+        }
+        for id in [user, id] { if let id { lead(from: id, to: row) } }
+        return Int(row) * arms.count
+    }
+
+    /// Lets an id lead to a row, unless it leads to one already.
+    private mutating func lead(from id: String, to row: UInt32) {
+        var key = Self.key(of: id)
+        if keys[slot(of: key)] != nil { return }
+        if used * 2 >= keys.count { grow() }
+        key.row = row
+        keys[slot(of: key)] = key
+        used += 1
     }
 
     private mutating func grow() {
