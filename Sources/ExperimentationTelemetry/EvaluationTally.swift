@@ -25,7 +25,7 @@ final class EvaluationTally: Sendable {
 
     fileprivate struct Variant {
         var name: String?
-        var counts: [(reason: Reason, error: ErrorCode?, count: Int)] = []
+        var counts = ReasonCounts()
         var users = UserCount()
     }
 
@@ -92,17 +92,7 @@ extension EvaluationTally.Flag {
     func add(_ details: EvaluationDetails<FlagValue>, _ user: UInt64?) {
         let place = place(of: details.variant)
         if let user { variants[place].users.insert(user) }
-        for index in variants[place].counts.indices
-        where variants[place].counts[index].reason == details.reason
-            && variants[place].counts[index].error == details.errorCode
-        {
-            variants[place].counts[index].count += 1
-            return
-        }
-        // Bounded, because reasons come from the vendor.
-        let isLast = variants[place].counts.count >= EvaluationTally.mostVariants
-        let reason = isLast ? Reason(rawValue: EvaluationTally.others) : details.reason
-        variants[place].counts.append((reason, isLast ? nil : details.errorCode, 1))
+        variants[place].counts.add(details.reason, details.errorCode)
     }
 
     private func place(of variant: String?) -> Int {
@@ -117,8 +107,7 @@ extension EvaluationTally.Flag {
     func take(into growth: inout EvaluationTally.Growth) {
         for place in variants.indices {
             let variant = variants[place].name ?? ""
-            for index in variants[place].counts.indices where variants[place].counts[index].count > 0 {
-                let counted = variants[place].counts[index]
+            for counted in variants[place].counts.take() {
                 let series = EvaluationTally.Series(
                     key: key,
                     variant: variant,
@@ -126,7 +115,6 @@ extension EvaluationTally.Flag {
                     error: counted.error?.rawValue.lowercased() ?? ""
                 )
                 growth.evaluations[series, default: 0] += counted.count
-                variants[place].counts[index].count = 0
             }
             growth.users[key, default: [:]][variant] = Int(variants[place].users.estimate.rounded())
         }
