@@ -1,6 +1,7 @@
 public import CoreMetrics
 public import Experimentation
 public import Logging
+import Synchronization
 public import Tracing
 
 /// Events, metrics and spans about flags, named by OpenTelemetry's conventions.
@@ -101,26 +102,28 @@ public final class Telemetry: Sendable {
     ///
     /// Except for evaluations, counting begins with this call.
     public func follow(_ client: ExperimentationClient) async {
-        await measure(client, isFirst: true)
+        let baseline = Baseline()
+        await measure(client, from: baseline)
         while !Task.isCancelled {
             do { try await time.sleep(for: options.interval) } catch { break }
-            await measure(client)
+            await measure(client, from: baseline)
         }
     }
 
     /// Measures a client once.
     ///
     /// - Parameter client: The client. Ledgers that weren't measured before count from zero.
-    public func measure(_ client: ExperimentationClient) async { await measure(client, isFirst: false) }
+    public func measure(_ client: ExperimentationClient) async { await measure(client, from: nil) }
 
-    private func measure(_ client: ExperimentationClient, isFirst: Bool) async {
+    private func measure(_ client: ExperimentationClient, from baseline: Baseline?) async {
         guard let meters else { return }
-        let ledgers = (try? await client.ledgers()) ?? [:]
+        let ledgers = try? await client.ledgers()
         let ages = freshness.ages(at: time.instant)
         let tally = tally
         relay.put(
             .measure {
-                meters.record(ledgers, isFirst: isFirst)
+                // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
+                if let ledgers { meters.record(ledgers, isFirst: baseline?.take() ?? false) }
                 for (provider, age) in ages { meters.aged(age, of: provider) }
                 if let growth = tally?.take() { meters.record(growth) }
             }
@@ -152,4 +155,12 @@ public final class Telemetry: Sendable {
         }
         return await isDone.wait(until: time.instant.advanced(by: duration), by: time)
     }
+}
+
+/// Whether a client's ledgers have been recorded, so that only what comes later is growth.
+private final class Baseline: Sendable {
+    private let isTaken = Atomic(false)
+
+    /// Returns whether this is the first call.
+    func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }

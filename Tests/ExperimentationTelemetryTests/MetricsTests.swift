@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTelemetry
 import ExperimentationTesting
 import MetricsTestKit
+import Synchronization
 import Testing
 import Waiting
 
@@ -154,5 +155,57 @@ struct MetricsTests {
         task.cancel()
         await task.value
         await client.shutdown()
+    }
+
+    @Test("what was accepted before following isn't counted, even if the store fails the first measurement")
+    func failedBaseline() async throws {
+        let metrics = TestMetrics()
+        let time = ManualTime()
+        let telemetry = Telemetry(metrics: metrics, options: TelemetryOptions(interval: .seconds(15)), time: time)
+        let provider = shop()
+        let place = [("destination", provider.destination.description)]
+        let memory = ClientStore.inMemory()
+        let outbox = FailingOnce(base: memory.outbox)
+        let client = try await ExperimentationClient(
+            provider: provider,
+            store: ClientStore(outbox: outbox, state: memory.state),
+            options: telemetry.added(to: ClientOptions()),
+            environment: telemetry.added(to: ClientEnvironment(time: time))
+        )
+        let user = User(id: "u-1", consent: .granted)
+        for name in ["a", "b", "c"] { try await client.track(.custom(name), for: user) }
+        outbox.fail()
+        let task = Task { await telemetry.follow(client) }
+        try await eventually("the first measurement has failed and another one was recorded") {
+            time.advance(by: .seconds(15))
+            return !outbox.isFailing && last(metrics, "experimentation.outbox.pending", place) != nil
+        }
+        #expect(total(metrics, "experimentation.outbox.accepted", place) == 0)
+        try await client.track(.custom("d"), for: user)
+        try await eventually("the later event is counted") {
+            time.advance(by: .seconds(15))
+            return total(metrics, "experimentation.outbox.accepted", place) > 0
+        }
+        #expect(total(metrics, "experimentation.outbox.accepted", place) == 1)
+        task.cancel()
+        await task.value
+        await client.shutdown()
+    }
+}
+
+/// An outbox that fails the next question for its destinations when told to.
+private final class FailingOnce: OutboxStoreDecorator {
+    let base: any OutboxStore
+    private let failing = Atomic(false)
+
+    init(base: any OutboxStore) { self.base = base }
+
+    var isFailing: Bool { failing.load(ordering: .relaxed) }
+
+    func fail() { failing.store(true, ordering: .relaxed) }
+
+    func destinations() async throws(ExperimentationError) -> [Destination] {
+        if failing.exchange(false, ordering: .relaxed) { throw ExperimentationError(.store, "fails once") }
+        return try await base.destinations()
     }
 }
