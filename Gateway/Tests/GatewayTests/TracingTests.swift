@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import HTTPTypes
 import InMemoryTracing
 import Testing
 import Tracing
@@ -52,6 +53,25 @@ struct TracingTests {
         )
         #expect(tracer.finishedSpans.map(\.kind) == Array(repeating: .server, count: 6))
         #expect(tracer.finishedSpans.map(\.parentSpanID) == Array(repeating: "span-of-the-caller", count: 6))
+    }
+
+    @Test(
+        "a method that isn't HTTP's names no span",
+        arguments: [
+            ("GET", "GET /health", "GET", "GET"), ("BREW", "HTTP /health", "HTTP", "_OTHER"),
+            ("get", "HTTP /health", "HTTP", "_OTHER"), ("PATCH", "PATCH /health", "PATCH", "PATCH"),
+        ]
+    )
+    func methods(method: String, named: String, alone: String, attribute: String) {
+        let tracer = InMemoryTracer()
+        let tracing = RequestTracing(tracer)
+        for route in [Route.health, nil] { tracing.begin(method, route, .init(HTTPFields()))?.end() }
+        let spans = tracer.finishedSpans
+        #expect(spans.map(\.operationName) == [named, alone])
+        let methods = spans.map { span in
+            if case .string(let method)? = span.attributes.get("http.request.method") { method } else { "" }
+        }
+        #expect(methods == [attribute, attribute])
     }
 
     @Test("a tracer can read the request's fields, such as traceparent")

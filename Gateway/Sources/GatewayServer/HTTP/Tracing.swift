@@ -26,12 +26,19 @@ struct RequestTracing: Sendable {
         guard let tracer else { return nil }
         var context = ServiceContext.topLevel
         tracer.extract(fields, into: &context, using: FieldExtractor())
-        let name = route.map { "\(method) \($0.pattern)" } ?? method
+        let isKnown = Self.methods.contains(method)
+        let verb = isKnown ? method : "HTTP"
+        let name = route.map { "\(verb) \($0.pattern)" } ?? verb
         let span = tracer.startAnySpan(name, context: context, ofKind: .server)
-        span.attributes["http.request.method"] = method
+        span.attributes["http.request.method"] = isKnown ? method : "_OTHER"
         if let route { span.attributes["http.route"] = route.pattern }
         return span
     }
+
+    /// The methods by which spans are named; callers must not choose names.
+    private static let methods: Set = [
+        "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
+    ]
 
     /// Ends a span with what was answered.
     func end(_ span: (any Span)?, _ exchange: Exchange, status: Int) {

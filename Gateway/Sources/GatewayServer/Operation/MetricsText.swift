@@ -40,15 +40,18 @@ struct MetricsText {
         lines.append(name + (written.isEmpty ? "" : "{\(written)}") + " " + number)
     }
 
+    /// By scalars, because a character may be a line's end or a quotation mark together with others.
     private static func escaped(_ text: String) -> String {
-        text.map { character in
-            switch character {
-            case "\\": "\\\\"
-            case "\"": "\\\""
-            case "\n": "\\n"
-            default: String(character)
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped.append(contentsOf: "\\\\".unicodeScalars)
+            case "\"": escaped.append(contentsOf: "\\\"".unicodeScalars)
+            case "\n": escaped.append(contentsOf: "\\n".unicodeScalars)
+            default: escaped.append(scalar)
             }
-        }.joined()
+        }
+        return String(escaped)
     }
 
     private mutating func requests(_ figures: Counters.Figures) {
