@@ -72,6 +72,22 @@ struct OpeningTests {
         for store in stores { await store.close() }
     }
 
+    @Test("a role that may create nothing but tables in its own schema can open a new store there")
+    func restricted() async throws {
+        let server = try PostgresServer()
+        defer { server.stop() }
+        try server.ask("CREATE ROLE app LOGIN; CREATE SCHEMA prepared AUTHORIZATION app")
+        let url = server.url.replacing("user=postgres", with: "user=app")
+        let store = try await PostgresStore.open(url, options: PostgresStoreOptions(schema: "prepared"))
+        try await store.state.setValue([1], for: "k")
+        #expect(try await store.state.value(for: "k") == [1])
+        await store.close()
+        let error = await #expect(throws: ExperimentationError.self) {
+            _ = try await PostgresStore.open(url, options: PostgresStoreOptions(schema: "missing"))
+        }
+        #expect(error?.message.contains("42501") == true)
+    }
+
     @Test("a database is reached with TLS, and one with another certificate isn't")
     func encrypted() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")

@@ -107,10 +107,12 @@ enum StoreSchema {
     static func open(_ pool: ConnectionPool, shards: Int?) async throws(ExperimentationError) -> Opened {
         let name = pool.schema
         return try await pool.transaction(.opening) { transaction throws(ConnectionFailure) in
-            let found = try transaction.ask(
+            let answers = try transaction.ask(
                 Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5551))", .text(name)),
-                Statement("SELECT to_regclass('store') IS NOT NULL")
-            )[1][0].flag(0)
+                Statement("SELECT to_regclass('store') IS NOT NULL"),
+                Statement("SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", .text(name))
+            )
+            let (found, hasSchema) = (answers[1][0].flag(0), answers[2][0].flag(0))
             var version = 0
             if found {
                 let row = try transaction.rows(Statement("SELECT version, shards, salt FROM store"))[0]
@@ -132,8 +134,9 @@ enum StoreSchema {
                     )
                 }
                 if version == steps.count { return Opened(shards: Int(row.whole(1)), salt: row.bytes(2)) }
-            } else {
-                // The schema name was validated with the options.
+            } else if !hasSchema {
+                // Only if it is needed: PostgreSQL asks for the right to create one even where it exists. The schema name was
+                // validated with the options.
                 transaction.later(Statement("CREATE SCHEMA IF NOT EXISTS \"\(name)\""))
             }
             for statement in steps[version...].joined() { transaction.later(Statement(statement)) }
