@@ -17,7 +17,7 @@ extension PostgresStore {
             Thread.detachNewThread {
                 let deadline = Deadline(patience)
                 do throws(ConnectionFailure) {
-                    let connection = try Connection(to: address, by: deadline)
+                    let connection = try Connection.opened(to: address, by: deadline)
                     _ = try connection.run([Statement("SELECT 1")], by: deadline)
                     continuation.resume(returning: true)
                 } catch {

@@ -14,7 +14,9 @@ struct OpeningTests {
             "postgresql://app:s3cret@127.0.0.1.example/app", "host=10.0.0.1 password=s3cret sslmode=disable",
             "postgresql://app:s3cret@127.0.0.1,db.example/app", "postgresql://app:s3cret@[::1/app", "s3cret",
             "postgresql://app:s3cret@/app?s3cret=1", "postgresql://app:s3cret@localhost/app?hostaddr=10.0.0.1",
-            "service=far password=s3cret",
+            "service=far password=s3cret", "host=localhost,db.example hostaddr=127.0.0.1, password=s3cret",
+            "host=a,b hostaddr=127.0.0.1 password=s3cret", "host=localhost, password=s3cret",
+            "host=localhost port=1,2 password=s3cret",
         ]
     )
     func refused(url: String) async {

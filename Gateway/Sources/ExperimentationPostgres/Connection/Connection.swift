@@ -14,9 +14,9 @@ final class Connection {
     /// The socket, to wait for notifications.
     var socket: Int32 { PQsocket(handle) }
 
-    /// Connects.
-    init(to address: PostgresAddress, by deadline: Deadline) throws(ConnectionFailure) {
-        guard let handle = PQconnectStart(address.url) else { throw .lost("libpq has no memory") }
+    /// Connects to one host, by libpq's keywords; ``opened(to:by:)`` chooses it.
+    init(_ options: [String: String], by deadline: Deadline) throws(ConnectionFailure) {
+        guard let handle = Self.begin(options) else { throw .lost("libpq has no memory") }
         self.handle = handle
         // From here on `deinit` closes it.
         guard PQstatus(handle) != CONNECTION_BAD else { throw lost() }
@@ -31,6 +31,18 @@ final class Connection {
     }
 
     deinit { PQfinish(handle) }
+
+    private static func begin(_ options: [String: String]) -> OpaquePointer? {
+        let options = Array(options)
+        let texts = (options.map(\.key) + options.map(\.value)).map { strdup($0) }
+        defer { for text in texts { free(text) } }
+        let (keywords, values) = (texts.prefix(options.count), texts.suffix(options.count))
+        return PQconnectStartParams(
+            keywords.map { UnsafePointer($0) } + [nil],
+            values.map { UnsafePointer($0) } + [nil],
+            0
+        )
+    }
 
     /// Pipelines statements and returns the rows of each; after a failed one, none is executed.
     func run(_ statements: [Statement], by deadline: Deadline) throws(ConnectionFailure) -> [[Row]] {
@@ -157,24 +169,5 @@ final class Connection {
                 }
             )
         }
-    }
-}
-
-/// The time at which waiting ends.
-struct Deadline: Sendable {
-    let patience: Duration
-    private let end: ContinuousClock.Instant
-
-    init(_ patience: Duration) {
-        self.patience = patience
-        end = ContinuousClock.now.advanced(by: patience)
-    }
-
-    var isOver: Bool { ContinuousClock.now >= end }
-
-    /// The remaining time, for `poll`.
-    var milliseconds: Int32 {
-        let left = ContinuousClock.now.duration(to: end)
-        return Int32(clamping: max(0, Int((left / .milliseconds(1)).rounded(.up))))
     }
 }

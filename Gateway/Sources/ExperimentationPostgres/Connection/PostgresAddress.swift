@@ -1,17 +1,23 @@
 import CPostgres
 import Experimentation
+import Synchronization
 
 /// The validated address of a database; rules out unencrypted passwords on a network.
 struct PostgresAddress: Sendable {
-    /// The URL for libpq; it may contain a password and is never shown.
-    let url: String
+    /// What the URL says, by libpq's keywords; it may contain a password and is never shown.
+    let options: [String: String]
+    /// The hosts, in the order in which they are tried.
+    let hosts: [DatabaseHost]
+    /// The host, with its address, that answered last; one for all connections.
+    let last = LastHost()
+    let lookup: HostLookup
     /// The host, port and database, which may be shown.
     let shown: String
 
     /// Validates a connection URL in libpq's format.
     ///
     /// - Throws: `ErrorCode.configuration`; the message never contains the URL.
-    init(_ url: String) throws(ExperimentationError) {
+    init(_ url: String, lookup: HostLookup = HostLookup()) throws(ExperimentationError) {
         guard let said = Self.options(PQconninfoParse(url, nil)) else {
             throw Self.error("expected a URL such as postgresql://user@host/database?sslmode=verify-full")
         }
@@ -19,15 +25,17 @@ struct PostgresAddress: Sendable {
         guard said["service"] == nil else { throw Self.error("a service can't be named, only its host") }
         // Environment variables supply what the URL omits.
         let options = (Self.options(PQconndefaults()) ?? [:]).merging(said) { $1 }
-        let hosts = (options["hostaddr"] ?? options["host"] ?? "").split(separator: ",").map(String.init)
+        guard let hosts = DatabaseHost.all(in: options) else {
+            throw Self.error("each of several hosts needs a name or an address, and there must be one port or as many")
+        }
         let mode = options["sslmode"] ?? "prefer"
-        if let far = hosts.first(where: { !Self.isLocal($0) }), !Self.encrypting.contains(mode) {
+        if let far = hosts.first(where: { !$0.isLocal }), !Self.encrypting.contains(mode) {
             throw Self.error(
-                "\(far) isn't this machine, and sslmode is \(mode): one of \(Self.encrypting.sorted().joined(separator: ", ")) is needed"
+                "\(far.address ?? far.name ?? "") isn't this machine, and sslmode is \(mode): one of \(Self.encrypting.sorted().joined(separator: ", ")) is needed"
             )
         }
-        self.url = url
-        shown = "\(hosts.first ?? "local"):\(options["port"] ?? "5432")/\(options["dbname"] ?? "")"
+        (self.options, self.hosts, self.lookup) = (said, hosts, lookup)
+        shown = "\(hosts[0].address ?? hosts[0].name ?? "local"):\(hosts[0].port)/\(options["dbname"] ?? "")"
     }
 
     private static func options(_ list: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String]? {
@@ -44,16 +52,17 @@ struct PostgresAddress: Sendable {
 
     private static let encrypting: Set = ["require", "verify-ca", "verify-full"]
 
-    /// Whether the host is a socket folder or loopback.
-    private static func isLocal(_ host: String) -> Bool {
-        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
-            || host.hasPrefix("127.")
-                && host.utf8.allSatisfy {
-                    $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                }
-    }
-
     private static func error(_ problem: String) -> ExperimentationError {
         ExperimentationError(.configuration, "The address of the PostgreSQL database: \(problem)")
+    }
+}
+
+/// The host of an address that answered last.
+final class LastHost: Sendable {
+    private let state = Mutex<DatabaseHost?>(nil)
+
+    var host: DatabaseHost? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
     }
 }

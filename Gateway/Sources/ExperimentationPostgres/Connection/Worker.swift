@@ -51,7 +51,7 @@ final class Worker {
 
     private func opened(by deadline: Deadline) throws(ConnectionFailure) -> Connection {
         if let connection, connection.isOpen { return connection }
-        let new = try Connection(to: address, by: deadline)
+        let new = try Connection.opened(to: address, by: deadline)
         connection = new
         return new
     }

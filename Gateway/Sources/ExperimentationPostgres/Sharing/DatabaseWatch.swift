@@ -85,7 +85,7 @@ final class DatabaseWatch: Sendable {
 
     private func listening() throws(ConnectionFailure) -> Connection {
         let deadline = Deadline(Self.patience)
-        let connection = try Connection(to: address, by: deadline)
+        let connection = try Connection.opened(to: address, by: deadline)
         // The schema's name was validated when the store was configured.
         _ = try connection.run([Statement("LISTEN \"\(schema)\"")], by: deadline)
         return connection

@@ -1,0 +1,122 @@
+import Dispatch
+import Experimentation
+import GatewayWaiting
+import PostgresServers
+import Testing
+
+@testable import ExperimentationPostgres
+
+@Suite("An address with several hosts")
+struct HostsTests {
+    @Test(
+        "hosts, addresses and ports belong together by their places",
+        arguments: [
+            ("postgresql://app@/app", [DatabaseHost(port: "5432")]),
+            (
+                "postgresql://a,b:5433/app?sslmode=require",
+                [DatabaseHost(name: "a", port: "5432"), DatabaseHost(name: "b", port: "5433")]
+            ),
+            (
+                "host=a,b port=1 sslmode=require",
+                [DatabaseHost(name: "a", port: "1"), DatabaseHost(name: "b", port: "1")]
+            ),
+            (
+                "host=a,b hostaddr=10.0.0.1, port=1,2 sslmode=require",
+                [DatabaseHost(name: "a", address: "10.0.0.1", port: "1"), DatabaseHost(name: "b", port: "2")]
+            ),
+            ("hostaddr=::1 port=7", [DatabaseHost(address: "::1", port: "7")]),
+        ]
+    )
+    func parsed(url: String, hosts: [DatabaseHost]) throws {
+        #expect(try PostgresAddress(url).hosts == hosts)
+    }
+
+    /// Connects, as often as asked for, on a thread that may wait.
+    private static func connect(_ address: PostgresAddress, _ times: Int, within patience: Duration) async throws {
+        try await ownThread {
+            for _ in 0..<times {
+                let deadline = Deadline(patience)
+                let connection = try Connection.opened(to: address, by: deadline)
+                _ = try connection.run([Statement("SELECT 1")], by: deadline)
+            }
+        }
+    }
+
+    @Test("one that is silent is given up for the next, which is tried first from then on")
+    func silent() async throws {
+        let silent = try SilentListener()
+        defer { silent.stop() }
+        let server = try PostgresServer.shared
+        let address = try PostgresAddress(
+            "postgresql:///postgres?host=127.0.0.1,\(server.sockets)&port=\(silent.port),5432&user=postgres"
+        )
+        try await Self.connect(address, 1, within: .seconds(6))
+        #expect(silent.takeConnections() == 1)
+        try await Self.connect(address, 3, within: .seconds(6))
+        #expect(silent.takeConnections() == 0)
+    }
+
+    @Test("so is one whose address isn't found in time")
+    func unresolved() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        let lookup = HostLookup { _ in
+            gate.wait()
+            return .success([])
+        }
+        let server = try PostgresServer.shared
+        let url = "postgresql:///postgres?host=localhost,\(server.sockets)&user=postgres"
+        try await Self.connect(try PostgresAddress(url, lookup: lookup), 1, within: .seconds(6))
+    }
+
+    @Test("an address that stays silent is given up for the next one of the same name")
+    func addresses() async throws {
+        let silent = try SilentListener()
+        defer { silent.stop() }
+        let address = try PostgresAddress(
+            "postgresql://localhost:\(silent.port)/postgres",
+            lookup: HostLookup { _ in .success(["127.0.0.1", "127.0.0.2"]) }
+        )
+        // Nobody listens at the second one.
+        let error = await #expect(throws: ConnectionFailure.self) {
+            try await Self.connect(address, 1, within: .seconds(2))
+        }
+        guard case .lost(let message)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(message.hasPrefix("no answer; "))
+        #expect(message.contains("127.0.0.2"))
+    }
+
+    @Test("a lookup that takes long goes on once for all who wait for it, and each gives up at the deadline")
+    func lookups() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let count = Noted(0)
+        let lookup = HostLookup { _ in
+            count.change { $0 += 1 }
+            gate.wait()
+            return .success(["10.0.0.1"])
+        }
+        try await ownThread {
+            for _ in 0..<3 {
+                let error = #expect(throws: ConnectionFailure.self) {
+                    try lookup.addresses(of: "db.example", by: Deadline(.milliseconds(20)))
+                }
+                guard case .late? = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+            }
+        }
+        try await eventually("the lookup has begun") { count.value > 0 }
+        #expect(count.value == 1)
+        // The second time for a lookup that begins when the first one has just ended.
+        gate.signal()
+        gate.signal()
+        let found = try await ownThread {
+            try ["db.example", "10.0.0.2"].map { try lookup.addresses(of: $0, by: Deadline(.seconds(60))) }
+        }
+        #expect(found == [["10.0.0.1"], ["10.0.0.2"]])
+    }
+}
