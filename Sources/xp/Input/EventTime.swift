@@ -21,15 +21,22 @@ enum EventTime {
 
     /// Reads a time.
     static func date(_ text: String) throws(Fault) -> Date {
-        let form =
-            #/
-            ([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})
-            (?:\.[0-9]+)?(?:Z|[+-]([0-9]{2})(?::?([0-9]{2}))?)
-            /#
-        guard let parts = text.wholeMatch(of: form)?.output else { throw .form }
-        guard isDay(number(parts.1), number(parts.2), number(parts.3)) else { throw .day }
-        let clock = [number(parts.4), number(parts.5), number(parts.6)]
-        let offset = [number(parts.7), number(parts.8)]
+        // Digits become zeros, so that a form can be compared.
+        let form = String(decoding: text.utf8.map { isDigit($0) ? UInt8(ascii: "0") : $0 }, as: UTF8.self)
+        guard form.hasPrefix("0000-00-00T00:00:00") else { throw .form }
+        var zone = form.dropFirst(19)
+        if zone.first == "." {
+            let fraction = zone.dropFirst().prefix { $0 == "0" }
+            guard !fraction.isEmpty else { throw .form }
+            zone = zone.dropFirst(1 + fraction.count)
+        }
+        let isOffset = "+-".contains(zone.first ?? "Z") && ["00", "0000", "00:00"].contains(zone.dropFirst())
+        guard zone == "Z" || isOffset else { throw .form }
+        guard isDay(number(text.prefix(4)), number(text.dropFirst(5).prefix(2)), number(text.dropFirst(8).prefix(2)))
+        else { throw .day }
+        let clock = [11, 14, 17].map { number(text.dropFirst($0).prefix(2)) }
+        let digits = text.suffix(zone.count).filter(\.isNumber)
+        let offset = [number(digits.prefix(2)), number(digits.dropFirst(2))]
         guard !zip(clock + offset, [24, 60, 60, 24, 60]).contains(where: { $0 >= $1 }) else { throw .clock }
         for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
             if let date = try? Date(text, strategy: style) { return date }
@@ -37,7 +44,9 @@ enum EventTime {
         throw .form
     }
 
-    private static func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func number(_ digits: some StringProtocol) -> Int { Int(digits) ?? 0 }
 
     /// Whether the calendar has a day.
     private static func isDay(_ year: Int, _ month: Int, _ day: Int) -> Bool {
