@@ -38,7 +38,7 @@ struct MigratingSource: DecisionSource {
             migration.tally.add(latency: answer.latency, of: side)
             if isChanged { migration.tally.change() }
             try? await migration.noteAlarms()
-            heedStageFlag(answer.decisions, side, tell(side.other, person, context).0)
+            heedStageFlag(answer, side, tell(side.other, person, context).0)
             submitShadow(answer, side, person, context, told, standing)
             return .decided(party.marked.mark(answer.decisions, carried: carried.groups, at: standing.stage))
         }
@@ -137,13 +137,15 @@ struct MigratingSource: DecisionSource {
     }
 
     /// Follows the plan's stage flag; if its vendor doesn't lead this user, asks it in the shadow from time to time.
-    private func heedStageFlag(_ decisions: Decisions, _ side: MigrationSide, _ told: EvaluationContext) {
+    private func heedStageFlag(_ answer: Party.Answer, _ side: MigrationSide, _ told: EvaluationContext) {
         guard let flag = plan.stageFlag else { return }
-        if flag.side == side { return migration.heed(decisions[flag.key]?.value.stringValue) }
+        if flag.side == side {
+            return migration.heed(answer.decisions[flag.key]?.value.stringValue, asked: answer.asked)
+        }
         guard migration.party(flag.side).roles.decisions != nil, migration.isStageFlagDue() else { return }
         migration.shadows.submit(isComparison: false) { [migration] in
             let answer = try? await migration.party(flag.side).answer(for: told, isShadow: true)
-            migration.heed(answer?.decisions[flag.key]?.value.stringValue)
+            migration.heed(answer?.decisions[flag.key]?.value.stringValue, asked: answer?.asked)
         }
     }
 

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 extension Migration {
     /// Moves to another stage, forward or back.
@@ -17,6 +18,35 @@ extension Migration {
             let share = share ?? standing.share
             try await allow(stage, share: share, from: standing)
             standing.go(to: stage, share: share)
+        }
+        hold([])
+        adopt(after)
+    }
+
+    /// Moves to the stage that a flag's value names, unless the move has followed it or a later one.
+    ///
+    /// - Parameters:
+    ///   - stage: The stage.
+    ///   - share: The share; unchanged if `nil`.
+    ///   - value: The flag's value.
+    ///   - date: When the flag's vendor was asked for it.
+    /// - Throws: As ``move(to:share:)``.
+    func follow(
+        _ stage: MigrationStage,
+        share: Double?,
+        by value: String,
+        asked date: Date
+    ) async throws(ExperimentationError) {
+        try await noteAlarms()
+        let now = environment.time.now
+        let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
+            guard standing.flag?.isChanged(to: value, asked: date, now: now) ?? true else { return }
+            let share = share ?? standing.share
+            if stage != standing.stage || share != standing.share {
+                try await allow(stage, share: share, from: standing)
+                standing.go(to: stage, share: share)
+            }
+            standing.flag = FollowedFlag(value, asked: date, after: standing.flag)
         }
         hold([])
         adopt(after)

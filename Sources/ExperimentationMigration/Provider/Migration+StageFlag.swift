@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// The stage flag, by which a vendor's console can control the move.
 extension Migration {
@@ -8,13 +9,18 @@ extension Migration {
     /// Whether the flag's vendor is due to be asked; if so, resets the interval.
     func isStageFlagDue() -> Bool { isStageFlagDue(every: Self.flagInterval) }
 
-    /// Moves to the stage that a value such as `"shadow"` or `"live:0.25"` names; ignores other values.
-    func heed(_ text: String?) {
-        guard let (stage, share) = Self.place(text) else { return }
-        guard stage != self.stage || (share.map { $0 != self.share } ?? false) else { return }
+    /// Moves to the stage that a value such as `"shadow"` or `"live:0.25"` names, once for each change of the flag; ignores
+    /// other values.
+    ///
+    /// - Parameters:
+    ///   - text: The flag's value.
+    ///   - date: When its vendor was asked for it; `nil` for rules of an earlier run, which say nothing new.
+    func heed(_ text: String?, asked date: Date?) {
+        guard let text, let date, let (stage, share) = Self.place(text) else { return }
+        guard standing.flag?.isChanged(to: text, asked: date, now: environment.time.now) ?? true else { return }
         // A stage that was refused isn't tried again for each user.
         guard isFlagValueDue(text, every: Self.flagInterval) else { return }
-        Task { try? await move(to: stage, share: share) }
+        Task { try? await follow(stage, share: share, by: text, asked: date) }
     }
 
     /// Parses a flag's value; `nil` unless it is a stage with an optional share.

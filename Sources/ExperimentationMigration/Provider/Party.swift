@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 import Synchronization
 
 /// One of the two vendors of a move, started.
@@ -8,6 +9,8 @@ final class Party: Sendable {
         var decisions: Decisions
         var version: String?
         var age: Duration?
+        /// When the vendor was asked; `nil` for rules of an earlier run.
+        var asked: Date?
         var latency: Duration
     }
 
@@ -165,24 +168,24 @@ final class Party: Sendable {
         isShadow: Bool = false
     ) async throws(ExperimentationError) -> Answer? {
         let start = time.instant
-        let found = try await ask(context, isForced, isShadow)
+        var found = try await ask(context, isForced, isShadow)
         await setOff(found == nil)
-        if let found { keys.withLock { $0 = found.0.catalogue.keys } }
-        return found.map {
-            Answer(decisions: $0.0, version: $0.1, age: $0.2, latency: start.duration(to: time.instant))
-        }
+        if let found { keys.withLock { $0 = found.decisions.catalogue.keys } }
+        found?.latency = start.duration(to: time.instant)
+        return found
     }
 
     private func ask(
         _ context: EvaluationContext,
         _ isForced: Bool,
         _ isShadow: Bool
-    ) async throws(ExperimentationError) -> (Decisions, String?, Duration?)? {
+    ) async throws(ExperimentationError) -> Answer? {
+        let start = time.now
         switch roles.decisions {
         case .asked(let source):
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
             await seen?.note(decisions)
-            return (decisions, nil, nil)
+            return Answer(decisions: decisions, asked: start, latency: .zero)
         case .computed:
             let rules = try await rules?.current(
                 for: context.user.id,
@@ -191,7 +194,13 @@ final class Party: Sendable {
                 isShadow: isShadow
             )
             guard let known = rules else { return nil }
-            return (known.ruleset.decisions(for: context), known.version, known.age)
+            return Answer(
+                decisions: known.ruleset.decisions(for: context),
+                version: known.version,
+                age: known.age,
+                asked: known.age.map { time.now.addingTimeInterval(-($0 / .seconds(1))) },
+                latency: .zero
+            )
         case nil: throw ExperimentationError(.unsupported, "\(name) has no flags or experiments.")
         }
     }

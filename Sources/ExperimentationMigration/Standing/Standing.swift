@@ -35,6 +35,8 @@ struct Standing: Sendable, Hashable {
     private(set) var hasReachedNew: Bool
     /// Whether the new vendor has assigned users on its own.
     var hasDealt = false
+    /// The last value of the stage flag; `nil` if none was followed.
+    var flag: FollowedFlag?
     /// The alarms that any instance has raised.
     var alarms: [Alarm] = []
     /// How many applied plans are remembered; with more, instances of the oldest one would have to be long gone.
@@ -79,7 +81,7 @@ struct Standing: Sendable, Hashable {
 extension Standing: Codable {
     /// The last plan lies apart, where earlier versions of the library expect it.
     private enum CodingKeys: CodingKey {
-        case move, stage, share, planned, plannedShare, plans, hasReachedNew, hasDealt, alarms
+        case move, stage, share, planned, plannedShare, plans, hasReachedNew, hasDealt, flag, alarms
     }
 
     init(from decoder: any Decoder) throws {
@@ -95,6 +97,7 @@ extension Standing: Codable {
         // What was written without it had been moved.
         hasReachedNew = try values.decodeIfPresent(Bool.self, forKey: .hasReachedNew) ?? true
         hasDealt = try values.decodeIfPresent(Bool.self, forKey: .hasDealt) ?? false
+        flag = try values.decodeIfPresent(FollowedFlag.self, forKey: .flag)
         alarms = try values.decodeIfPresent([Alarm].self, forKey: .alarms) ?? []
     }
 
@@ -108,6 +111,7 @@ extension Standing: Codable {
         try values.encode(Array(plans.dropLast()), forKey: .plans)
         try values.encode(hasReachedNew, forKey: .hasReachedNew)
         try values.encode(hasDealt, forKey: .hasDealt)
+        try values.encodeIfPresent(flag, forKey: .flag)
         try values.encode(alarms, forKey: .alarms)
     }
 }

@@ -1,0 +1,29 @@
+import Foundation
+
+/// The value of the stage flag that a move has followed last.
+///
+/// Instances see a change of the flag at different moments, as long as rules are valid apart. So a value counts only if
+/// its vendor was asked for it after the followed one.
+struct FollowedFlag: Sendable, Hashable, Codable {
+    var value: String
+    /// When the vendor was asked for it.
+    var asked: Date
+    /// The value before it; `nil` for none.
+    var replaced: String?
+    /// How far the clocks of instances, or the answers of a vendor's machines, may lie apart.
+    private static let tolerance: TimeInterval = 10
+
+    /// Creates the record of a value that is followed.
+    init(_ value: String, asked: Date, after followed: FollowedFlag? = nil) {
+        (self.value, self.asked) = (value, asked)
+        replaced = followed?.value
+    }
+
+    /// Whether another value is a change since, and not what an instance still has from before.
+    func isChanged(to other: String, asked date: Date, now: Date) -> Bool {
+        guard other != value else { return false }
+        // A clock that was wrong must not keep everyone from following the flag.
+        if asked.timeIntervalSince(now) > Self.tolerance { return true }
+        return date.timeIntervalSince(asked) > (other == replaced ? Self.tolerance : 0)
+    }
+}
