@@ -30,8 +30,8 @@ public final class ExperimentationClient: Sendable {
     ///   - store: Where events and decisions are kept; by default in memory, and so lost with the process.
     ///   - options: The client's settings.
     ///   - environment: The clock, the source of chance and the log.
-    /// - Throws: ``ErrorCode/configuration`` if a setting of the provider can't work, or if two of its routes for events
-    ///   lead to one destination.
+    /// - Throws: ``ErrorCode/configuration`` if a setting of the provider can't work, or if two of its routes for
+    ///   events lead to one destination.
     public init(
         provider: any ExperimentationProvider,
         store: ClientStore = .inMemory(),

@@ -1,8 +1,8 @@
 extension Person {
     /// Makes the record one of a move.
     ///
-    /// Of another move, what users have seen in the old vendor's experiments stays. The side goes, and so do places in the
-    /// former new vendor's own experiments. The old vendor is asked again, because it may have been alone since.
+    /// Of another move, what users have seen in the old vendor's experiments stays. The side goes, and so do places in
+    /// the former new vendor's own experiments. The old vendor is asked again, because it may have been alone since.
     ///
     /// - Parameter move: The name of the move.
     /// - Returns: Variations by the old vendor's group that the former new vendor assigned: what the old vendor has

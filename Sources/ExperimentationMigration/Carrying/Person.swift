@@ -23,7 +23,8 @@ struct Person: Sendable, Hashable, Codable {
     var outside: Set<String> = []
     /// Whether the user has seen a vendor change what the other one had shown.
     var hasChanged = false
-    /// The name of the move that the record belongs to; `nil` if it was written before moves had names, or by an import.
+    /// The name of the move that the record belongs to; `nil` if it was written by an import, or before moves had
+    /// names.
     var move: String?
 
     /// Adds places at the old vendor, by group; existing ones stay.

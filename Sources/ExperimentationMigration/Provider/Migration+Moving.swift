@@ -76,8 +76,8 @@ extension Migration {
         environment.log.log(
             .warning,
             "migration.plan",
-            "The plan's stage \(plan.stage) has been applied before; the move stays at \(standing.stage), with a share of "
-                + "\(standing.share). Go back by a move, not by a plan."
+            "The plan's stage \(plan.stage) has been applied before; the move stays at \(standing.stage), with a share "
+                + "of \(standing.share). Go back by a move, not by a plan."
         )
     }
 

@@ -9,8 +9,8 @@ extension Migration {
     /// Whether the flag's vendor is due to be asked; if so, resets the interval.
     func isStageFlagDue() -> Bool { isStageFlagDue(every: Self.flagInterval) }
 
-    /// Moves to the stage that a value such as `"shadow"` or `"live:0.25"` names, once for each change of the flag; ignores
-    /// other values.
+    /// Moves to the stage that a value such as `"shadow"` or `"live:0.25"` names, once for each change of the flag;
+    /// ignores other values.
     ///
     /// - Parameters:
     ///   - text: The flag's value.

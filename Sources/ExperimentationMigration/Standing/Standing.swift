@@ -58,8 +58,8 @@ struct Standing: Sendable, Hashable {
     /// Whether a vendor may have users' events: the old one has them from before the move.
     func hasReached(_ side: MigrationSide) -> Bool { side == .old || hasReachedNew }
 
-    /// Returns where the move stands under a plan: the stage of a plan that hasn't been applied yet overrides the stored
-    /// one, but not what has happened to users.
+    /// Returns where the move stands under a plan: the stage of a plan that hasn't been applied yet overrides the
+    /// stored one, but not what has happened to users.
     ///
     /// An applied plan doesn't, even if it isn't the last one: while instances are replaced, some have an earlier plan.
     func under(_ plan: MigrationPlan) -> Standing {
