@@ -247,9 +247,9 @@ struct MigrateTests {
         #expect(
             report["examples"]
                 == .array([
-                    .string("line 6: expected 3 fields, found 2"),
                     .string("line 4: no experiment \"gone\" is mapped"),
                     .string("line 5: no variation \"z\" of \"till\" is mapped"),
+                    .string("line 6: expected 3 fields, found 2"),
                 ])
         )
         #expect(try JSONValue(try await Tool.run(arguments).output)["known"] == .number(2))

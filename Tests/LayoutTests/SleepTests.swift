@@ -61,6 +61,7 @@ struct SleepTests {
             "Gateway/Tests/GatewayTests/RealClientTests.swift",
             "Gateway/Tests/GatewayTests/TransportSecurityTests.swift",
             "Gateway/Tests/GatewayTests/Support/Child.swift", "Gateway/Tests/PostgresServers/PostgresServer.swift",
+            "Gateway/Tests/ExperimentationPostgresTests/HostsTests.swift",
         ]
         let words = ["Dispatch", "waitUntilExit", "NSCondition"]
         #expect(lines(with: words, but: but, where: blocks) == [])

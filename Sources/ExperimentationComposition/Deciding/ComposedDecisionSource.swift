@@ -21,7 +21,16 @@ final class ComposedDecisionSource: DecisionSource {
     private enum Answer: Sendable {
         case decided(Decisions, failure: ExperimentationError? = nil)
         case notReady(ExperimentationError)
-        case off
+        /// The vendor is disabled; the decisions, if there are any, only determine which flags are its own.
+        case off(Decisions? = nil, failure: ExperimentationError? = nil)
+
+        var decisions: Decisions? {
+            switch self {
+            case .decided(let decisions, _): decisions
+            case .off(let decisions, _): decisions
+            case .notReady: nil
+            }
+        }
     }
 
     private let parts: Parts
@@ -55,7 +64,7 @@ final class ComposedDecisionSource: DecisionSource {
         let failures = answers.compactMap { answer -> ExperimentationError? in
             switch answer {
             case .failure(let error): error
-            case .success(.decided(_, let failure)): failure
+            case .success(.decided(_, let failure)), .success(.off(_, let failure)): failure
             case .success: nil
             }
         }
@@ -63,15 +72,12 @@ final class ComposedDecisionSource: DecisionSource {
         let said = zip(answers, origins.indices).map { answer, index -> Answer in
             switch answer {
             case .success(let said): return said
-            case .failure where parts.deciding[index].killSwitch.isOn: return .off
+            case .failure where parts.deciding[index].killSwitch.isOn: return .off()
             case .failure(let error): return before?[index].map { .decided($0, failure: error) } ?? .notReady(error)
             }
         }
         if origins.count > 1 {
-            // A disabled vendor's earlier answer determines which flags are its own.
-            let good = zip(said, origins.indices).map { said, index -> Decisions? in
-                if case .decided(let decisions, _) = said { decisions } else { before?[index] }
-            }
+            let good = zip(said, origins.indices).map { $0.decisions ?? before?[$1] }
             lastGood.withLock { $0.keep(good, for: id, weighing: 1) }
         }
         return .decided(merged(said, before ?? []))
@@ -91,7 +97,7 @@ final class ComposedDecisionSource: DecisionSource {
                 switch try await source.decisions(for: part.context(context)) {
                 case .disabled:
                     await part.killSwitch.set(true)
-                    return .success(.off)
+                    return .success(.off())
                 case .decided(let decisions):
                     await part.killSwitch.set(false)
                     return .success(.decided(decisions))
@@ -100,17 +106,18 @@ final class ComposedDecisionSource: DecisionSource {
                 switch try await rules.current(inSession: context.isOfSession) {
                 case nil:
                     await part.killSwitch.set(true)
-                    return .success(.off)
+                    return .success(.off(await rules.lastGood?.decisions(for: part.context(context))))
                 case let rules?:
-                    if let failure = rules.failure {
-                        // A failure doesn't say that a disabled vendor is back.
-                        if part.killSwitch.isOn { throw failure }
-                        report(failure, of: part)
-                    } else {
-                        await part.killSwitch.set(false)
-                    }
                     let decisions = rules.ruleset.decisions(for: part.context(context))
-                    return .success(.decided(decisions, failure: rules.failure))
+                    guard let failure = rules.failure else {
+                        await part.killSwitch.set(false)
+                        return .success(.decided(decisions))
+                    }
+                    report(failure, of: part)
+                    // A failure doesn't say that a disabled vendor is back.
+                    return .success(
+                        part.killSwitch.isOn ? .off(decisions, failure: failure) : .decided(decisions, failure: failure)
+                    )
                 }
             }
         } catch {
@@ -136,7 +143,7 @@ final class ComposedDecisionSource: DecisionSource {
         for ((index, part), answer) in zip(parts.deciding.enumerated(), said) {
             guard case .decided(let decisions, _) = answer else {
                 places.append([:])
-                if index < before.count { keys += before[index]?.keys ?? [] }
+                keys += (answer.decisions ?? (index < before.count ? before[index] : nil))?.keys ?? []
                 continue
             }
             let indices = decisions.assignmentIndices

@@ -71,6 +71,9 @@ actor PartRules {
         return try await fetch()
     }
 
+    /// The last good rules, whether or not the vendor is disabled.
+    var lastGood: (any Ruleset)? { held?.ruleset }
+
     /// Marks the rules as outdated, because the vendor announced a change; the next request fetches them.
     func expire() { requests.expire() }
 

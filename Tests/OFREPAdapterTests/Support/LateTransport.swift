@@ -6,14 +6,15 @@ import Synchronization
 
 /// A transport whose answers a test gives later, in any order.
 final class LateTransport: HTTPTransport {
-    private let waiting = Mutex<[AsyncStream<ScriptedTransport.Answer>.Continuation]>([])
+    private let waiting = Mutex<[AsyncStream<HTTPReply>.Continuation]>([])
 
     /// The number of questions so far.
     var count: Int { waiting.withLock { $0.count } }
 
     /// Answers a question by its index.
     func answer(_ index: Int, _ answer: ScriptedTransport.Answer) {
-        _ = waiting.withLock { $0[index] }.yield(answer)
+        guard case .reply(let reply) = answer else { return }
+        _ = waiting.withLock { $0[index] }.yield(reply)
     }
 
     /// Answers a question with one flag.
@@ -24,11 +25,9 @@ final class LateTransport: HTTPTransport {
         body: [UInt8],
         limits: HTTPLimits
     ) async throws(ExperimentationError) -> HTTPReply {
-        let (answers, continuation) = AsyncStream.makeStream(of: ScriptedTransport.Answer.self)
+        let (answers, continuation) = AsyncStream.makeStream(of: HTTPReply.self)
         waiting.withLock { $0.append(continuation) }
-        for await answer in answers {
-            if case .reply(let reply) = answer { return reply }
-        }
+        for await reply in answers { return reply }
         throw ExperimentationError(.cancelled, "the task was cancelled")
     }
 }
