@@ -1,6 +1,7 @@
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import Synchronization
 
 /// The in-memory subject with planted faults.
 struct BentSubject: ConformanceSubject {
@@ -14,6 +15,8 @@ struct BentSubject: ConformanceSubject {
         var open: (@Sendable (World) async throws -> Void)?
         var store: (@Sendable (ClientStore) -> ClientStore)?
         var isHeard: @Sendable () -> Bool = { true }
+        /// Whether the vendor tells of changes of its world.
+        var tellsOfChanges = false
         var inject: @Sendable ([WorldFault]) throws -> Void = { _ in }
         var received: @Sendable ([Received]) throws -> [Received] = { $0 }
         var provider: @Sendable (any ExperimentationProvider, InMemoryStage) -> any ExperimentationProvider = {
@@ -44,17 +47,27 @@ struct BentSubject: ConformanceSubject {
 struct BentStage: SubjectStage {
     let inner: InMemoryStage
     let bend: BentSubject.Bend
+    private let announcer = Announcer()
+
+    init(inner: InMemoryStage, bend: BentSubject.Bend) {
+        self.inner = inner
+        self.bend = bend
+    }
 
     var gaps: [WorldGap] { inner.gaps }
     var secrets: [String] { bend.secrets }
     var isHeard: Bool { bend.isHeard() }
     func makeProvider() async throws -> any ExperimentationProvider {
         let provider = try await inner.makeProvider()
-        let bent = bend.provider(provider, inner)
+        var bent = bend.provider(provider, inner)
+        if bend.tellsOfChanges { bent = BentProvider(bent) { [announcer] roles, _ in roles.changes = announcer } }
         guard let capabilities = bend.providerCapabilities else { return bent }
         return BentProvider(bent, capabilities: capabilities)
     }
-    func change(to world: World) async throws { try await inner.change(to: world) }
+    func change(to world: World) async throws {
+        try await inner.change(to: world)
+        announcer.announce()
+    }
     func inject(_ faults: [WorldFault]) async throws {
         try bend.inject(faults)
         try await inner.inject(faults)
@@ -65,6 +78,23 @@ struct BentStage: SubjectStage {
     func received() async throws -> [Received] { try bend.received(try await inner.received()) }
     func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
     func close() async { await inner.close() }
+}
+
+/// Tells whoever listens that the world has changed.
+private final class Announcer: ChangeSource {
+    private let listeners = Mutex<[AsyncStream<ChangeNotice>.Continuation]>([])
+
+    func notices() -> AsyncStream<ChangeNotice> {
+        let (stream, continuation) = AsyncStream<ChangeNotice>.makeStream()
+        listeners.withLock { $0.append(continuation) }
+        return stream
+    }
+
+    func setApplicationState(_ applicationState: ApplicationState) {}
+
+    func announce() {
+        for listener in listeners.withLock({ $0 }) { listener.yield(.changed) }
+    }
 }
 
 /// A provider with changed roles.

@@ -58,6 +58,17 @@ struct HonestyTests {
         #expect(try await outcome(of: "evaluation/declared-capabilities", bend).word == "failed")
     }
 
+    @Test("a flag that is lost with an announced change isn't the change")
+    func lostWithAChange() async throws {
+        #expect(try await outcome(of: "changes/pushed", .init(tellsOfChanges: true)) == .passed)
+        var losing = BentSubject.Bend.deciding { decisions, _ in
+            decisions["welcome"]?.value == "Hello!" ? decisions : decisions.keeping { $0 != "welcome" }
+        }
+        losing.tellsOfChanges = true
+        let failures = try await outcome(of: "changes/pushed", losing).failures
+        #expect(failures.first?.message.hasPrefix("the change is read") == true)
+    }
+
     @Test("a recorded deviation is reported with its reason and doesn't fail the run")
     func deviates() async throws {
         var bend = BentSubject.Bend.deciding { _, _ in .none }

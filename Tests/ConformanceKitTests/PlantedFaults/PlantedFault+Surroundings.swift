@@ -123,7 +123,7 @@ extension PlantedFault {
 
 extension Decisions {
     /// The decisions without some flags.
-    fileprivate func keeping(_ isKept: (String) -> Bool) -> Decisions {
+    func keeping(_ isKept: (String) -> Bool) -> Decisions {
         let places = assignments
         return Decisions(
             flags: keys.filter(isKept).compactMap { key in
