@@ -183,8 +183,7 @@ public struct ComparisonRunner: Sendable {
         let isNetworked = roundTrip > .zero ? await stage.setRoundTrip(roundTrip) : true
         story.gaps = await stage.gaps
         do {
-            story = try await Bounded.run(for: stepLimit) { [story, stage] in await Self.askingWhatItTakes(stage, story)
-            }
+            story = try await Bounded.run(for: stepLimit) { [story] in await Self.notingRefusals(of: stage, in: story) }
         } catch {
             story.failure = "its provider doesn't start: \(error)"
             await close(stage)
@@ -220,8 +219,8 @@ public struct ComparisonRunner: Sendable {
         return (story, durations, isNetworked)
     }
 
-    /// Returns a story with the events that a provider refuses, which is started for that question alone.
-    private static func askingWhatItTakes(_ stage: any SubjectStage, _ story: VendorStory) async -> VendorStory {
+    /// Returns a story with the events that the vendor's provider refuses, which is started for that question alone.
+    private static func notingRefusals(of stage: any SubjectStage, in story: VendorStory) async -> VendorStory {
         guard let provider = try? await stage.makeProvider() else { return story }
         var story = story
         let roles = try? await provider.start(in: ProviderContext())
