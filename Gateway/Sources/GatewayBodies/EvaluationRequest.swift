@@ -5,6 +5,13 @@ import Experimentation
 package struct EvaluationRequest: Sendable, Equatable {
     /// The user described by the context.
     package let user: User
+    /// Whether the context gave the consent; otherwise it is the tenant's default, which no user has stated.
+    package let isConsentStated: Bool
+
+    /// Creates the request for a user.
+    package init(user: User, isConsentStated: Bool) {
+        (self.user, self.isConsentStated) = (user, isConsentStated)
+    }
 
     /// Parses a body.
     ///
@@ -28,7 +35,9 @@ package struct EvaluationRequest: Sendable, Equatable {
         case .object(let members): context = members
         default: throw ProtocolError(.invalidContext, "context: expected an object.")
         }
-        user = try Self.user(context, consent)
+        let said = context["consent"].flatMap(Self.consent)
+        if said != nil { context["consent"] = nil }
+        self.init(user: try Self.user(context, said ?? consent), isConsentStated: said != nil)
     }
 
     private static func document(_ body: [UInt8]) throws(ProtocolError) -> FlagValue {
@@ -55,10 +64,6 @@ package struct EvaluationRequest: Sendable, Equatable {
         if case .bool(let isAuthenticated) = attributes["authenticated"] {
             user.isAuthenticated = isAuthenticated
             attributes["authenticated"] = nil
-        }
-        if let said = attributes["consent"].flatMap(Self.consent) {
-            user.consent = said
-            attributes["consent"] = nil
         }
         user.attributes = Attributes(attributes)
         return user

@@ -9,14 +9,27 @@ import HTTPTypes
 package struct EventRequest: Sendable, Codable {
     package let id: String
     package let user: User
+    /// Whether the request gave the consent; otherwise it is the tenant's default, which no user has stated.
+    package let isConsentStated: Bool
     package let event: TrackingEvent
     package var date: Date?
 
     private static let longestID = 200
 
     /// Creates a request that comes of this process itself.
-    package init(id: String, user: User, event: TrackingEvent, date: Date?) {
+    package init(id: String, user: User, isConsentStated: Bool, event: TrackingEvent, date: Date?) {
         (self.id, self.user, self.event, self.date) = (id, user, event, date)
+        self.isConsentStated = isConsentStated
+    }
+
+    /// Decodes what was encoded, also by versions that took every consent for stated.
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        id = try members.decode(String.self, forKey: .id)
+        user = try members.decode(User.self, forKey: .user)
+        isConsentStated = try members.decodeIfPresent(Bool.self, forKey: .isConsentStated) ?? true
+        event = try members.decode(TrackingEvent.self, forKey: .event)
+        date = try members.decodeIfPresent(Date.self, forKey: .date)
     }
 
     /// Reads an event as `docs/schemas/gateway-events.schema.json` has it.
@@ -34,10 +47,10 @@ package struct EventRequest: Sendable, Codable {
         }
         guard reader.has("user") else { throw reader.wrong("user", expected: "an object with an \"id\"") }
         var nested = try reader.reader("user")
-        let says = nested.has("consent")
+        isConsentStated = nested.has("consent")
         var user = try User(reading: &nested)
         try nested.finish()
-        if !says { user.consent = consent }
+        if !isConsentStated { user.consent = consent }
         self.user = user
         guard reader.has("event") else { throw reader.wrong("event", expected: "an object with a \"type\"") }
         event = try TrackingEvent(

@@ -87,15 +87,60 @@ struct EventTests {
         #expect(answer.body.contains("PARSE_ERROR"))
     }
 
-    @Test("after a denial of consent the user isn't tracked, and waiting events are removed")
-    func consent() async throws {
-        try await Served.run { served in
+    /// A vendor with an experiment, whose exposures need consent.
+    private static func experimenter() -> InMemoryProvider {
+        InMemoryProvider(
+            experiments: [
+                InMemoryExperiment(
+                    Experiment(id: "button"),
+                    arms: [.init(Variation(id: "blue"), weight: 100, flags: ["button": "blue"])]
+                )
+            ],
+            freshness: Freshness(lifetime: .seconds(3_600)),
+            batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
+        )
+    }
+
+    @Test(
+        "after a denial of consent the user isn't tracked, whatever the default, and waiting events are removed",
+        arguments: [Consent.unknown, .granted]
+    )
+    func consent(unstated: Consent) async throws {
+        try await Served.run(Self.experimenter()) {
+            $0.tenants[0].consent = unstated
+        } body: { served in
+            func post(_ id: String, _ user: String = "") async throws -> [String] {
+                let event = #"{"id":"\#(id)","user":{"id":"ada"\#(user)},"event":{"type":"installed"}}"#
+                return try Self.results(try await served.wire.post("/v1/events", event))
+            }
             _ = try await served.wire.post("/v1/events", Self.event("a"))
             let denial = #"{"id":"d","user":{"id":"ada"},"event":{"type":"consentChanged","granted":false}}"#
             #expect(try Self.results(try await served.wire.post("/v1/events", denial)) == ["d accepted"])
-            #expect(try await served.client.waitingEvents().filter { $0.envelope.id == "a" }.isEmpty)
-            let unsaid = #"{"id":"e","user":{"id":"ada"},"event":{"type":"installed"}}"#
-            #expect(try Self.results(try await served.wire.post("/v1/events", unsaid)) == ["e refused CONSENT_DENIED"])
+            #expect(try await post("e") == ["e refused CONSENT_DENIED"])
+            for _ in 0..<2 {
+                let path = "/ofrep/v1/evaluate/flags/button"
+                let answer = try await served.wire.post(path, #"{"context":{"targetingKey":"ada"}}"#)
+                #expect(answer.body.contains("blue"))
+            }
+            #expect(try await post("e") == ["e refused CONSENT_DENIED"])
+            let waiting = try await served.client.waitingEvents().map(\.envelope)
+            #expect(waiting.filter { if case .consentChanged = $0.event.kind { false } else { true } } == [])
+            #expect(try await post("f", #","consent":true"#) == ["f accepted"])
+            #expect(try await post("e") == ["e accepted"])
+        }
+    }
+
+    @Test("what an earlier version wrote of an event counts as with stated consent")
+    func earlierForm() throws {
+        let user = User(id: "ada", consent: .granted)
+        for isStated in [true, false] {
+            let event = EventRequest(id: "a", user: user, isConsentStated: isStated, event: .installed, date: nil)
+            let data = try JSONEncoder().encode(event)
+            #expect(try JSONDecoder().decode(EventRequest.self, from: data).isConsentStated == isStated)
+            var members = try #require(try JSON.parse(data).objectValue)
+            members["isConsentStated"] = nil
+            let old = Data(try JSON.encode(FlagValue.object(members)))
+            #expect(try JSONDecoder().decode(EventRequest.self, from: old).isConsentStated)
         }
     }
 

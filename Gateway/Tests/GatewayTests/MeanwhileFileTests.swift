@@ -26,7 +26,7 @@ struct MeanwhileFileTests {
     private static func event(_ number: Int) -> EventRequest {
         let user = User(id: "u\(number % 7)", consent: .granted)
         let event = TrackingEvent.custom("x", attributes: ["text": .string(String(repeating: "x", count: 5_000))])
-        return EventRequest(id: "\(number)", user: user, event: event, date: nil)
+        return EventRequest(id: "\(number)", user: user, isConsentStated: true, event: event, date: nil)
     }
 
     private static func record(_ number: Int) -> AssignmentRecord {
@@ -92,12 +92,15 @@ struct MeanwhileFileTests {
             exposures: .single,
             frame: BulkFrame(metadata: [:])
         )
-        for user in ["ada", "bob", "ada"] {
-            let answer = await evaluator.evaluate("button", User(id: user, consent: .granted))
-            #expect(answer.status == .ok)
-            #expect(evaluator.evaluateAtOnce("button", User(id: user, consent: .granted)) == nil)
+        func request(_ user: String, _ consent: Consent = .granted) -> EvaluationRequest {
+            EvaluationRequest(user: User(id: user, consent: consent), isConsentStated: true)
         }
-        _ = await evaluator.evaluate("button", User(id: "eve", consent: .denied))
+        for user in ["ada", "bob", "ada"] {
+            let answer = await evaluator.evaluate("button", request(user))
+            #expect(answer.status == .ok)
+            #expect(evaluator.evaluateAtOnce("button", request(user)) == nil)
+        }
+        _ = await evaluator.evaluate("button", request("eve", .denied))
         #expect(meanwhile.count == 2)
         let handed = Shared<[String]>([])
         meanwhile.hand { parcels in
@@ -114,7 +117,7 @@ struct MeanwhileFileTests {
         }
         #expect(handed.value.sorted() == ["ada blue", "bob blue"])
         // With the database there, exposures are the client's.
-        _ = await evaluator.evaluate("button", User(id: "cid", consent: .granted))
+        _ = await evaluator.evaluate("button", request("cid"))
         #expect(meanwhile.count == 0)
         try await client.untilStored()
         #expect(try await client.waitingEvents().map(\.envelope.identity.id) == ["cid"])

@@ -31,13 +31,23 @@ extension ClientCore {
     }
 
     /// Accepts an event of a user without a session.
-    func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
+    ///
+    /// - Parameters:
+    ///   - envelope: The event.
+    ///   - consent: The user's consent.
+    ///   - isStated: Whether the user stated it; otherwise it grants nothing.
+    /// - Throws: What the store throws, and the reason why no destination takes the event.
+    func accept(
+        _ envelope: Envelope,
+        consent: Consent,
+        isStated: Bool = true
+    ) async throws(ExperimentationError) {
         guard roles.takesEvents else { throw .unsupported("events", by: provider.name) }
         try envelope.event.validate()
         try envelope.attributeChanges.validate()
         try check(envelope.event)
         if consent == .denied, !envelope.event.isConsentSignal { throw .consentDenied }
-        let place = { [outbox] in outbox.enter(envelope, consent: consent, isStated: true) }
+        let place = { [outbox] in outbox.enter(envelope, consent: consent, isStated: isStated) }
         let ticket: Intake.Ticket
         if let brake, !envelope.event.isConsentSignal {
             ticket = try await brake.pass(waitingForDelivery, place)
@@ -48,7 +58,13 @@ extension ClientCore {
     }
 
     /// Records the exposure of a user without a session, deduplicated or every time.
-    func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool) {
+    ///
+    /// - Parameters:
+    ///   - exposure: The exposure.
+    ///   - user: The user who was exposed.
+    ///   - isRepeatable: Whether to record it even if it has been recorded before.
+    ///   - isStated: Whether the user stated the consent; otherwise it grants nothing.
+    func noteExposure(_ exposure: Exposure, _ user: User, isRepeatable: Bool, isStated: Bool = true) {
         guard user.consent != .denied, roles.takesEvents else { return }
         let event = TrackingEvent(.exposure(exposure))
         guard takesExposure(event) else { return }
@@ -62,7 +78,7 @@ extension ClientCore {
             event: event,
             date: environment.time.now
         )
-        outbox.note(envelope, consent: user.consent, isStated: true)
+        outbox.note(envelope, consent: user.consent, isStated: isStated)
     }
 
     /// Decides whether to record an exposure.

@@ -106,11 +106,18 @@ public struct FlagDecision: Sendable {
 
     /// Records that the user saw the variation behind the value, whatever the exposure policy; nothing if there is none.
     ///
+    /// - Parameter isConsentStated: Whether ``User/consent`` is the user's own word; see
+    ///   ``ExperimentationClient/track(_:for:at:id:isConsentStated:)``.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor takes no exposures.
-    public func expose() throws(ExperimentationError) {
+    public func expose(isConsentStated: Bool = true) throws(ExperimentationError) {
         guard let assignment else { return }
         try core.checkExposure(of: assignment)
-        core.noteExposure(Exposure(assignment: assignment), user, isRepeatable: false)
+        core.noteExposure(
+            Exposure(assignment: assignment),
+            user,
+            isRepeatable: false,
+            isStated: isConsentStated
+        )
     }
 }
 

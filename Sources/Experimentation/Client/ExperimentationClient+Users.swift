@@ -16,7 +16,7 @@ extension ExperimentationClient {
     /// Accepts an event of a user, to be delivered at least once.
     ///
     /// The user's attributes go with it, for vendors that learn of them from events. ``User/consent`` counts as stated
-    /// with the call: granted releases the user's held events.
+    /// with the call: granted releases the user's held events, and ends a denial.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -24,6 +24,8 @@ extension ExperimentationClient {
     ///   - date: When it happened; now if `nil`.
     ///   - id: The event's id, if the caller has one to recognise repetitions by; a new one if `nil`. The store doesn't
     ///     look for duplicates.
+    ///   - isConsentStated: Whether ``User/consent`` is the user's own word. If not, as for a server's default, granted
+    ///     keeps this event from being held, but releases no other; and after a denial the event is refused.
     /// - Returns: The event's id; ``Envelope/id`` in ``waitingEvents(after:limit:)``.
     /// - Throws: As ``UserSession/track(_:at:on:)``.
     @discardableResult
@@ -31,7 +33,8 @@ extension ExperimentationClient {
         _ event: TrackingEvent,
         for user: User,
         at date: Date? = nil,
-        id: String? = nil
+        id: String? = nil,
+        isConsentStated: Bool = true
     ) async throws(ExperimentationError) -> String {
         let envelope = Envelope(
             id: id ?? core.environment.makeID(),
@@ -41,7 +44,7 @@ extension ExperimentationClient {
             attributeChanges: user.attributes
         )
         try user.validate()
-        try await core.accept(envelope, consent: user.consent)
+        try await core.accept(envelope, consent: user.consent, isStated: isConsentStated)
         return envelope.id
     }
 

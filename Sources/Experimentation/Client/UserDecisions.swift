@@ -45,16 +45,24 @@ public struct UserDecisions: Sendable {
     /// It is accepted in a moment, as what a read reveals is: after ``ExperimentationClient/untilStored()`` it survives the end of
     /// the process.
     ///
-    /// - Parameter experiment: The experiment's id or name.
+    /// - Parameters:
+    ///   - experiment: The experiment's id or name.
+    ///   - isConsentStated: Whether ``User/consent`` is the user's own word; see
+    ///     ``ExperimentationClient/track(_:for:at:id:isConsentStated:)``.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
     ///   vendor takes no exposures.
-    public func expose(_ experiment: String) throws(ExperimentationError) {
+    public func expose(_ experiment: String, isConsentStated: Bool = true) throws(ExperimentationError) {
         let place = assignments.first { $0.experiment.id == experiment || $0.experiment.name == experiment }
         guard let place else {
             throw ExperimentationError(.invalidArgument, "The user has no place in the experiment \"\(experiment)\".")
         }
         try core.checkExposure(of: place)
-        core.noteExposure(Exposure(assignment: place), user, isRepeatable: false)
+        core.noteExposure(
+            Exposure(assignment: place),
+            user,
+            isRepeatable: false,
+            isStated: isConsentStated
+        )
     }
 
     // MARK: Values

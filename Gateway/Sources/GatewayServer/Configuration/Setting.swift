@@ -80,7 +80,7 @@ struct Setting: Sendable {
         Setting(
             "consent",
             .text("unknown"),
-            "The consent of users whose request doesn't state it: `unknown`, `granted` or `denied`."
+            "The consent of users whose request doesn't state it: `unknown`, `granted` or `denied`. It ends no denial."
         ),
         Setting(
             "decisions.seconds",

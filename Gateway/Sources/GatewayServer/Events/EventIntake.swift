@@ -146,7 +146,13 @@ final class EventIntake: Sendable {
             if case .consentChanged(let isGranted) = event.event.kind {
                 try await client.setConsent(isGranted ? .granted : .denied, for: event.user)
             } else {
-                try await client.track(event.event, for: event.user, at: event.date, id: event.id)
+                try await client.track(
+                    event.event,
+                    for: event.user,
+                    at: event.date,
+                    id: event.id,
+                    isConsentStated: event.isConsentStated
+                )
             }
             try await seen.insert(digest)
             return .accepted

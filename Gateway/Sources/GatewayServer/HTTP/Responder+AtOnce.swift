@@ -102,7 +102,7 @@ extension Responder {
 
     /// An evaluation that may be answered at once.
     private enum Question {
-        case flag(String, User)
+        case flag(String, EvaluationRequest)
         case flags(User, ByteBuffer, ifNoneMatch: String?, announced: Int64?)
         /// One that is answered already, by what is remembered.
         case known(EvaluationAnswer)
@@ -120,7 +120,7 @@ extension Responder {
                 return nil
             }
             switch route {
-            case .flag(let key): self = .flag(key, request.user)
+            case .flag(let key): self = .flag(key, request)
             case .flags: self = .flags(request.user, body, ifNoneMatch: tags, announced: announced)
             default: return nil
             }
@@ -129,7 +129,7 @@ extension Responder {
         func answer(by evaluator: Evaluator) -> EvaluationAnswer? {
             switch self {
             case .known(let answer): answer
-            case .flag(let key, let user): evaluator.evaluateAtOnce(key, user)
+            case .flag(let key, let request): evaluator.evaluateAtOnce(key, request)
             case .flags(let user, let body, let tags, let announced):
                 evaluator.evaluateAllAtOnce(user, body, ifNoneMatch: tags, announced: announced)
             }

@@ -188,7 +188,7 @@ final class Responder: Sendable {
     private func evaluate(_ key: String, _ tenant: Tenant, _ body: [UInt8]) async -> Answer {
         do throws(ProtocolError) {
             let request = try EvaluationRequest(body: body, consent: tenant.configuration.consent)
-            return await tenant.evaluator.evaluate(key, request.user)
+            return await tenant.evaluator.evaluate(key, request)
         } catch {
             return error.answer(for: key)
         }

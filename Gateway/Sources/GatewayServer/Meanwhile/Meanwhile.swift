@@ -10,7 +10,7 @@ import Synchronization
 /// While anything waits here, later events join it, so that each user's events stay in order on this instance.
 final class Meanwhile: Sendable {
     private let client: ExperimentationClient
-    private let state: any StateStore
+    private let marks: DenialMarks
     private let seen: SeenEvents
     private let database: DatabaseSight
     private let waiting: Waiting
@@ -18,8 +18,6 @@ final class Meanwhile: Sendable {
     private let outbox: any OutboxStore
     private let exposed = BoundedSet<String>(limit: 10_000)
     private let assigned = BoundedSet<String>(limit: 100_000)
-
-    private static let denied = "gateway/denied/"
 
     /// Opens the file; what an earlier run left in it keeps waiting.
     ///
@@ -48,7 +46,7 @@ final class Meanwhile: Sendable {
         options.limits.maximumBytes = bytes + bytes / 2
         let store = try await ClientStore.sqlite(at: file, for: provider, options: options, log: environment.log)
         client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
-        (state, outbox) = (store.state, store.outbox)
+        (marks, outbox) = (DenialMarks(store.state), store.outbox)
         seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
         (self.database, self.waiting, self.carrying) = (database, waiting, carrying)
         waiting.set(try await client.outboxStatus())
@@ -71,23 +69,32 @@ final class Meanwhile: Sendable {
 
     /// Sets who hands parcels over; until then they wait.
     func hand(over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict]) {
-        let state = state
+        let marks = marks
         carrying.begin { parcels in
             var verdicts = [Verdict](repeating: .rejected("This isn't a parcel."), count: parcels.count)
             var sent: [(place: Int, parcel: Parcel)] = []
+            // What follows one that has to wait waits for it: each user's parcels keep their order.
+            var stopped: Set<String> = []
             for (place, parcel) in parcels.enumerated() {
                 guard let parcel else { continue }
-                if parcel.needsConsent, await Self.isDenied(parcel.userID, in: state) {
-                    verdicts[place] = .rejected("The user has denied consent.")
-                } else {
-                    sent.append((place, parcel))
+                let user = SeenEvents.digest(parcel.userID)
+                var standing = DenialMarks.Standing.free
+                if stopped.contains(user) {
+                    standing = .unsettled
+                } else if parcel.needsConsent {
+                    standing = await marks.standing(of: parcel.userID)
+                }
+                switch standing {
+                case .free: sent.append((place, parcel))
+                case .denied: verdicts[place] = .rejected("The user has denied consent.")
+                case .unsettled:
+                    verdicts[place] = .outage()
+                    stopped.insert(user)
                 }
             }
             for ((place, parcel), verdict) in zip(sent, await carrier(sent.map(\.parcel))) {
                 verdicts[place] = verdict
-                if verdict == .delivered, parcel.isDenial {
-                    try? await state.setValue(nil, for: Self.denied + SeenEvents.digest(parcel.userID))
-                }
+                if verdict == .delivered, let denial = parcel.denial { await marks.remove(after: denial) }
             }
             return verdicts
         }
@@ -99,24 +106,13 @@ final class Meanwhile: Sendable {
     func take(_ event: EventRequest) async -> EventOutcome {
         let digest = SeenEvents.digest(event.id)
         do throws(ExperimentationError) {
-            let key = Self.denied + SeenEvents.digest(event.user.id)
-            if case .consentChanged(let isGranted) = event.event.kind {
-                try await state.setValue(isGranted ? nil : [1], for: key)
-            } else if event.user.consent == .granted {
-                if try await state.value(for: key) != nil { try await state.setValue(nil, for: key) }
-            } else {
-                let denial = try await state.value(for: key)
-                guard event.user.consent != .denied, denial == nil else {
-                    throw ExperimentationError(
-                        .consentDenied,
-                        "The user has denied consent; the event was not accepted."
-                    )
-                }
-            }
+            // First, so that a repetition changes nothing.
             if try await seen.claim(digest) == .seen { return .repeated }
             var dated = event
-            dated.date = event.date ?? Date()
-            try await accept(.event(dated), id: event.id)
+            dated.date = event.date ?? seen.time.now
+            try await heed(event) { [dated] () async throws(ExperimentationError) in
+                try await self.accept(.event(dated), id: event.id)
+            }
             try await seen.insert(digest)
             return .accepted
         } catch {
@@ -125,12 +121,38 @@ final class Meanwhile: Sendable {
         }
     }
 
+    /// Accepts an event as its user's consent requires, and heeds what it says about that.
+    ///
+    /// - Throws: `ErrorCode.consentDenied`, and what `accept` throws.
+    private func heed(
+        _ event: EventRequest,
+        _ accept: () async throws(ExperimentationError) -> Void
+    ) async throws(ExperimentationError) {
+        switch (event.event.kind, event.user.consent) {
+        case (.consentChanged(false), _):
+            try await marks.set(by: event)
+            try await accept()
+        case (.consentChanged(true), _): try await marks.end(of: event.user.id, once: accept)
+        case (_, .granted) where event.isConsentStated: try await marks.end(of: event.user.id, once: accept)
+        case (_, let consent):
+            if consent == .denied { throw .deniedMeanwhile }
+            if try await marks.isDenied(event.user.id) { throw .deniedMeanwhile }
+            try await accept()
+        }
+    }
+
     /// Accepts an exposure, once per user and variation.
-    func take(_ exposure: Exposure, of user: User, id: String, at date: Date) async {
+    func take(_ exposure: Exposure, of user: User, isConsentStated: Bool) async {
         let assignment = exposure.assignment
         let key = SeenEvents.digest("\(user.id)\n\(assignment.experiment.id)\n\(assignment.variation.id)")
         guard exposed.insert(key) else { return }
-        let event = EventRequest(id: id, user: user, event: TrackingEvent(.exposure(exposure)), date: date)
+        let event = EventRequest(
+            id: UUID().uuidString,
+            user: user,
+            isConsentStated: isConsentStated,
+            event: TrackingEvent(.exposure(exposure)),
+            date: seen.time.now
+        )
         if case .refused(let refusal) = await take(event), refusal.code == .outboxFull { waiting.drop() }
     }
 
@@ -158,10 +180,6 @@ final class Meanwhile: Sendable {
         }
     }
 
-    private static func isDenied(_ userID: String, in state: any StateStore) async -> Bool {
-        (try? await state.value(for: denied + SeenEvents.digest(userID))) != nil
-    }
-
     // MARK: Life cycle
 
     /// Hands over what waits if the database is back; called periodically.
@@ -178,8 +196,9 @@ final class Meanwhile: Sendable {
 }
 
 extension Parcel {
-    fileprivate var isDenial: Bool {
-        if case .event(let event) = self, case .consentChanged(false) = event.event.kind { true } else { false }
+    /// The event, if it is a denial of consent.
+    fileprivate var denial: EventRequest? {
+        if case .event(let event) = self, case .consentChanged(false) = event.event.kind { event } else { nil }
     }
 
     fileprivate var needsConsent: Bool {
@@ -187,4 +206,11 @@ extension Parcel {
         if case .consentChanged = event.event.kind { return false }
         return true
     }
+}
+
+extension ExperimentationError {
+    fileprivate static let deniedMeanwhile = ExperimentationError(
+        .consentDenied,
+        "The user has denied consent; the event was not accepted."
+    )
 }

@@ -1,4 +1,5 @@
 import Experimentation
+import GatewayBodies
 
 /// Evaluations on the calling thread, where nothing has to be awaited: the rules are there and valid, what the user was
 /// assigned before is in memory, and nothing new has to be written down.
@@ -9,7 +10,8 @@ extension Evaluator {
     /// Evaluates one flag.
     ///
     /// - Returns: The answer; `nil` if something has to be awaited, or if it would be an error.
-    func evaluateAtOnce(_ key: String, _ user: User) -> EvaluationAnswer? {
+    func evaluateAtOnce(_ key: String, _ request: EvaluationRequest) -> EvaluationAnswer? {
+        let user = request.user
         guard !isProvisional, let earlier = earlierAtOnce(of: user),
             let decision = client.decisionAtOnce(of: key, for: user, honoring: earlier),
             let flag = decision.flag, let outcome = decision.outcome,
@@ -22,7 +24,7 @@ extension Evaluator {
             // While the database is away, exposures go into a file.
             if meanwhile?.isDatabaseAway == true { return nil }
             // A vendor that takes no exposures has none recorded.
-            try? decision.expose()
+            try? decision.expose(isConsentStated: request.isConsentStated)
         }
         return EvaluationAnswer(form)
     }

@@ -68,14 +68,14 @@ final class Evaluator: Sendable {
     }
 
     /// Evaluates one flag.
-    func evaluate(_ key: String, _ user: User) async -> Answer {
+    func evaluate(_ key: String, _ request: EvaluationRequest) async -> Answer {
         do throws(ProtocolError) {
-            let decided = try await decide(for: user)
+            let decided = try await decide(for: request.user)
             guard let decided else { return Self.disabled(key) }
             guard let form = form(of: key, decided) else {
                 throw ProtocolError(.flagNotFound, "No flag has this key for this user.")
             }
-            if exposures == .single, !form.isFailure { await expose(key, decided) }
+            if exposures == .single, !form.isFailure { await expose(key, decided, request) }
             return Answer(EvaluationAnswer(form))
         } catch {
             return error.answer(for: key)
@@ -223,22 +223,6 @@ final class Evaluator: Sendable {
 
     private static func disabledForm(_ key: String) -> FlagForms.Form {
         FlagForms.form(key, Resolution(.null, reason: .disabled), nil, nil)
-    }
-
-    // MARK: Exposures
-
-    private func expose(_ key: String, _ decided: UserDecisions) async {
-        let catalogue = decided.decisions.catalogue
-        // Without a file, exposures would be lost or recorded by several instances.
-        if isProvisional, meanwhile == nil { return }
-        guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
-        if let meanwhile, isProvisional || meanwhile.isDatabaseAway {
-            guard client.supports(.exposures), decided.user.consent != .denied else { return }
-            let exposure = Exposure(assignment: catalogue.assignments[place])
-            return await meanwhile.take(exposure, of: decided.user, id: UUID().uuidString, at: Date())
-        }
-        // A vendor that takes no exposures has none recorded; the client says so in its log, once.
-        try? decided.expose(catalogue.assignments[place].experiment.id)
     }
 
     // MARK: What is known

@@ -1,0 +1,162 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import GatewayBodies
+import GatewayWaiting
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Consent while the database is away")
+struct MeanwhileConsentTests {
+    /// How many bytes may wait in the file.
+    private static let room = 1_000_000
+
+    private static func opened(
+        isAway: Shared<Bool> = Shared(true),
+        time: any TimeSource = SystemTime()
+    ) async throws -> Meanwhile {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("consent-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try await Meanwhile(
+            file: folder.appendingPathComponent("m.sqlite"),
+            scope: "s",
+            bytes: room,
+            environment: ClientEnvironment(time: time),
+            database: DatabaseSight { isAway.value }
+        )
+    }
+
+    private static func consent(_ isGranted: Bool, _ id: String) -> EventRequest {
+        let event = TrackingEvent(.consentChanged(granted: isGranted))
+        return EventRequest(id: id, user: User(id: "ada"), isConsentStated: false, event: event, date: nil)
+    }
+
+    private static func event(
+        _ id: String,
+        _ consent: Consent = .unknown,
+        isStated: Bool = true,
+        text: String = ""
+    ) -> EventRequest {
+        let (user, event) = (
+            User(id: "ada", consent: consent), TrackingEvent.custom("x", attributes: ["t": .string(text)])
+        )
+        return EventRequest(id: id, user: user, isConsentStated: isStated, event: event, date: nil)
+    }
+
+    /// What becomes of events that are taken one after another: the code of a refusal, or what else.
+    private static func outcomes(_ events: [EventRequest], of meanwhile: Meanwhile) async -> [String] {
+        var outcomes: [String] = []
+        for event in events {
+            switch await meanwhile.take(event) {
+            case .accepted: outcomes.append("\(event.id) accepted")
+            case .repeated: outcomes.append("\(event.id) repeated")
+            case .refused(let refusal): outcomes.append("\(event.id) \(refusal.code.rawValue)")
+            }
+        }
+        return outcomes
+    }
+
+    /// The ids that are handed over when the database is back.
+    private static func handed(by meanwhile: Meanwhile, _ isAway: Shared<Bool>) async throws -> [String] {
+        let handed = Shared<[String]>([])
+        meanwhile.hand { parcels in
+            for case .event(let event) in parcels { handed.change { $0.append(event.id) } }
+            return Array(repeating: .delivered, count: parcels.count)
+        }
+        isAway.change { $0 = false }
+        try await eventually("everything is handed over") {
+            await meanwhile.look()
+            return meanwhile.count == 0
+        }
+        return handed.value
+    }
+
+    @Test("a grant that is sent once more doesn't undo the denial that came after it")
+    func repeated() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(isAway: isAway)
+        let events = [
+            Self.consent(true, "yes"), Self.event("1", .granted), Self.consent(false, "no"), Self.consent(true, "yes"),
+            Self.event("1", .granted), Self.event("2"),
+        ]
+        let outcomes = await Self.outcomes(events, of: meanwhile)
+        #expect(
+            outcomes == [
+                "yes accepted", "1 accepted", "no accepted", "yes repeated", "1 repeated", "2 CONSENT_DENIED",
+            ]
+        )
+        #expect(try await Self.handed(by: meanwhile, isAway) == ["yes", "no"])
+        // From here on it is the database that knows.
+        #expect(await Self.outcomes([Self.event("3")], of: meanwhile) == ["3 accepted"])
+        await meanwhile.close()
+    }
+
+    @Test("a default of the tenant doesn't undo a denial; the user's own word does")
+    func unstated() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(isAway: isAway)
+        let events = [
+            Self.event("1", .granted, isStated: false), Self.consent(false, "no"),
+            Self.event("2", .granted, isStated: false), Self.event("3", .denied), Self.event("4", .granted),
+            Self.event("5", .granted, isStated: false),
+        ]
+        let outcomes = await Self.outcomes(events, of: meanwhile)
+        #expect(
+            outcomes == [
+                "1 accepted", "no accepted", "2 CONSENT_DENIED", "3 CONSENT_DENIED", "4 accepted", "5 accepted",
+            ]
+        )
+        #expect(try await Self.handed(by: meanwhile, isAway).suffix(3) == ["no", "4", "5"])
+        await meanwhile.close()
+    }
+
+    @Test("a grant for which the file has no room doesn't undo a denial")
+    func full() async throws {
+        let meanwhile = try await Self.opened()
+        let large = String(repeating: "x", count: Self.room)
+        let events = [
+            Self.consent(false, "no"), Self.event("1", .granted, text: large), Self.event("2"),
+            Self.event("3", .granted),
+            Self.event("4"),
+        ]
+        let outcomes = await Self.outcomes(events, of: meanwhile)
+        #expect(outcomes == ["no accepted", "1 OUTBOX_FULL", "2 CONSENT_DENIED", "3 accepted", "4 accepted"])
+        await meanwhile.close()
+    }
+
+    @Test("while a grant is being accepted, what it belongs to is neither handed over nor given up")
+    func unsettled() async throws {
+        let marks = DenialMarks(InMemoryStateStore())
+        let standings = Shared<[DenialMarks.Standing]>([])
+        func look() async {
+            let standing = await marks.standing(of: "ada")
+            standings.change { $0.append(standing) }
+        }
+        await look()
+        try await marks.set(by: Self.consent(false, "no"))
+        await look()
+        try? await marks.end(of: "ada") { () async throws(ExperimentationError) in
+            await look()
+            throw ExperimentationError(.outboxFull, "There is no room.")
+        }
+        await look()
+        try await marks.end(of: "ada") { () async throws(ExperimentationError) in await look() }
+        await look()
+        #expect(standings.value == [.free, .denied, .unsettled, .denied, .unsettled, .free])
+    }
+
+    @Test("who ends a denial leaves a later one alone")
+    func later() async throws {
+        let marks = DenialMarks(InMemoryStateStore())
+        try await marks.set(by: Self.consent(false, "no"))
+        try await marks.end(of: "ada") { () async throws(ExperimentationError) in
+            try await marks.set(by: Self.consent(false, "no again"))
+        }
+        #expect(await marks.standing(of: "ada") == .denied)
+        await marks.remove(after: Self.consent(false, "no"))
+        #expect(await marks.standing(of: "ada") == .denied)
+        await marks.remove(after: Self.consent(false, "no again"))
+        #expect(await marks.standing(of: "ada") == .free)
+    }
+}
