@@ -127,5 +127,8 @@ package struct EventRefusal: Error, Sendable, Equatable {
     }
 
     /// Whether the unchanged event may be accepted later.
-    package var mayPass: Bool { [.store, .outboxFull, .shutDown, .cancelled, .timeout].contains(code) }
+    package var mayPass: Bool { code == .outboxFull || isOpen }
+
+    /// Whether the event may have been accepted all the same, so that it has to be looked for before it is accepted.
+    package var isOpen: Bool { [.store, .shutDown, .cancelled, .timeout].contains(code) }
 }

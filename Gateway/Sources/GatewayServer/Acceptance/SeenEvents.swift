@@ -9,7 +9,8 @@ import Foundation
 /// about to accept; after a crash, exactly those ids are looked up among the waiting events.
 ///
 /// An id is claimed by the store's compare-and-set before its event is accepted, so that of several instances receiving the
-/// same event at once only one accepts it.
+/// same event at once only one accepts it. The claim is given back only if the event certainly wasn't accepted: whoever
+/// finds a claim that is over looks for the event first.
 struct SeenEvents: Sendable {
     let state: any StateStore
     let time: any TimeSource
@@ -55,9 +56,11 @@ struct SeenEvents: Sendable {
         )
     }
 
-    private var today: Int { Int((time.now.timeIntervalSince1970 / 86_400).rounded(.down)) }
+    /// The number of the day (UTC).
+    var today: Int { Int((time.now.timeIntervalSince1970 / 86_400).rounded(.down)) }
 
-    private func key(_ digest: String, day: Int) -> String { "\(Self.prefix)\(day)/\(digest)" }
+    /// The key of a digest under a day; with a part of one, the prefix of all that begin with it.
+    func key(_ digest: String, day: Int) -> String { "\(Self.prefix)\(day)/\(digest)" }
 
     /// Claims an id, unless it was accepted today or yesterday.
     func claim(_ digest: String) async throws(ExperimentationError) -> Claim {
@@ -164,14 +167,11 @@ struct SeenEvents: Sendable {
             if !isShared || age.map({ $0 > 3 * Self.claimSeconds }) ?? true { ended.append(request) }
         }
         var last: Int64 = 0
-        while true {
-            let page = try await client.waitingEvents(after: last)
-            guard let end = page.last else { break }
+        while let page = try await client.pageOfWaiting(after: &last) {
             for event in page {
                 let digest = Self.digest(event.envelope.id)
                 if open.contains(digest) { try await insert(digest) }
             }
-            last = end.envelope.sequence
         }
         for request in ended { try await state.setValue(nil, for: request) }
     }

@@ -16,4 +16,10 @@ final class BoundedSet<Member: Hashable & Sendable>: Sendable {
             return true
         }
     }
+
+    /// Whether a member is there.
+    func contains(_ member: Member) -> Bool { members.withLock { $0[member] != nil } }
+
+    /// Removes a member.
+    func remove(_ member: Member) { members.withLock { $0.remove(member) } }
 }

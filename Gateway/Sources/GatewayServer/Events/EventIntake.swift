@@ -6,13 +6,15 @@ import Synchronization
 /// Accepts the events of a tenant: each id once, durably before it is confirmed, and in order per user.
 final class EventIntake: Sendable {
     private let client: ExperimentationClient
-    private let seen: SeenEvents
+    let seen: SeenEvents
     /// Takes what the shared database can't; `nil` where there is none, or no place for it.
     private let meanwhile: Meanwhile?
-    private let isWaiting: IsWaiting?
+    private let isWaiting: IsWaiting
     /// Whether events are taken only by ``meanwhile``.
     private let isClosed: Bool
     private let flights = Mutex<[String: Task<EventOutcome, Never>]>([:])
+    /// The digests of accepted events that couldn't be recorded as such.
+    private let unrecorded = BoundedSet<String>(limit: 10_000)
 
     /// Whether an event waits in the store, by its id and its user's.
     typealias IsWaiting = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
@@ -24,7 +26,8 @@ final class EventIntake: Sendable {
     ///   - seen: The ids that were accepted.
     ///   - meanwhile: Takes events while the store is away.
     ///   - isClosed: Whether the store isn't the tenant's own, so that events are taken only meanwhile, or not at all.
-    ///   - isWaiting: Asks the store about an event of which nobody knows whether it was accepted.
+    ///   - isWaiting: Asks the store about an event of which nobody knows whether it was accepted; by default it is
+    ///     looked for among all that wait.
     /// - Throws: `ErrorCode.store`.
     init(
         _ client: ExperimentationClient,
@@ -36,7 +39,11 @@ final class EventIntake: Sendable {
         self.client = client
         self.seen = seen
         self.meanwhile = meanwhile
-        self.isWaiting = isWaiting
+        if let isWaiting {
+            self.isWaiting = isWaiting
+        } else {
+            self.isWaiting = { id, _ throws(ExperimentationError) in try await client.isWaiting(id) }
+        }
         self.isClosed = isClosed
         try await seen.recover(from: client)
     }
@@ -101,8 +108,8 @@ final class EventIntake: Sendable {
             }
             for await lane in group { for (place, outcome) in lane { outcomes[place] = outcome } }
         }
-        // If this fails, the next run recovers the record.
-        try? await seen.end(request: request)
+        // The next run recovers the record that stays, or whose removal fails.
+        if !digests.contains(where: unrecorded.contains) { try? await seen.end(request: request) }
         return outcomes
     }
 
@@ -121,12 +128,16 @@ final class EventIntake: Sendable {
     }
 
     private func accept(_ event: EventRequest, _ digest: String) async -> EventOutcome {
+        if unrecorded.contains(digest) {
+            await record(digest)
+            return .repeated
+        }
         do throws(ExperimentationError) {
             switch try await seen.claim(digest) {
             case .claimed: break
             case .taken:
-                if let isWaiting, try await isWaiting(event.id, event.user.id) {
-                    try await seen.insert(digest)
+                if try await isWaiting(event.id, event.user.id) {
+                    await record(digest)
                     return .repeated
                 }
             case .seen: return .repeated
@@ -135,10 +146,10 @@ final class EventIntake: Sendable {
                     EventRefusal(.timeout, "Another instance is taking an event with this id; send it again.")
                 )
             }
-            return await take(event, digest)
         } catch {
             return .refused(Self.refusal(error))
         }
+        return await take(event, digest)
     }
 
     private func take(_ event: EventRequest, _ digest: String) async -> EventOutcome {
@@ -154,12 +165,23 @@ final class EventIntake: Sendable {
                     isConsentStated: event.isConsentStated
                 )
             }
-            try await seen.insert(digest)
-            return .accepted
         } catch {
-            // A claim that can't be released expires, and the event can be accepted then.
-            try? await seen.giveBack(digest)
-            return .refused(Self.refusal(error))
+            let refusal = Self.refusal(error)
+            // After a time-out the event may be there all the same: the claim stays, and has it looked for.
+            if !refusal.isOpen { try? await seen.giveBack(digest) }
+            return .refused(refusal)
+        }
+        await record(digest)
+        return .accepted
+    }
+
+    /// Records that an event was accepted; what can't be written is remembered until it can.
+    private func record(_ digest: String) async {
+        do throws(ExperimentationError) {
+            try await seen.insert(digest)
+            unrecorded.remove(digest)
+        } catch {
+            _ = unrecorded.insert(digest)
         }
     }
 

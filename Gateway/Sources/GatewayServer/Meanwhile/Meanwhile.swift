@@ -107,17 +107,23 @@ final class Meanwhile: Sendable {
         let digest = SeenEvents.digest(event.id)
         do throws(ExperimentationError) {
             // First, so that a repetition changes nothing.
-            if try await seen.claim(digest) == .seen { return .repeated }
-            var dated = event
-            dated.date = event.date ?? seen.time.now
-            try await heed(event) { [dated] () async throws(ExperimentationError) in
-                try await self.accept(.event(dated), id: event.id)
+            let claim = try await seen.claim(digest)
+            if claim == .seen { return .repeated }
+            let isThere = claim == .taken ? try await client.isWaiting(event.id) : false
+            if !isThere {
+                var dated = event
+                dated.date = event.date ?? seen.time.now
+                try await heed(event) { [dated] () async throws(ExperimentationError) in
+                    try await self.accept(.event(dated), id: event.id)
+                }
             }
-            try await seen.insert(digest)
-            return .accepted
+            // Without this record a repetition is found among the waiting ones, and after that by the database.
+            try? await seen.insert(digest)
+            return isThere ? .repeated : .accepted
         } catch {
-            try? await seen.giveBack(digest)
-            return .refused(EventRefusal(error.code, error.message))
+            let refusal = EventRefusal(error.code, error.message)
+            if !refusal.isOpen { try? await seen.giveBack(digest) }
+            return .refused(refusal)
         }
     }
 

@@ -134,9 +134,7 @@ final class TenantConnection: Sendable {
                 seen: SeenEvents(state: place.store.state, time: environment.time, isShared: shared != nil),
                 meanwhile: meanwhile,
                 isClosed: isProvisional,
-                isWaiting: { id, userID throws(ExperimentationError) in
-                    try await shared?.isWaiting(id, of: userID) ?? false
-                }
+                isWaiting: shared?.isWaiting(_:of:)
             )
         } catch {
             // The next attempt comes in a second, so nothing may be left of this one.

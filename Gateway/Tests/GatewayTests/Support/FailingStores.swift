@@ -1,0 +1,53 @@
+import Experimentation
+import Foundation
+
+/// An outbox that stores events and then fails a number of times, as one whose answer is lost.
+struct SilentOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore
+    /// How many answers will be lost.
+    let losses: Shared<Int>
+
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let answers = try await base.append(events, now: now)
+        guard losses.takeOne() else { return answers }
+        throw ExperimentationError(.store, "The answer was lost.")
+    }
+}
+
+/// A state store that fails to set some values, or to remove any.
+struct FailingState: StateStoreDecorator {
+    let baseState: any StateStore
+    /// How many times it fails to set a value below ``prefix``.
+    var settings = Shared(0)
+    /// How many times it fails to remove anything.
+    var removals = Shared(0)
+    /// The most values that were removed in one transaction.
+    let largestRemoval = Shared(0)
+
+    static let prefix = "gateway/event/"
+
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        if key.hasPrefix(Self.prefix), settings.takeOne() { throw ExperimentationError(.store, "It can't be set.") }
+        try await baseState.setValue(value, for: key)
+    }
+
+    func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+        if removals.takeOne() { throw ExperimentationError(.store, "It can't be removed.") }
+        var count = 0
+        for prefix in prefixes { count += try await baseState.keys(beginningWith: prefix).count }
+        largestRemoval.change { [count] in $0 = max($0, count) }
+        try await baseState.removeAll(beginningWith: prefixes)
+    }
+}
+
+extension Shared<Int> {
+    /// Takes one off, unless nothing is left.
+    func takeOne() -> Bool {
+        var wasAny = false
+        change { left in
+            wasAny = left > 0
+            if wasAny { left -= 1 }
+        }
+        return wasAny
+    }
+}
