@@ -46,6 +46,7 @@ extension Gateway {
         return [
             TenantClosing(gateway: self), server, Beating(responder: responder, time: environment.time),
             LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
+            ForgettingIDs(gateway: self),
             FetchingFirstRules(responder: responder, time: environment.time),
             HeapTrimming(
                 forms: { responder.tenants.tenants.map(\.evaluator.knownForms) },
@@ -93,6 +94,31 @@ private struct LookingAfterOthers: Service {
         await cancelWhenGracefulShutdown {
             while (try? await time.sleep(for: Self.interval)) != nil {
                 for tenant in responder.tenants.tenants { await tenant.connection.lookAfterOthers(now: time.now) }
+            }
+        }
+    }
+}
+
+/// Deletes the ids of events of past days.
+private struct ForgettingIDs: Service {
+    let gateway: Gateway
+
+    private static let interval = Duration.seconds(60)
+
+    func run() async throws {
+        let environment = gateway.environment
+        await cancelWhenGracefulShutdown {
+            while (try? await environment.time.sleep(for: Self.interval)) != nil {
+                for tenant in gateway.responder.tenants.tenants {
+                    do throws(ExperimentationError) { try await tenant.connection.forgetIDs() } catch {
+                        if error.code == .cancelled { return }
+                        environment.log.log(
+                            .warning,
+                            "events.ids",
+                            "Ids of events of \(tenant.name) can't be deleted yet: \(error)"
+                        )
+                    }
+                }
             }
         }
     }

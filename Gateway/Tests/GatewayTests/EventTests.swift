@@ -199,7 +199,7 @@ struct EventTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("an id is remembered for at least a day and deleted after two")
+    @Test("an id is remembered for at least a day")
     func days() async throws {
         let store = ClientStore.inMemory()
         let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
@@ -212,11 +212,6 @@ struct EventTests {
         #expect(await intake.take(events) == [.accepted])
         time.advance(by: .seconds(86_400))
         #expect(await intake.take(events) == [.repeated])
-        time.advance(by: .seconds(86_400))
-        _ = try await EventIntake(
-            client,
-            seen: SeenEvents(state: store.state, time: time, isShared: false)
-        )
-        #expect(try await store.state.keys(beginningWith: "gateway/event/").isEmpty)
+        await client.shutdown(within: .zero)
     }
 }

@@ -159,4 +159,19 @@ struct MeanwhileConsentTests {
         await marks.remove(after: Self.consent(false, "no again"))
         #expect(await marks.standing(of: "ada") == .free)
     }
+
+    @Test("the ids in the file are deleted after two days as well")
+    func days() async throws {
+        let time = ManualTime()
+        let meanwhile = try await Self.opened(isAway: Shared(false), time: time)
+        meanwhile.hand { parcels in Array(repeating: .delivered, count: parcels.count) }
+        #expect(await Self.outcomes([Self.event("1")], of: meanwhile) == ["1 accepted"])
+        let day = meanwhile.seen.key("", day: meanwhile.seen.today)
+        time.advance(by: .seconds(2 * 86_400))
+        #expect(await Self.outcomes([Self.event("2")], of: meanwhile) == ["2 accepted"])
+        try await meanwhile.forget()
+        #expect(try await meanwhile.seen.state.keys(beginningWith: day) == [])
+        #expect(try await meanwhile.seen.state.keys(beginningWith: "gateway/event/").count == 1)
+        await meanwhile.close()
+    }
 }

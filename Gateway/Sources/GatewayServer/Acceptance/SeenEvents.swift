@@ -44,8 +44,6 @@ struct SeenEvents: Sendable {
 
     private static let prefix = "gateway/event/"
     private static let begun = "gateway/begun/"
-    /// How many days back to look for ids to delete.
-    private static let forgotten = 2...400
 
     /// The digest under which an id is stored.
     static func digest(_ id: String) -> String {
@@ -147,13 +145,11 @@ struct SeenEvents: Sendable {
         try await state.setValue(nil, for: Self.begun + request)
     }
 
-    /// Stores ids that a crash left unrecorded, and deletes those of past days.
+    /// Stores ids that a crash left unrecorded.
     ///
     /// - Parameter client: Used to look up the waiting events.
     /// - Throws: `ErrorCode.store`.
     func recover(from client: ExperimentationClient) async throws(ExperimentationError) {
-        let today = today
-        try await state.removeAll(beginningWith: Self.forgotten.map { "\(Self.prefix)\(today - $0)/" })
         let requests = try await state.keys(beginningWith: Self.begun)
         guard !requests.isEmpty else { return }
         var open: Set<String> = []

@@ -7,6 +7,7 @@ import Synchronization
 final class EventIntake: Sendable {
     private let client: ExperimentationClient
     let seen: SeenEvents
+    private let forgetting: Forgetting
     /// Takes what the shared database can't; `nil` where there is none, or no place for it.
     private let meanwhile: Meanwhile?
     private let isWaiting: IsWaiting
@@ -44,6 +45,7 @@ final class EventIntake: Sendable {
         } else {
             self.isWaiting = { id, _ throws(ExperimentationError) in try await client.isWaiting(id) }
         }
+        forgetting = Forgetting(seen)
         self.isClosed = isClosed
         try await seen.recover(from: client)
     }
@@ -184,6 +186,11 @@ final class EventIntake: Sendable {
             _ = unrecorded.insert(digest)
         }
     }
+
+    /// Deletes the ids of past days; called periodically.
+    ///
+    /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled`; the next call continues.
+    func forget() async throws(ExperimentationError) { try await forgetting.look() }
 
     private static func refusal(_ error: ExperimentationError) -> EventRefusal {
         EventRefusal(error.code, error.message)

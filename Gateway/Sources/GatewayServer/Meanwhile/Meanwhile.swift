@@ -11,7 +11,8 @@ import Synchronization
 final class Meanwhile: Sendable {
     private let client: ExperimentationClient
     private let marks: DenialMarks
-    private let seen: SeenEvents
+    let seen: SeenEvents
+    private let forgetting: Forgetting
     private let database: DatabaseSight
     private let waiting: Waiting
     private let carrying: Carrying
@@ -48,6 +49,7 @@ final class Meanwhile: Sendable {
         client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
         (marks, outbox) = (DenialMarks(store.state), store.outbox)
         seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
+        forgetting = Forgetting(seen)
         (self.database, self.waiting, self.carrying) = (database, waiting, carrying)
         waiting.set(try await client.outboxStatus())
     }
@@ -196,6 +198,11 @@ final class Meanwhile: Sendable {
         let before = waiting.additions
         if let status = try? await client.outboxStatus() { waiting.set(status, unlessAddedSince: before) }
     }
+
+    /// Deletes the ids of past days; called periodically.
+    ///
+    /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled`; the next call continues.
+    func forget() async throws(ExperimentationError) { try await forgetting.look() }
 
     /// Hands over what it can and closes the file.
     func close() async { await client.shutdown() }
