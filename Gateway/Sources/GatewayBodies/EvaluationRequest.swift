@@ -8,6 +8,9 @@ package struct EvaluationRequest: Sendable, Equatable {
     /// Whether the context gave the consent; otherwise it is the tenant's default, which no user has stated.
     package let isConsentStated: Bool
 
+    /// The maximum number of bytes of a `targetingKey`: caches by user count users, not bytes.
+    private static let longestKey = 4_096
+
     /// Creates the request for a user.
     package init(user: User, isConsentStated: Bool) {
         (self.user, self.isConsentStated) = (user, isConsentStated)
@@ -51,6 +54,8 @@ package struct EvaluationRequest: Sendable, Equatable {
         var attributes = context
         let id: String
         switch attributes.removeValue(forKey: "targetingKey") {
+        case .string(let key) where key.utf8.count > longestKey:
+            throw ProtocolError(.invalidContext, "context.targetingKey: expected at most \(longestKey) bytes.")
         case .string(let key) where !key.isEmpty: id = key
         case nil, .null, .string:
             throw ProtocolError(.targetingKeyMissing, "context.targetingKey: missing; decisions are made for a user.")

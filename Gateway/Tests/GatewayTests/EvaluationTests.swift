@@ -47,6 +47,10 @@ struct EvaluationTests {
             ("text", #"{"context":null}"#, 400, "TARGETING_KEY_MISSING"),
             ("text", #"{"context":7}"#, 400, "INVALID_CONTEXT"),
             ("text", #"{"context":{"targetingKey":7}}"#, 400, "INVALID_CONTEXT"),
+            (
+                "text", #"{"context":{"targetingKey":""# + String(repeating: "u", count: 4_097) + #""}}"#, 400,
+                "INVALID_CONTEXT"
+            ),
             ("text", "[]", 400, "PARSE_ERROR"), ("text", "{", 400, "PARSE_ERROR"),
             ("text", #"{"context":{},"context":{}}"#, 400, "PARSE_ERROR"),
             ("other", #"{"context":{"targetingKey":"ada"}}"#, 404, "FLAG_NOT_FOUND"),

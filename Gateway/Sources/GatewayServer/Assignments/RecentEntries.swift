@@ -9,8 +9,22 @@ final class RecentEntries: Sendable {
         var end: ContinuousClock.Instant
     }
 
+    /// A user by the bytes of the id: Unicode takes two for equal that may belong to two people.
+    ///
+    /// A long id is known by its digest, so that the entries are bounded in size as well; a short one needs none.
+    private enum ExactUser: Hashable {
+        case bytes([UInt8])
+        case digest(String)
+
+        private static let longest = 64
+
+        init(_ userID: String) {
+            self = userID.utf8.count > Self.longest ? .digest(SeenEvents.digest(userID)) : .bytes(Array(userID.utf8))
+        }
+    }
+
     private let lifetime: Duration
-    private let table: Mutex<RecentTable<String, Known>>
+    private let table: Mutex<RecentTable<ExactUser, Known>>
 
     init(limit: Int = 100_000, lifetime: Duration = .seconds(60)) {
         self.lifetime = lifetime
@@ -18,21 +32,27 @@ final class RecentEntries: Sendable {
     }
 
     func entry(of userID: String, at now: ContinuousClock.Instant) -> AssignmentBook.Entry? {
-        guard let known = table.withLock({ $0[userID] }), now < known.end else { return nil }
+        let key = ExactUser(userID)
+        guard let known = table.withLock({ $0[key] }), now < known.end else { return nil }
         return known.entry
     }
 
     /// Adds what was read, unless something was written meanwhile.
     func add(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
+        let key = ExactUser(userID)
         table.withLock { table in
-            if let known = table[userID], now < known.end { return }
-            table.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: userID)
+            if let known = table[key], now < known.end { return }
+            table.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: key)
         }
     }
 
     func set(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
-        table.withLock { $0.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: userID) }
+        let key = ExactUser(userID)
+        table.withLock { $0.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: key) }
     }
 
-    func remove(_ userID: String) { table.withLock { $0.remove(userID) } }
+    func remove(_ userID: String) {
+        let key = ExactUser(userID)
+        table.withLock { $0.remove(key) }
+    }
 }
