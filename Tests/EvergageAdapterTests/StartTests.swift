@@ -504,7 +504,10 @@ struct StartTests {
         #expect(remote == expected)
     }
 
-    @Test("the vendor's settings are valid for a second at least", arguments: [(1, 1_000), (999, 1_000), (1_001, 1_001)])
+    @Test(
+        "the vendor's settings are valid for a second at least",
+        arguments: [(1, 1_000), (999, 1_000), (1_001, 1_001)]
+    )
     func lifetime(served: Int, used: Int) {
         #expect(EvergageRemoteConfiguration(["ttlMillis": .int(served)]).lifetime == .milliseconds(used))
     }
