@@ -70,6 +70,7 @@ extension PlantedFault {
         PlantedFault(
             "can't read a flag whose rule it doesn't know",
             caughtBy: "malformed/unknown-operator",
+            alsoBlamedBy: ["users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.map(resolution: { $0.value == "usual" ? .unreadable(.parseError, "What rule is this?") : $0 })
             }
@@ -131,7 +132,7 @@ extension PlantedFault {
         PlantedFault(
             "decomposes texts",
             caughtBy: "evaluation/texts",
-            alsoBlamedBy: ["evaluation/keys-of-every-script"],
+            alsoBlamedBy: ["evaluation/keys-of-every-script", "users/one-flag*"],
             .deciding { decisions, _ in
                 decisions.mapValues { value in
                     value.stringValue.map { .string($0.decomposedStringWithCanonicalMapping) } ?? value
