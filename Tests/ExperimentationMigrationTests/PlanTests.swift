@@ -7,7 +7,7 @@ struct PlanTests {
     static let good = """
         {
           "from": "flagship", "to": {"vendor": "sigma"},
-          "stage": "live", "share": 0.25, "salt": "spring", "reassignment": "refused", "pins": "kept",
+          "stage": "live", "share": 0.25, "revision": 3, "salt": "spring", "reassignment": "refused", "pins": "kept",
           "holdsOnAlarm": false, "stageFlag": {"side": "old", "key": "stage"},
           "mapping": [
             {"old": {"experiment": "checkout", "group": "g1"}, "new": "checkout-2",
@@ -26,12 +26,13 @@ struct PlanTests {
             weights: ["control": 50, "green": 50]
         )
         var expected = MigrationPlan(stage: .live, share: 0.25, mapping: Mapping([mapping]), salt: "spring")
+        expected.revision = 3
         expected.holdsOnAlarm = false
         expected.stageFlag = .init(of: .old, key: "stage")
         #expect(plan == expected)
         #expect(plan.mapping.translate("green", ofGroup: "g1", from: .old) == "B")
         #expect(plan.mapping.translate("A", ofGroup: "checkout-2", from: .new) == "control")
-        #expect(plan.document["share"] == 0.25)
+        #expect(plan.document["share"] == 0.25 && plan.document["revision"] == 3)
     }
 
     @Test(
@@ -48,6 +49,8 @@ struct PlanTests {
                 "{\"mapping\": [{\"old\": \"a\", \"new\": \"b\", \"variations\": {\"x\": \"1\"}},\n{\"old\": \"a\", \"new\": \"c\", \"variations\": {\"x\": \"1\"}}]}",
                 #"plan.json:2: "mapping[1].old": "a" is mapped twice"#
             ),
+            ("{\"revision\": -1}", #"plan.json:1: "revision": expected a whole number from 0, found -1"#),
+            ("{\"revision\": 1.5}", #"plan.json:1: "revision": expected a whole number"#),
             ("{\"share\": \"half\"}", #"plan.json:1: "share": expected a number"#),
         ]
     )

@@ -57,7 +57,7 @@ struct PlansOfMovesTests {
             log.entries.filter { $0.event == "migration.plan" }.map(\.message)
                 == [
                     "The plan's stage off has been applied before; the move stays at dualWrite, with a share of 0.0. "
-                        + "Go back by a move, not by a plan."
+                        + "Go back by a move, or raise the plan's revision."
                 ]
         )
         try await migration.move(to: .off)
@@ -65,6 +65,22 @@ struct PlansOfMovesTests {
         let next = try await moves.client { $0.stage = .dualWrite }
         #expect(try Moves.migration(of: next).stage == .off)
         await next.shutdown(within: .zero)
+    }
+
+    @Test("an earlier plan goes back with a higher revision, and instances left over don't pull forward again")
+    func revised() async throws {
+        let moves = Moves()
+        try await moves.client().shutdown(within: .zero)
+        let left = try await moves.client { $0.stage = .dualWrite }
+        let revised = try await moves.client { $0.revision = 1 }
+        #expect(try Moves.migration(of: revised).stage == .off)
+        moves.time.advance(by: .seconds(3))
+        #expect(try await Moves.migration(of: left).current().stage == .off)
+        try await Moves.migration(of: left).notePlan()
+        let another = try await moves.client { $0.stage = .dualWrite }
+        #expect(try Moves.migration(of: another).stage == .off)
+        #expect(try await moves.standing()?.plans.last == .init(.off, share: 0, revision: 1))
+        for client in [left, revised, another] { await client.shutdown(within: .zero) }
     }
 
     @Test("a refused move from outside leaves the stored stage as it was, also under a plan that is new")

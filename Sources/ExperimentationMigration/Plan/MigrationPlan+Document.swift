@@ -39,6 +39,7 @@ extension MigrationPlan {
         reader.ignore("to")
         if let text = try reader.text("stage") { stage = try PlanReader.word(text, "stage") }
         if let number = try reader.number("share") { share = number }
+        if let number = try reader.integer("revision") { revision = number }
         if let text = try reader.text("salt") { salt = text }
         if let text = try reader.text("reassignment") { reassignment = try PlanReader.word(text, "reassignment") }
         if let text = try reader.text("pins") { pins = try PlanReader.word(text, "pins") }
@@ -101,6 +102,7 @@ extension MigrationPlan {
                 }
             ),
         ]
+        if revision != 0 { members["revision"] = .int(revision) }
         if let stageFlag {
             members["stageFlag"] = ["side": .string(stageFlag.side.rawValue), "key": .string(stageFlag.key)]
         }

@@ -41,6 +41,10 @@ public struct MigrationPlan: Sendable, Hashable {
     public var stage: MigrationStage
     /// The share of users that the new vendor leads in the stage `live`, from 0 to 1.
     public var share: Double
+    /// The number of this version of the plan, from 0.
+    ///
+    /// Raise it to go back by a plan: with another number, a stage that plans have brought before counts as new.
+    public var revision: Int
     /// The salt of the hash that draws sides; use another one for each move, and don't change it during one.
     public var salt: String
     /// The mapping of experiments.
@@ -71,6 +75,7 @@ public struct MigrationPlan: Sendable, Hashable {
     ) {
         self.stage = stage
         self.share = share
+        revision = 0
         self.salt = salt
         self.mapping = mapping
         reassignment = .refused
@@ -85,6 +90,7 @@ public struct MigrationPlan: Sendable, Hashable {
         if !(share.isFinite && (0...1).contains(share)) {
             faults.append(PlanFault("share", "expected a number from 0 to 1, found \(share)"))
         }
+        if revision < 0 { faults.append(PlanFault("revision", "expected a whole number from 0, found \(revision)")) }
         if salt.isEmpty { faults.append(PlanFault("salt", "expected a text")) }
         if stageFlag?.key.isEmpty == true { faults.append(PlanFault("stageFlag.key", "expected a flag's key")) }
         if shadow.workers < 1 { faults.append(PlanFault("shadow.workers", "expected 1 or more")) }

@@ -39,6 +39,12 @@ struct PlanReader {
         return number
     }
 
+    mutating func integer(_ key: String) throws(PlanFault) -> Int? {
+        guard let value = members.removeValue(forKey: key) else { return nil }
+        guard let number = value.intValue else { throw PlanFault(path(key), "expected a whole number") }
+        return number
+    }
+
     mutating func bool(_ key: String) throws(PlanFault) -> Bool? {
         guard let value = members.removeValue(forKey: key) else { return nil }
         guard let bool = value.boolValue else { throw PlanFault(path(key), "expected true or false") }

@@ -77,7 +77,7 @@ extension Migration {
             .warning,
             "migration.plan",
             "The plan's stage \(plan.stage) has been applied before; the move stays at \(standing.stage), with a share "
-                + "of \(standing.share). Go back by a move, not by a plan."
+                + "of \(standing.share). Go back by a move, or raise the plan's revision."
         )
     }
 

@@ -56,7 +56,7 @@ public final class Migration: Sendable {
         tally = Tally(plan)
         shadows = ShadowQueue(plan.shadow)
         environment = context.environment
-        state = Mutex(State(standing: Standing(stage: plan.stage, share: plan.share, of: move)))
+        state = Mutex(State(standing: Standing(plan, of: move)))
     }
 
     // MARK: Stage

@@ -33,7 +33,7 @@ public struct MigrationRecord: Sendable, Hashable {
         let state = ProviderContext(of: provider, in: store, environment).state
         let name = new.map { plan.name(to: $0.destination) }
         let kept = try await StandingRecord(in: state, of: name, log: environment.log).read()
-        let standing = kept?.under(plan) ?? Standing(stage: plan.stage, share: plan.share)
+        let standing = kept?.under(plan) ?? Standing(plan)
         (stage, share) = (standing.stage, standing.share)
         let move = name ?? kept?.move
         unsupported = try await UnsupportedRecord(in: state, of: move, log: environment.log).read()

@@ -19,10 +19,15 @@ struct Standing: Sendable, Hashable {
     struct Planned: Sendable, Hashable, Codable {
         var stage: MigrationStage
         var share: Double
+        /// The plan's revision; `nil` for the first one.
+        var revision: Int?
 
-        init(_ stage: MigrationStage, share: Double) { (self.stage, self.share) = (stage, share) }
+        init(_ stage: MigrationStage, share: Double, revision: Int? = nil) {
+            (self.stage, self.share) = (stage, share)
+            self.revision = revision == 0 ? nil : revision
+        }
 
-        init(_ plan: MigrationPlan) { self.init(plan.stage, share: plan.share) }
+        init(_ plan: MigrationPlan) { self.init(plan.stage, share: plan.share, revision: plan.revision) }
     }
 
     /// The name of the move; `nil` if it was written before moves had names.
@@ -43,9 +48,16 @@ struct Standing: Sendable, Hashable {
     private static let mostPlans = 8
 
     init(stage: MigrationStage, share: Double, of move: String? = nil) {
+        self.init(Planned(stage, share: share), of: move)
+    }
+
+    /// Begins with a plan.
+    init(_ plan: MigrationPlan, of move: String? = nil) { self.init(Planned(plan), of: move) }
+
+    private init(_ planned: Planned, of move: String?) {
         self.move = move
-        (self.stage, self.share) = (stage, share)
-        plans = [Planned(stage, share: share)]
+        (stage, share) = (planned.stage, planned.share)
+        plans = [planned]
         hasReachedNew = stage.sendsEvents(to: .new)
     }
 
@@ -74,14 +86,14 @@ struct Standing: Sendable, Hashable {
     /// Whether a plan was applied, and another one or a move since then led elsewhere.
     func hasLeft(_ plan: MigrationPlan) -> Bool {
         let planned = Planned(plan)
-        return plans.last != planned && plans.contains(planned) && planned != Planned(stage, share: share)
+        return plans.last != planned && plans.contains(planned) && (plan.stage, plan.share) != (stage, share)
     }
 }
 
 extension Standing: Codable {
     /// The last plan lies apart, where earlier versions of the library expect it.
     private enum CodingKeys: CodingKey {
-        case move, stage, share, planned, plannedShare, plans, hasReachedNew, hasDealt, flag, alarms
+        case move, stage, share, planned, plannedShare, plannedRevision, plans, hasReachedNew, hasDealt, flag, alarms
     }
 
     init(from decoder: any Decoder) throws {
@@ -91,7 +103,8 @@ extension Standing: Codable {
         share = try values.decode(Double.self, forKey: .share)
         let last = Planned(
             try values.decode(MigrationStage.self, forKey: .planned),
-            share: try values.decode(Double.self, forKey: .plannedShare)
+            share: try values.decode(Double.self, forKey: .plannedShare),
+            revision: try values.decodeIfPresent(Int.self, forKey: .plannedRevision)
         )
         plans = try (values.decodeIfPresent([Planned].self, forKey: .plans) ?? []).filter { $0 != last } + [last]
         // What was written without it had been moved.
@@ -108,6 +121,7 @@ extension Standing: Codable {
         try values.encode(share, forKey: .share)
         try values.encodeIfPresent(plans.last?.stage, forKey: .planned)
         try values.encodeIfPresent(plans.last?.share, forKey: .plannedShare)
+        try values.encodeIfPresent(plans.last?.revision, forKey: .plannedRevision)
         try values.encode(Array(plans.dropLast()), forKey: .plans)
         try values.encode(hasReachedNew, forKey: .hasReachedNew)
         try values.encode(hasDealt, forKey: .hasDealt)

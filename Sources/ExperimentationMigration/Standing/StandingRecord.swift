@@ -38,7 +38,7 @@ struct StandingRecord: Sendable {
         for _ in 0..<32 {
             let kept = written.flatMap(Self.standing)
             var standing =
-                kept.flatMap(ofThisMove)?.under(plan) ?? Standing(stage: plan.stage, share: plan.share, of: move)
+                kept.flatMap(ofThisMove)?.under(plan) ?? Standing(plan, of: move)
             try await change(&standing)
             if standing == kept { return standing }
             let encoder = JSONEncoder()

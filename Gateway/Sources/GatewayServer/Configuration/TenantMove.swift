@@ -84,7 +84,7 @@ public struct TenantMove: Sendable, Hashable {
     /// The move without its stage, as identity: changing the stage doesn't need a new connection.
     var withoutStage: TenantMove {
         var move = self
-        (move.plan.stage, move.plan.share) = (.off, 0)
+        (move.plan.stage, move.plan.share, move.plan.revision) = (.off, 0, 0)
         return move
     }
 }

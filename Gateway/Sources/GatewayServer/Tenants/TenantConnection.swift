@@ -171,15 +171,18 @@ final class TenantConnection: Sendable {
     /// The move that is under way; `nil` for none.
     var migration: Migration? { client.extras(as: Migration.self) }
 
-    /// Goes to the stage and share of a plan, if the last plan had others.
+    /// Goes to the stage and share of a plan, if the last plan had others or another revision.
     ///
     /// - Throws: `ErrorCode.configuration` with what stands against it, and `ErrorCode.store`; nothing has changed then.
     func follow(_ move: TenantMove?) async throws(ExperimentationError) {
         guard let move, let migration else { return }
-        let isNew = planned.withLock { $0 == nil || $0?.stage != move.plan.stage || $0?.share != move.plan.share }
+        let plan = move.plan
+        let isNew = planned.withLock {
+            $0 == nil || $0?.stage != plan.stage || $0?.share != plan.share || $0?.revision != plan.revision
+        }
         guard isNew else { return }
-        try await migration.move(to: move.plan.stage, share: move.plan.share)
-        planned.withLock { $0 = move.plan }
+        try await migration.move(to: plan.stage, share: plan.share)
+        planned.withLock { $0 = plan }
     }
 
     /// Starts announcing ruleset changes to listeners.
