@@ -100,23 +100,6 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("a change announced during a session's first request has it ask again")
-    func changedDuringAnswer() async throws {
-        let vendor = Vendor()
-        let client = try await ExperimentationClient(provider: vendor)
-        let session = client.session(for: User(id: "u-1"))
-        let gate = AsyncGate()
-        vendor.meanwhile.withLock { $0.happens = { await gate.wait() } }
-        let first = Task { try await session.refresh() }
-        try await eventually("the request is under way") { vendor.asked.withLock { $0 } == 1 }
-        vendor.tell(.changed)
-        try await eventually("the client has heard") { client.core.announcedChanges.load(ordering: .relaxed) == 1 }
-        gate.open()
-        try await first.value
-        #expect(session.int("count", default: 0) == 2)
-        await client.shutdown()
-    }
-
     @Test("being unreachable before there are decisions doesn't change the status")
     func unheardAtFirst() async throws {
         let vendor = Vendor()

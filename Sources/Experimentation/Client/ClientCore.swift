@@ -17,8 +17,6 @@ final class ClientCore: Sendable {
     let rules: RulesInUse?
     let sessions = SessionRegistry()
     let unheardChanges = UnheardChanges()
-    /// The number of changes that the vendor has announced.
-    let announcedChanges = Atomic<Int>(0)
     let decisionFlights = SingleFlight<ContextDigest, DecisionAnswer>()
     let cache: DecisionCache
     /// The policy for reusing answers of a vendor that is asked.

@@ -74,10 +74,6 @@ extension ClientCore {
     func heed(_ notice: ChangeNotice) async {
         switch notice {
         case .changed:
-            // First, so that an answer under way, which may be older, isn't taken for the new one.
-            announcedChanges.add(1, ordering: .sequentiallyConsistent)
-            decisionFlights.outdate()
-            rules?.outdate()
             await askAgain()
         case .unheard(let error):
             // First, so that an answer under way can't miss it.

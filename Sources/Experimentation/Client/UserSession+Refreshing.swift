@@ -12,15 +12,12 @@ extension UserSession {
     /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none;
     ///   ``ErrorCode/cancelled`` at once if this task is cancelled, while the request goes on for others who wait for it.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
-        // A change of the user or at the vendor during the request invalidates its answer; three rounds are more than
-        // any real caller needs.
-        var hasChanged = false
+        // A change of the user during the request invalidates its answer; three rounds are more than any real caller
+        // needs.
         for _ in 0..<3 {
             let revision = state.withLock { $0.revision }
-            let changes = core.announcedChanges.load(ordering: .sequentiallyConsistent)
-            try await refreshOnce(force: force || hasChanged)
-            hasChanged = core.announcedChanges.load(ordering: .sequentiallyConsistent) != changes
-            if !hasChanged, state.withLock({ $0.revision }) == revision { return }
+            try await refreshOnce(force: force)
+            if state.withLock({ $0.revision }) == revision { return }
         }
     }
 

@@ -3,8 +3,7 @@ import Synchronization
 /// Lets concurrent callers that want the same thing share one operation.
 ///
 /// A failure is passed to those who wait for it, and not remembered. A cancelled caller stops waiting; the operation
-/// continues for the others. Once an operation is outdated, later callers wait for its end and share the next one: two
-/// operations for a key never overlap.
+/// continues for the others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private typealias Landing = AsyncRace<Result<Value, ExperimentationError>>
 
@@ -12,7 +11,6 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let landing = Landing()
         let number: UInt64
         var callers = 1
-        var isOutdated = false
     }
 
     private struct State {
@@ -29,10 +27,9 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ key: Key,
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
-        var (flight, isNew) = board(key)
-        while flight.isOutdated, await flight.landing.winner() != nil { (flight, isNew) = board(key) }
+        let (flight, isNew) = board(key)
         if isNew {
-            Task { [flight] in
+            Task {
                 let result: Result<Value, ExperimentationError>
                 do throws(ExperimentationError) {
                     result = .success(try await work())
@@ -46,13 +43,6 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let result = await flight.landing.winner() { return try result.get() }
         change(key, flight.number) { $0?.callers -= 1 }
         throw ExperimentationError(.cancelled, "The task was cancelled.")
-    }
-
-    /// Marks the operations under way as outdated: their results may be older than what later callers know.
-    func outdate() {
-        state.withLock { state in
-            for key in state.flights.keys { state.flights[key]?.isOutdated = true }
-        }
     }
 
     /// The number of callers that currently share an operation.

@@ -37,9 +37,6 @@ final class RulesInUse: Sendable {
         return kept.flatMap { keeper.isGood($0) ? $0 : nil }
     }
 
-    /// Marks what is being fetched as outdated: whoever asks from now on gets an answer to a later request.
-    func outdate() { keeper.outdate() }
-
     /// Restores the rules of an earlier run.
     func restore() async {
         if let restored = await keeper.restore() { publish(restored) }

@@ -80,9 +80,6 @@ actor RulesetKeeper {
         return try await flight(0) { () async throws(ExperimentationError) -> Outcome in try await self.fetch() }
     }
 
-    /// Marks what is being fetched as outdated.
-    nonisolated func outdate() { flight.outdate() }
-
     /// The current rules, expired or not.
     var atHand: Kept? { kept }
 

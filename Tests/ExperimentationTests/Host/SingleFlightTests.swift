@@ -31,29 +31,6 @@ struct SingleFlightTests {
         #expect(flights.callers == 0)
     }
 
-    @Test("a caller after a change shares the next operation, which begins once the outdated one has ended")
-    func outdated() async throws {
-        let flights = SingleFlight<String, Int>()
-        let gate = AsyncGate()
-        let begun = Atomic(0)
-        let call = { @Sendable () async throws(ExperimentationError) -> Int in
-            try await flights("rules") { () async throws(ExperimentationError) in
-                let number = begun.add(1, ordering: .relaxed).newValue
-                if number == 1 { await gate.wait() }
-                return number
-            }
-        }
-        let before = Task { try await call() }
-        try await eventually("the first caller waits") { flights.callers == 1 }
-        flights.outdate()
-        let after = Task { try await call() }
-        try await eventually("another waits for the end of the first") { flights.callers == 2 }
-        #expect(begun.load(ordering: .relaxed) == 1)
-        gate.open()
-        #expect(try await before.value == 1)
-        #expect(try await after.value == 2)
-    }
-
     @Test("a failure goes to those who wait, and the next caller tries again")
     func failed() async throws {
         let flights = SingleFlight<String, Int>()
