@@ -1,27 +1,53 @@
 import Experimentation
 import Synchronization
 
-/// Deletes the ids of past days: once a day, and in portions, so that no transaction takes long.
+/// Deletes the ids of past days: a few days with each look, and in portions, so that nothing loads a store for long.
 final class Forgetting: Sendable {
+    /// The days that are to be looked at, from the latest one back.
+    private struct Round {
+        let begun: Int
+        var next: Int
+        let end: Int
+    }
+
+    private struct State {
+        var round: Round?
+        /// The day on which everything was deleted last; `nil` before the first time in this process.
+        var done: Int?
+    }
+
     private let seen: SeenEvents
-    /// The last day on which everything was deleted; `nil` before the first time in this process.
-    private let last = Mutex<Int?>(nil)
+    private let state = Mutex(State())
 
     /// How many days back earlier runs may have left ids.
     private static let longestAgo = 400
+    /// How many days one look takes in.
+    private static let daysOfLook = 8
 
     init(_ seen: SeenEvents) { self.seen = seen }
 
-    /// Deletes what is older than yesterday, unless that was done today; called periodically.
+    /// Deletes what is older than yesterday, once a day; called periodically.
+    ///
+    /// What earlier runs may have left takes several calls.
     ///
     /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled` when the task is; the next call continues.
     func look() async throws(ExperimentationError) {
         let today = seen.today
-        let last = last.withLock { $0 }
-        guard last != today else { return }
-        let first = last.map { max($0 - 1, today - Self.longestAgo) } ?? today - Self.longestAgo
-        for day in first..<max(first, today - 1) { try await seen.forget(day: day) }
-        self.last.withLock { $0 = today }
+        let round = state.withLock { state -> Round? in
+            if state.done == today { return nil }
+            if let round = state.round, round.begun == today { return round }
+            let end = max(today - Self.longestAgo, state.done.map { $0 - 1 } ?? .min)
+            return Round(begun: today, next: today - 2, end: end)
+        }
+        guard var round else { return }
+        let last = max(round.end, round.next - Self.daysOfLook + 1)
+        while round.next >= last {
+            try await seen.forget(day: round.next)
+            round.next -= 1
+            let ended = round
+            state.withLock { $0.round = ended }
+        }
+        if round.next < round.end { state.withLock { $0 = State(done: today) } }
     }
 }
 
