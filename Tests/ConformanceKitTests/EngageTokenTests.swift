@@ -67,11 +67,9 @@ private struct LoggingSubject: ConformanceSubject {
         Stage(inner: try await inner.open(world), ear: ear)
     }
 
-    private struct Stage: SubjectStage {
+    private struct Stage: ForwardingStage {
         let inner: any SubjectStage
         let ear: ListeningTransport
-        var gaps: [WorldGap] { get async { await inner.gaps } }
-        var secrets: [String] { inner.secrets }
 
         func makeProvider() async throws -> any ExperimentationProvider {
             BentProvider(try await inner.makeProvider()) { [ear] roles, context in
@@ -84,14 +82,5 @@ private struct LoggingSubject: ConformanceSubject {
                 }
             }
         }
-
-        func change(to world: World) async throws { try await inner.change(to: world) }
-        func inject(_ faults: [WorldFault]) async throws { try await inner.inject(faults) }
-        func clearFaults() async throws { try await inner.clearFaults() }
-        func setKillSwitch(_ isOn: Bool) async throws { try await inner.setKillSwitch(isOn) }
-        func setReachable(_ isReachable: Bool) async throws { try await inner.setReachable(isReachable) }
-        func received() async throws -> [Received] { try await inner.received() }
-        func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
-        func close() async { await inner.close() }
     }
 }

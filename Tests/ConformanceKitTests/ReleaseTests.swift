@@ -40,26 +40,15 @@ private final class RememberingSubject: ConformanceSubject {
         Stage(inner: try await inner.open(world), subject: self)
     }
 
-    private struct Stage: SubjectStage {
+    private struct Stage: ForwardingStage {
         let inner: any SubjectStage
         let subject: RememberingSubject
-        var gaps: [WorldGap] { get async { await inner.gaps } }
-        var secrets: [String] { inner.secrets }
 
         func makeProvider() async throws -> any ExperimentationProvider {
             let provider = HeldProvider(try await inner.makeProvider())
             subject.providers.withLock { $0.append(Remains(provider: provider)) }
             return provider
         }
-
-        func change(to world: World) async throws { try await inner.change(to: world) }
-        func inject(_ faults: [WorldFault]) async throws { try await inner.inject(faults) }
-        func clearFaults() async throws { try await inner.clearFaults() }
-        func setKillSwitch(_ isOn: Bool) async throws { try await inner.setKillSwitch(isOn) }
-        func setReachable(_ isReachable: Bool) async throws { try await inner.setReachable(isReachable) }
-        func received() async throws -> [Received] { try await inner.received() }
-        func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
-        func close() async { await inner.close() }
     }
 }
 

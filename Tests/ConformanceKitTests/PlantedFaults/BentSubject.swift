@@ -44,22 +44,22 @@ struct BentSubject: ConformanceSubject {
     }
 }
 
-struct BentStage: SubjectStage {
-    let inner: InMemoryStage
+struct BentStage: ForwardingStage {
+    let stage: InMemoryStage
     let bend: BentSubject.Bend
     private let announcer = Announcer()
 
     init(inner: InMemoryStage, bend: BentSubject.Bend) {
-        self.inner = inner
+        stage = inner
         self.bend = bend
     }
 
-    var gaps: [WorldGap] { inner.gaps }
+    var inner: any SubjectStage { stage }
     var secrets: [String] { bend.secrets }
     var isHeard: Bool { bend.isHeard() }
     func makeProvider() async throws -> any ExperimentationProvider {
         let provider = try await inner.makeProvider()
-        var bent = bend.provider(provider, inner)
+        var bent = bend.provider(provider, stage)
         if bend.tellsOfChanges { bent = BentProvider(bent) { [announcer] roles, _ in roles.changes = announcer } }
         guard let capabilities = bend.providerCapabilities else { return bent }
         return BentProvider(bent, capabilities: capabilities)
@@ -72,12 +72,7 @@ struct BentStage: SubjectStage {
         try bend.inject(faults)
         try await inner.inject(faults)
     }
-    func clearFaults() async throws { try await inner.clearFaults() }
-    func setKillSwitch(_ isOn: Bool) async throws { try await inner.setKillSwitch(isOn) }
-    func setReachable(_ isReachable: Bool) async throws { try await inner.setReachable(isReachable) }
     func received() async throws -> [Received] { try bend.received(try await inner.received()) }
-    func exchanges() async throws -> [Exchange] { try await inner.exchanges() }
-    func close() async { await inner.close() }
 }
 
 /// Tells whoever listens that the world has changed.
