@@ -1,5 +1,4 @@
 import Experimentation
-import Foundation
 
 /// Links a user at every vendor that links in steps; the vendors progress independently, so a failing one delays no
 /// other.
@@ -8,7 +7,7 @@ struct ComposedLinker: IdentityLinker {
     let linkers: [(name: String, linker: any IdentityLinker)]
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
-        var own = (try? JSONDecoder().decode([String: LinkProgress].self, from: Data(progress.notes))) ?? [:]
+        var own = progress.parts
         let begun = LinkProgress(from: progress.from, to: progress.to, criteria: progress.criteria)
         var failure: ExperimentationError?
         for (name, linker) in linkers {
@@ -29,13 +28,7 @@ struct ComposedLinker: IdentityLinker {
         _ progress: LinkProgress,
         _ own: [String: LinkProgress]
     ) throws(ExperimentationError) -> LinkProgress {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        guard let notes = try? encoder.encode(own) else {
-            throw ExperimentationError(.store, "The progress of linking can't be stored.")
-        }
-        var next = progress
-        next.notes = Array(notes)
+        var next = try progress.with(parts: own)
         next.isComplete = linkers.allSatisfy { own[$0.name]?.isComplete ?? false }
         // The resulting ids come from the first vendor that changes them.
         if next.isComplete {
