@@ -71,7 +71,7 @@ struct EitherVendorTests {
         #expect(moves.old.record.isStopped)
     }
 
-    @Test("a survey of a vendor that doesn't answer stops it")
+    @Test("a survey stops a vendor that doesn't answer")
     func survey() async throws {
         let vendor = Moves().old
         vendor.setFailure(Self.away)

@@ -104,7 +104,7 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
             }
             return .milliseconds(milliseconds)
         }
-        // Each event and the client's own check would ask again.
+        // With a shorter one, each event and each check of the client would ask again.
         lifetime = max(duration("ttlMillis", lifetime), .seconds(1))
         userIdle = duration("userIdleMillis", userIdle)
         // Shorter times aren't reported on their own, and longer ones not at once.

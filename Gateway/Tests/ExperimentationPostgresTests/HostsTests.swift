@@ -56,7 +56,7 @@ struct HostsTests {
         #expect(silent.takeConnections() == 0)
     }
 
-    @Test("so is one whose address isn't found in time")
+    @Test("one whose address isn't found in time is given up for the next")
     func unresolved() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }

@@ -18,7 +18,7 @@ struct ForgettingTests {
         try await state.keys(beginningWith: FailingState.prefix)
     }
 
-    @Test("they are deleted from the day after the next on, without a restart, once a day")
+    @Test("they are deleted two days after acceptance, without a restart, once a day")
     func withoutRestart() async throws {
         let state = FailingState(baseState: InMemoryStateStore())
         let client = try await ExperimentationClient(provider: Served.publisher())

@@ -16,7 +16,7 @@ extension ExperimentationClient {
     /// Accepts an event of a user, to be delivered at least once.
     ///
     /// The user's attributes go with it, for vendors that learn of them from events. ``User/consent`` counts as stated
-    /// with the call: granted releases the user's held events, and ends a denial.
+    /// with the call unless `isConsentStated` is `false`: granted releases the user's held events, and ends a denial.
     ///
     /// - Parameters:
     ///   - event: What happened.

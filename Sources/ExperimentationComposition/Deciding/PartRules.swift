@@ -54,8 +54,8 @@ actor PartRules {
     ///
     /// Whoever asks during a request takes its outcome, whatever that is.
     ///
-    /// - Parameter inSession: Whether it is a session that asks, which wants a new answer after a failure. Without one, as
-    ///   on a server, users come faster than a vendor recovers.
+    /// - Parameter inSession: Whether a session asks, which wants a new answer after a failure. Without one, as on a
+    ///   server, users come faster than a vendor recovers.
     /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there are none, if there never were any.
     func current(inSession: Bool) async throws(ExperimentationError) -> Known? {

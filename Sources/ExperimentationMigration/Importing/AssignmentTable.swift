@@ -2,8 +2,8 @@ import Experimentation
 
 /// The assignments of very many users in memory, for a server that looks up users as they come.
 ///
-/// A user takes 24 bytes and one for each experiment, and 24 more for a second id; only digests of ids are stored. Assign it to
-/// ``MigratingProvider/imported``: a user without a record then begins with the places found here.
+/// A user takes 24 bytes and one for each experiment, and 24 more for a second id; only digests of ids are stored.
+/// Assign it to ``MigratingProvider/imported``: a user without a record then begins with the places found here.
 public struct AssignmentTable: Sendable {
     private let mapping: Mapping
     private let arms: [[String]]

@@ -3,8 +3,8 @@ import Foundation
 
 /// Leaves out the lines that an interrupted import has imported, if they and the mapping are the same.
 ///
-/// Lines can't be read twice, so they are held until a mark confirms them. With other lines or another mapping, those that
-/// are held come out again, and everything that follows.
+/// Lines can't be read twice, so they are held until a mark confirms them. If the lines or the mapping differ, those
+/// that are held and all that follow are imported.
 struct ImportResumption: Sendable {
     /// A line of the input.
     struct Line: Sendable, Equatable {

@@ -43,7 +43,7 @@ public struct MigrationPlan: Sendable, Hashable {
     public var share: Double
     /// The number of this version of the plan, from 0.
     ///
-    /// Raise it to go back by a plan: with another number, a stage that plans have brought before counts as new.
+    /// Raise it to go back to an earlier plan's stage: with another number, the plan counts as one not applied yet.
     public var revision: Int
     /// The salt of the hash that draws sides; use another one for each move, and don't change it during one.
     public var salt: String

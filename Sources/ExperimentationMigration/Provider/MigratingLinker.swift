@@ -19,7 +19,7 @@ struct MigratingLinker: IdentityLinker {
         let stage = try await migration.current().stage
         let namer = linkers.count == 1 ? linkers[0].side : try await leader(of: progress.from)
         var open = linkers.filter { stage.sendsEvents(to: $0.side) && parts[$0.side.rawValue]?.isComplete != true }
-        // The other vendor is told the ids that result, and delays nobody if it fails.
+        // The leader comes first: the other vendor is told the ids that result, and must not delay it.
         open.sort { $0.side == namer && $1.side != namer }
         var result = progress
         if let (side, linker) = open.first {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The value of the stage flag that a move has followed last.
 ///
-/// Instances see a change of the flag at different moments, as long as rules are valid apart. So a value counts only if
-/// its vendor was asked for it after the followed one.
+/// Instances see a change of the flag at different moments, up to the lifetime of their rules apart. So a value counts
+/// only if its vendor was asked for it after the followed one.
 struct FollowedFlag: Sendable, Hashable, Codable {
     var value: String
     /// When the vendor was asked for it.

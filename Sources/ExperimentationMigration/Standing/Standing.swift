@@ -107,7 +107,7 @@ extension Standing: Codable {
             revision: try values.decodeIfPresent(Int.self, forKey: .plannedRevision)
         )
         plans = try (values.decodeIfPresent([Planned].self, forKey: .plans) ?? []).filter { $0 != last } + [last]
-        // What was written without it had been moved.
+        // A record that doesn't say may be of a move that has sent the new vendor events.
         hasReachedNew = try values.decodeIfPresent(Bool.self, forKey: .hasReachedNew) ?? true
         hasDealt = try values.decodeIfPresent(Bool.self, forKey: .hasDealt) ?? false
         flag = try values.decodeIfPresent(FollowedFlag.self, forKey: .flag)

@@ -79,7 +79,7 @@ extension FlagsCommand {
 
         func validate() throws {
             guard FlagKeySource.accepts(name: name) else {
-                throw ValidationError("--name: expected a type's name, no keyword and none that keys use (String)")
+                throw ValidationError("--name: expected a type name, no keyword and no name in use such as String")
             }
         }
 

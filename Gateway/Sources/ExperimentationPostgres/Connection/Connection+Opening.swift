@@ -3,8 +3,8 @@ import Experimentation
 extension Connection {
     /// Connects to the first host that answers, beginning with the one that did last time.
     ///
-    /// libpq tries several as well, but waits until the deadline for one that is silent, and as long as it takes for an
-    /// address. Here every host has its share of the time, and so has each of its addresses.
+    /// libpq tries several as well, but waits for a silent one until the deadline, and looks up names without a limit.
+    /// Here every host has its share of the time, and so has each of its addresses.
     static func opened(to address: PostgresAddress, by deadline: Deadline) throws(ConnectionFailure) -> Connection {
         let last = address.last.host
         var failures: [ConnectionFailure] = []

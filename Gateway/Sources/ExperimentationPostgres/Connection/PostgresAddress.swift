@@ -26,7 +26,7 @@ struct PostgresAddress: Sendable {
         // Environment variables supply what the URL omits.
         let options = (Self.options(PQconndefaults()) ?? [:]).merging(said) { $1 }
         guard let hosts = DatabaseHost.all(in: options) else {
-            throw Self.error("each of several hosts needs a name or an address, and there must be one port or as many")
+            throw Self.error("each of several hosts needs a name or an address, and there must be one port or one each")
         }
         let mode = options["sslmode"] ?? "prefer"
         if let far = hosts.first(where: { !$0.isLocal }), !Self.encrypting.contains(mode) {

@@ -7,7 +7,7 @@ final class Transaction {
     private let deadline: Deadline
     private var ahead: [Statement]
     private(set) var isCommitting = false
-    /// By what the server can later tell whether it was committed; `nil` before the first answer, and if nobody will ask.
+    /// What the server needs to tell later whether it was committed; `nil` before the first answer, and if nobody asks.
     private(set) var mark: TransactionMark?
     private let isMarked: Bool
 

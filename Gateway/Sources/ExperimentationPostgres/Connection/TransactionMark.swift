@@ -1,8 +1,8 @@
 /// A transaction as it is looked up if the answer to its commit is lost.
 ///
-/// The id alone isn't enough: one that never reached the disk is given out again after a crash. So the mark also has the word
-/// of the `incarnation` table, which PostgreSQL empties when it recovers from a crash or becomes a primary, because the table
-/// is unlogged, and keeps when it is shut down.
+/// The id alone isn't enough: if the transaction never reached the disk, its id is assigned again after a crash. So the
+/// mark also has the word of the `incarnation` table. That table is unlogged, so PostgreSQL empties it when it recovers
+/// from a crash or becomes a primary, and keeps it when it is shut down.
 struct TransactionMark: Sendable, Equatable {
     let number: Int64
     /// The word when the transaction began; `nil` if the server had none yet after a crash.
@@ -37,8 +37,8 @@ struct TransactionMark: Sendable, Equatable {
 
     /// What the answer says about this transaction.
     ///
-    /// Only a commit needs the word. Under another one the id may be another transaction's, but then a commit of this one
-    /// isn't on the disk, and an aborted id proves it.
+    /// Only `committed` needs the word: without it, the id may be another transaction's. `aborted` is true either way,
+    /// because the id of a commit that is on the disk is never reported as aborted or assigned again.
     func outcome(_ status: String?, word present: [UInt8]?) -> Outcome {
         switch status {
         case "committed": word != nil && word == present ? .committed : .unknown

@@ -65,7 +65,7 @@ extension SeenEvents {
     fileprivate func forget(day: Int) async throws(ExperimentationError) {
         // Digests are spread evenly, so a few tell how many there are without a list of all.
         let found = try await state.keys(beginningWith: key(Self.sample, day: day)).count
-        // A removal has a file rewritten, so nothing isn't removed.
+        // A removal has a file rewritten, so a day without ids is skipped.
         if found == 0, try await state.keys(beginningWith: key("", day: day)).isEmpty { return }
         var digits = 0
         while digits < Self.sample.count, found * (Self.samples >> (4 * digits)) > Self.portion { digits += 1 }

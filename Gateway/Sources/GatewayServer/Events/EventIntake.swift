@@ -169,7 +169,7 @@ final class EventIntake: Sendable {
             }
         } catch {
             let refusal = Self.refusal(error)
-            // After a time-out the event may be there all the same: the claim stays, and has it looked for.
+            // If the outcome is open, the event may be there: the claim stays, so that the event is looked for.
             if !refusal.isOpen { try? await seen.giveBack(digest) }
             return .refused(refusal)
         }

@@ -49,7 +49,7 @@ struct RequestTracing: Sendable {
         span.end()
     }
 
-    /// Reads a field by its name, whoever's types the request has.
+    /// Reads a field by its name, whichever type of field the request has.
     struct FieldReader: Sendable {
         let value: @Sendable (_ name: String) -> String?
 

@@ -173,7 +173,7 @@ final class TenantConnection: Sendable {
 
     /// Goes to the stage and share of a plan, if the last plan had others or another revision.
     ///
-    /// - Throws: `ErrorCode.configuration` with what stands against it, and `ErrorCode.store`; nothing has changed then.
+    /// - Throws: `ErrorCode.configuration` with the objections, and `ErrorCode.store`; nothing has changed then.
     func follow(_ move: TenantMove?) async throws(ExperimentationError) {
         guard let move, let migration else { return }
         let plan = move.plan
