@@ -48,5 +48,9 @@ struct FailedOpeningTests {
         try await eventually("no connection is left", within: .seconds(30)) {
             try server.ask("SELECT count(*) FROM pg_stat_activity WHERE usename = '\(name)'") == "0\n"
         }
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.contains(name) == true
+        }
+        #expect(open == [], "the file is closed")
     }
 }
