@@ -12,7 +12,7 @@ struct ReasonCounts: Sendable {
     private(set) var entries: [Entry] = []
 
     /// The maximum number of entries, before one for all others.
-    static let limit = 32
+    static let limit = EvaluationTally.mostVariants
 
     /// Counts an evaluation.
     mutating func add(_ reason: Reason, _ error: ErrorCode?) {

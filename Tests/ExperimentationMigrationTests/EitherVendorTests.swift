@@ -1,8 +1,9 @@
 import Experimentation
-import ExperimentationMigration
 import ExperimentationTesting
 import Synchronization
 import Testing
+
+@testable import ExperimentationMigration
 
 @Suite("A vendor of a move that fails is no obstacle to the other")
 struct EitherVendorTests {
@@ -98,6 +99,18 @@ struct EitherVendorTests {
         try await session.link(to: ada)
         #expect([leader, other].map(\.record.links.count) == [1, 1])
         #expect(session.user.id == ada.id)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a link that an earlier version left half done goes on at the next vendor")
+    func halfLinked() async throws {
+        let moves = Moves()
+        let client = try await moves.client { $0.stage = .dualWrite }
+        let linker = try #require(MigratingLinker(try Moves.migration(of: client)))
+        let (visit, ada) = (Identity(id: "visit"), Identity(id: "ada"))
+        let next = try await linker.advance(LinkProgress(from: visit, to: ada, notes: [1]))
+        #expect(next.isComplete)
+        #expect([moves.old, moves.new].map(\.record.links.count) == [0, 1])
         await client.shutdown(within: .zero)
     }
 }

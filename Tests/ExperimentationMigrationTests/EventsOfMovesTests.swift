@@ -40,7 +40,13 @@ struct EventsOfMovesTests {
         let event = TrackingEvent(.exposure(exposure))
         let sinks = MigrationSide.allCases.map { side in
             migration.party(side).routes.first.map { route in
-                MigratingSink(migration: migration, side: side, sink: route.sink, destination: route.destination)
+                MigratingSink(
+                    migration: migration,
+                    side: side,
+                    sink: route.sink,
+                    destination: route.destination,
+                    heedsKillSwitch: route.heedsKillSwitch
+                )
             }
         }
         for stage in [MigrationStage.rampDown, .live] {

@@ -15,7 +15,7 @@ struct MigratingLinker: IdentityLinker {
     }
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
-        var parts = progress.parts
+        var parts = parts(of: progress)
         let stage = try await migration.current().stage
         let namer = linkers.count == 1 ? linkers[0].side : try await leader(of: progress.from)
         var open = linkers.filter { stage.sendsEvents(to: $0.side) && parts[$0.side.rawValue]?.isComplete != true }
@@ -34,6 +34,21 @@ struct MigratingLinker: IdentityLinker {
         }
         result.isComplete = open.isEmpty
         return try result.with(parts: parts)
+    }
+
+    /// Returns the progress at each vendor.
+    ///
+    /// Earlier versions wrote how many vendors were done, in one byte, and then the notes of the next one.
+    private func parts(of progress: LinkProgress) -> [String: LinkProgress] {
+        guard let done = progress.notes.first.map(Int.init), done <= linkers.count else { return progress.parts }
+        var parts: [String: LinkProgress] = [:]
+        for (place, (side, _)) in linkers.enumerated() where place <= done {
+            var part = LinkProgress(from: progress.from, to: progress.to, criteria: progress.criteria)
+            part.isComplete = place < done
+            if place == done { part.notes = Array(progress.notes.dropFirst()) }
+            parts[side.rawValue] = part
+        }
+        return parts
     }
 
     /// The vendor that leads a user, whose ids result.

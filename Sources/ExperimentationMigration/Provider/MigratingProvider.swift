@@ -113,8 +113,7 @@ public struct MigratingProvider: ExperimentationProvider {
         )
     }
 
-    /// The roles of a move that has begun.
-    func roles(of migration: Migration) -> ProviderRoles {
+    private func roles(of migration: Migration) -> ProviderRoles {
         let parties = [migration.old, migration.new]
         var roles = ProviderRoles(needsConsent: parties.contains { $0.roles.needsConsent })
         if parties.contains(where: { $0.roles.decisions != nil }) {
@@ -157,10 +156,7 @@ public struct MigratingProvider: ExperimentationProvider {
             }
             if let failure { throw failure }
         }
-        roles.stop = { deadline in
-            migration.stop()
-            for party in parties { await party.roles.stop(deadline) }
-        }
+        roles.stop = { await migration.stop(by: $0) }
         return roles
     }
 }

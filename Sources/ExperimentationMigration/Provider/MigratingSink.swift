@@ -7,7 +7,7 @@ struct MigratingSink: EventSink {
     let sink: any EventSink
     let destination: Destination
     /// Whether the vendor's kill switch stops deliveries here; if not, the sink has a switch of its own, or none.
-    var heedsKillSwitch = true
+    let heedsKillSwitch: Bool
     /// How long the vendor's events wait while its kill switch is on, before it is asked again.
     private static let pause = Duration.seconds(30)
 

@@ -14,11 +14,28 @@ extension Migration {
             throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
         }
         try await noteAlarms()
-        let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
+        let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
             let share = share ?? standing.share
             try await allow(stage, share: share, from: standing)
             standing.go(to: stage, share: share)
         }
+        hold([])
+        adopt(after)
+    }
+
+    /// Goes to the stage and share of another version of the plan, which counts as applied from then on.
+    ///
+    /// Of the plan, only stage, share and revision are taken over.
+    ///
+    /// - Throws: As ``move(to:share:)``.
+    public func follow(_ plan: MigrationPlan) async throws(ExperimentationError) {
+        try plan.validate()
+        try await noteAlarms()
+        let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
+            try await allow(plan.stage, share: plan.share, from: standing)
+            standing.apply(plan)
+        }
+        applied = plan
         hold([])
         adopt(after)
     }
@@ -39,7 +56,7 @@ extension Migration {
     ) async throws(ExperimentationError) {
         try await noteAlarms()
         let now = environment.time.now
-        let after = try await record.update(under: plan) { (standing) throws(ExperimentationError) in
+        let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
             guard standing.flag?.isChanged(to: value, asked: date, now: now) ?? true else { return }
             let share = share ?? standing.share
             if stage != standing.stage || share != standing.share {
@@ -70,7 +87,7 @@ extension Migration {
     /// Records that the plan is applied, so that its instances follow later ones from then on.
     func notePlan() async {
         // An unwritable store mustn't keep the application from starting.
-        guard let standing = try? await record.update(under: plan, { _ in }) else { return }
+        guard let standing = try? await record.update(under: applied, { _ in }) else { return }
         adopt(standing)
         guard standing.hasLeft(plan) else { return }
         environment.log.log(
@@ -87,7 +104,7 @@ extension Migration {
     @discardableResult
     func noteDealt() async throws(ExperimentationError) -> Standing {
         if standing.hasDealt { return standing }
-        adopt(try await record.update(under: plan) { $0.hasDealt = true })
+        adopt(try await record.update(under: applied) { $0.hasDealt = true })
         return standing
     }
 
@@ -96,7 +113,7 @@ extension Migration {
         let alarms = tally.alarms.filter { !standing.alarms.contains($0) }
         if alarms.isEmpty { return }
         adopt(
-            try await record.update(under: plan) { standing in
+            try await record.update(under: applied) { standing in
                 for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
             }
         )

@@ -30,6 +30,7 @@ public final class Migration: Sendable {
     let record: StandingRecord
     private let unsupported: UnsupportedRecord
     private let state: Mutex<State>
+    private let followed: Mutex<MigrationPlan>
     /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
 
@@ -57,6 +58,7 @@ public final class Migration: Sendable {
         shadows = ShadowQueue(plan.shadow)
         environment = context.environment
         state = Mutex(State(standing: Standing(plan, of: move)))
+        followed = Mutex(plan)
     }
 
     // MARK: Stage
@@ -73,6 +75,12 @@ public final class Migration: Sendable {
     func party(_ side: MigrationSide) -> Party { side == .old ? old : new }
 
     var standing: Standing { state.withLock { $0.standing } }
+
+    /// The version of the plan that this instance applies: the one it began with, or the one it has followed since.
+    var applied: MigrationPlan {
+        get { followed.withLock { $0 } }
+        set { followed.withLock { $0 = newValue } }
+    }
 
     /// Returns the store's stage, reading it again after a few seconds.
     func current() async throws(ExperimentationError) -> Standing {
@@ -114,7 +122,7 @@ public final class Migration: Sendable {
     func reread() async throws(ExperimentationError) -> Standing? {
         let now = environment.time.instant
         let kept = try await record.read()
-        if let kept { adopt(kept.under(plan)) }
+        if let kept { adopt(kept.under(applied)) }
         state.withLock { $0.read = now }
         return kept
     }
@@ -191,7 +199,13 @@ public final class Migration: Sendable {
         for watcher in watchers { watcher.yield(report) }
     }
 
-    /// Stops: drops waiting shadows and ends the streams.
+    /// Stops the move and both vendors.
+    func stop(by deadline: ContinuousClock.Instant) async {
+        stop()
+        for party in [old, new] { await party.roles.stop(deadline) }
+    }
+
+    /// Drops waiting shadows and ends the streams.
     func stop() {
         shadows.close()
         let watchers = state.withLock { state in

@@ -29,7 +29,7 @@ extension MigrationRecord {
         } catch {
             failure = error
         }
-        await provider.roles(of: migration).stop(environment.time.instant.advanced(by: .seconds(5)))
+        await migration.stop(by: environment.time.instant.advanced(by: .seconds(5)))
         if let failure { throw failure }
         return try await MigrationRecord(provider.plan, from: provider.old, to: provider.new, in: store)
     }

@@ -22,8 +22,6 @@ actor PartyRules {
         /// When its answer came.
         var fetched: ContinuousClock.Instant
         var isRestored = false
-        /// Whether the vendor has announced a change since.
-        var isOutdated = false
     }
 
     private let source: any RulesetSource
@@ -124,7 +122,6 @@ actor PartyRules {
         switch answer {
         case .disabled:
             disabled = (time.instant, request)
-            held?.isOutdated = true
             return nil
         case .unchanged:
             guard held != nil else {
@@ -136,7 +133,6 @@ actor PartyRules {
             held?.request = request
             held?.asked = began
             held?.fetched = time.instant
-            held?.isOutdated = requests.isOutdated(request)
         case .replaced(let ruleset, let validator, let raw):
             held = Held(
                 ruleset: ruleset,
@@ -144,8 +140,7 @@ actor PartyRules {
                 version: Self.version(of: raw),
                 request: request,
                 asked: began,
-                fetched: time.instant,
-                isOutdated: requests.isOutdated(request)
+                fetched: time.instant
             )
             try? await state.setValue(raw, for: Self.key)
         }
@@ -167,11 +162,7 @@ actor PartyRules {
     }
 
     /// Marks the rules as outdated, because the vendor announced a change; the next request fetches them.
-    func expire() {
-        requests.expire()
-        held?.isOutdated = true
-        (disabled, failure) = (nil, nil)
-    }
+    func expire() { requests.expire() }
 
     /// Returns rules of this or an earlier run, of any age, without asking the vendor.
     func atHand() async -> (any Ruleset)? {
@@ -186,7 +177,9 @@ actor PartyRules {
         return Known(ruleset: held.ruleset, version: held.version, age: age)
     }
 
-    private func isGood(_ held: Held) -> Bool { !held.isOutdated && isWithinSpan(held.asked) }
+    private func isGood(_ held: Held) -> Bool {
+        disabled == nil && !requests.isOutdated(held.request) && isWithinSpan(held.asked)
+    }
 
     /// Whether what the vendor said then still holds.
     private func isWithinSpan(_ instant: ContinuousClock.Instant) -> Bool {
@@ -210,8 +203,7 @@ actor PartyRules {
             version: Self.version(of: raw),
             asked: time.instant,
             fetched: time.instant,
-            isRestored: true,
-            isOutdated: true
+            isRestored: true
         )
     }
 

@@ -25,14 +25,11 @@ actor SeenExperiments {
         try? await keep(assignments, at: hour)
     }
 
-    /// Returns what any instance has seen; `nil` if there was no answer yet.
-    func groups() async throws(ExperimentationError) -> SeenGroups? {
-        if let bytes = try await state.value(for: Self.key) { merge(SeenGroups(stored: bytes)) }
-        return seen
-    }
-
     /// Returns the experiments that any instance has seen and that may still run; `nil` if there was no answer yet.
-    func experiments() async throws(ExperimentationError) -> [VendorExperiment]? { try await groups()?.running }
+    func experiments() async throws(ExperimentationError) -> [VendorExperiment]? {
+        if let bytes = try await state.value(for: Self.key) { merge(SeenGroups(stored: bytes)) }
+        return seen?.running
+    }
 
     /// Returns for how many hours at the least one of these experiments counts as running, if it isn't shown again.
     func hoursLeft(of experiments: [VendorExperiment]) -> Int {
@@ -42,7 +39,8 @@ actor SeenExperiments {
 
     private func keep(_ assignments: [Assignment], at hour: Int) async throws(ExperimentationError) {
         var written = try await state.value(for: Self.key)
-        while true {
+        // If others keep changing it, it is written with a later answer.
+        for _ in 0..<32 {
             let kept = written.map { SeenGroups(stored: $0) }
             var all = seen ?? SeenGroups()
             if let kept { all.merge(kept) }

@@ -47,9 +47,7 @@ struct Standing: Sendable, Hashable {
     /// How many applied plans are remembered; with more, instances of the oldest one would have to be long gone.
     private static let mostPlans = 8
 
-    init(stage: MigrationStage, share: Double, of move: String? = nil) {
-        self.init(Planned(stage, share: share), of: move)
-    }
+    init(stage: MigrationStage, share: Double) { self.init(Planned(stage, share: share), of: nil) }
 
     /// Begins with a plan.
     init(_ plan: MigrationPlan, of move: String? = nil) { self.init(Planned(plan), of: move) }
@@ -67,6 +65,13 @@ struct Standing: Sendable, Hashable {
         if stage.sendsEvents(to: .new) { hasReachedNew = true }
     }
 
+    /// Goes to the stage and share of a plan, which then counts as the last one applied.
+    mutating func apply(_ plan: MigrationPlan) {
+        let planned = Planned(plan)
+        go(to: plan.stage, share: plan.share)
+        plans = (plans.filter { $0 != planned } + [planned]).suffix(Self.mostPlans)
+    }
+
     /// Whether a vendor may have users' events: the old one has them from before the move.
     func hasReached(_ side: MigrationSide) -> Bool { side == .old || hasReachedNew }
 
@@ -75,11 +80,9 @@ struct Standing: Sendable, Hashable {
     ///
     /// An applied plan doesn't, even if it isn't the last one: while instances are replaced, some have an earlier plan.
     func under(_ plan: MigrationPlan) -> Standing {
-        let planned = Planned(plan)
-        if plans.contains(planned) { return self }
+        if plans.contains(Planned(plan)) { return self }
         var standing = self
-        standing.go(to: plan.stage, share: plan.share)
-        standing.plans = (plans + [planned]).suffix(Self.mostPlans)
+        standing.apply(plan)
         return standing
     }
 

@@ -6,7 +6,6 @@ final class Transaction {
     private let connection: Connection
     private let deadline: Deadline
     private var ahead: [Statement]
-    private(set) var isCommitting = false
     /// What the server needs to tell later whether it was committed; `nil` before the first answer, and if nobody asks.
     private(set) var mark: TransactionMark?
     private let isMarked: Bool
@@ -74,7 +73,6 @@ final class Transaction {
 
     /// Commits, sending queued statements first.
     func commit() throws(ConnectionFailure) {
-        isCommitting = mark != nil
         _ = try connection.run(ahead + [Statement("COMMIT")], by: deadline)
         ahead = []
     }

@@ -30,7 +30,7 @@ final class Worker {
                 transaction = begun
                 let value = try body(begun)
                 do throws(ConnectionFailure) { try begun.commit() } catch {
-                    guard begun.isCommitting, let mark = begun.mark, !connection.isOpen else { throw error }
+                    guard let mark = begun.mark, !connection.isOpen else { throw error }
                     // The outcome is unknown here, but the server knows it.
                     guard try isCommitted(mark, by: deadline) else { throw .lost("at the end of a transaction") }
                 }

@@ -181,7 +181,7 @@ final class TenantConnection: Sendable {
             $0 == nil || $0?.stage != plan.stage || $0?.share != plan.share || $0?.revision != plan.revision
         }
         guard isNew else { return }
-        try await migration.move(to: plan.stage, share: plan.share)
+        try await migration.follow(plan)
         planned.withLock { $0 = plan }
     }
 
