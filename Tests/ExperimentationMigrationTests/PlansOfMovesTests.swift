@@ -86,13 +86,13 @@ struct PlansOfMovesTests {
     @Test("a plan that a running instance follows is applied, so a start with it doesn't undo later moves")
     func followed() async throws {
         let moves = Moves()
-        let first = try await moves.client()
+        let (first, other) = (try await moves.client(), try await moves.client())
         let migration = try Moves.migration(of: first)
         var plan = moves.plan
         plan.stage = .dualWrite
         try await migration.follow(plan)
         #expect(migration.stage == .dualWrite)
-        try await migration.move(to: .off)
+        try await Moves.migration(of: other).move(to: .off)
         let second = try await moves.client { $0.stage = .dualWrite }
         #expect(try Moves.migration(of: second).stage == .off)
         // Nor does the plan that the instance began with, once it is forgotten.
@@ -103,7 +103,7 @@ struct PlansOfMovesTests {
         try await migration.move(to: .rampDown)
         moves.time.advance(by: .seconds(3))
         #expect(try await migration.current().stage == .rampDown)
-        for client in [first, second] { await client.shutdown(within: .zero) }
+        for client in [first, other, second] { await client.shutdown(within: .zero) }
     }
 
     @Test("a refused move from outside leaves the stored stage as it was, also under a plan that is new")
