@@ -185,9 +185,15 @@ struct Instance: Sendable {
     let child: Child
     let wire: Wire
 
+    /// The program ended before it listened.
+    struct Ended: Error, CustomStringConvertible {
+        let description: String
+    }
+
     /// An instance that says where it listens.
     init(_ child: Child) throws {
         self.child = child
+        guard !child.head.isEmpty else { throw Ended(description: "it ended: \(child.errors)") }
         let address = try #require(try JSON.parse(child.head).objectValue?["url"]?.stringValue)
         wire = Wire(port: try #require(address.split(separator: ":").last.flatMap { Int($0) }))
     }
