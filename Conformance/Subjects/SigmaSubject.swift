@@ -29,7 +29,7 @@ public struct SigmaSubject: ConformanceSubject {
         return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) }).merging(
             [
                 .stickyAssignments: "Sigma keeps no assignments: the same id and salt give the same group",
-                .identityLinking: "Sigma never learns who a user is; both ids are split by side by side",
+                .identityLinking: "Sigma never learns who a user is: an experiment splits by one id or the other",
                 .campaigns: "Sigma has no campaigns",
                 .killSwitch: "Sigma has no kill switch",
             ]

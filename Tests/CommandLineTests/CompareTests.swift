@@ -56,7 +56,7 @@ struct CompareTests {
         #if DEBUG
             #expect(comparison["timing"] == nil)
             #expect(
-                result.errors == "xp: times are left out, for this is a debug build; expected swift build -c release\n"
+                result.errors == "xp: a debug build shows no times; use swift build -c release\n"
             )
         #else
             #expect(comparison["timing"]?["roundTripMilliseconds"]?.number == 5)

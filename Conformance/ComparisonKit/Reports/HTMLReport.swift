@@ -189,7 +189,7 @@ struct HTMLReport {
         }
         guard !items.isEmpty else { return "" }
         return """
-            <section id="limits" aria-labelledby="limits-title"><h2 id="limits-title">What this world asks too much of</h2>
+            <section id="limits" aria-labelledby="limits-title"><h2 id="limits-title">What the vendors can't hold of this world</h2>
             <ul>\(items.joined())</ul></section>
             """
     }

@@ -23,7 +23,7 @@ struct HTMLSwap {
             <section id="swap" aria-labelledby="swap-title"><h2 id="swap-title">What would change from \(from) to \(to)</h2>
             <div class="cards">
             \(list("No counterpart", missing))
-            \(list("Calls that come to nothing", lostCalls))
+            \(list("Calls without effect", lostCalls))
             \(list("What waits on the day of the switch", waiting))
             \(list("New with \(to)", swap.gained.map { "<code>\($0)</code>" }))
             \(list("Known deviations of \(to)", deviations))

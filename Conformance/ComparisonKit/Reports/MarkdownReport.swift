@@ -26,7 +26,7 @@ struct MarkdownReport {
     private var steps: String {
         var lines = [
             "## Step by step", "",
-            "• marks what differs among the vendors that have such a thing, ~ what is only told otherwise.", "",
+            "• marks a different outcome among the vendors that support the step, ~ only another reason.", "",
         ]
         lines += rows(comparison.shownSteps)
         return lines.joined(separator: "\n")
@@ -137,7 +137,7 @@ struct MarkdownReport {
     private var gaps: String {
         var items = comparison.vendors.compactMap { vendor in vendor.failure.map { "\(vendor.name): \($0)" } }
         items += comparison.vendors.flatMap { vendor in vendor.gaps.map { "\(vendor.name) can't hold \($0)" } }
-        return section("## What this world asks too much of", items)
+        return section("## What the vendors can't hold of this world", items)
     }
 
     private func change(_ swap: Swap) -> String {
@@ -146,7 +146,7 @@ struct MarkdownReport {
         add(section("### No counterpart", swap.missing.map { "`\($0.capability)`: \($0.reason)" }))
         add(
             section(
-                "### Calls that come to nothing",
+                "### Calls without effect",
                 swap.lostCalls.map { lost in
                     "\(lost.calls.map { "`\($0)`" }.joined(separator: ", ")): \(lost.reason)"
                 }

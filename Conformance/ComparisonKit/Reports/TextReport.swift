@@ -220,7 +220,7 @@ struct TextReport {
                 lines += TextLayout.wrap("\(vendor.name) can't hold \(gap)", to: Self.width - 2).map { "  \($0)" }
             }
         }
-        return lines.isEmpty ? [] : ["", palette.bold("What this world asks too much of")] + lines
+        return lines.isEmpty ? [] : ["", palette.bold("What the vendors can't hold of this world")] + lines
     }
 
     // MARK: Change
@@ -236,7 +236,7 @@ struct TextReport {
         var lines = ["", palette.bold("From \(swap.from) to \(swap.to)")]
         lines += list("No counterpart:", swap.missing.map { "\($0.capability): \($0.reason)" })
         lines += list(
-            "Calls that come to nothing:",
+            "Calls without effect:",
             swap.lostCalls.map { "\($0.calls.joined(separator: ", ")): \($0.reason)" }
         )
         lines += list(

@@ -41,7 +41,7 @@ extension Swap {
             all.append(
                 Waiting(
                     what: "Lists of forced users",
-                    fate: "they are in \(old)'s console and in nobody else's",
+                    fate: "they exist only in \(old)'s console",
                     advice: after.capabilities.contains(.experiments)
                         ? "enter them in \(new)'s console" : "\(new) has no experiments: nothing to enter them in"
                 )

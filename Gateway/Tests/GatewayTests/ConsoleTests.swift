@@ -48,7 +48,7 @@ struct ConsoleTests {
         #expect(own.contains("requests a second"), "\(own.suffix(2_000))")
         #expect(own.contains("<td>evaluate</td>"))
         #expect(own.contains("shop"))
-        #expect(other.contains("The token isn’t an operator’s"))
+        #expect(other.contains("This isn’t an operator’s token"))
         #expect(!other.contains("<td>evaluate</td>"))
     }
 }

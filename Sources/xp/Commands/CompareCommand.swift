@@ -141,7 +141,7 @@ struct CompareCommand: AsyncParsableCommand {
         Terminal.endProgress()
         if !isTimed { comparison = comparison.withoutTimings }
         if rounds >= Latency.fewestForMedian, !Self.isReleased {
-            Terminal.say("xp: times are left out, for this is a debug build; expected swift build -c release")
+            Terminal.say("xp: a debug build shows no times; use swift build -c release")
         }
         var swap: Swap?
         if let from, let to {

@@ -26,7 +26,7 @@ struct Remains {
         let wait = status.held.of("event waits for its user's", "events wait for their users'")
         return Failure(
             .unavailable,
-            "\(wait) consent, and nothing else does: a line of a user with "
+            "\(wait) consent; nothing else waits. A line for a user with "
                 + "\"consent\": true releases their held events, false removes them"
         )
     }
@@ -44,7 +44,7 @@ struct Remains {
         case nil: return "there was no time to deliver everything to \(vendor)" + Self.later
         case .unreachable: return "\(vendor) doesn't take the events: it can't be reached"
         case .timeout: return "\(vendor) doesn't take the events: it gives no answer in time"
-        case .noAnswer: return "\(vendor) doesn't take the events: it gives no answer that counts"
+        case .noAnswer: return "\(vendor) doesn't take the events: its answers can't be used"
         case .some(let reason): return "\(vendor) doesn't take the events: \(reason)"
         }
     }

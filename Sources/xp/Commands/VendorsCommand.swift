@@ -54,7 +54,7 @@ struct VendorsCommand: AsyncParsableCommand {
         var whole = column(composed, as: composed.name)
         let names = composed.vendors.map(\.name).joined(separator: ", ")
         for capability in Capability.all where !whole.capabilities.contains(capability) {
-            whole.reasons[capability] = "none of \(names) has it where the tables use it"
+            whole.reasons[capability] = "the tables use no vendor of \(names) that has it"
         }
         return [whole] + composed.vendors.map { column($0.provider, as: $0.name) }
     }

@@ -18,9 +18,9 @@ enum ConsolePage {
         <section aria-labelledby="h-tenants"><h2 id="h-tenants">Tenants</h2><div id="tenants" class="cards"></div></section>
         <section id="moving" aria-labelledby="h-moves" hidden><h2 id="h-moves">Moves</h2><div id="moves"></div></section>
         <section aria-labelledby="h-requests"><h2 id="h-requests">Requests</h2>
-        <table><thead><tr><th>Tenant</th><th>Route</th><th>Status</th><th class="n">a second</th><th class="n">in all</th></tr>
+        <table><thead><tr><th>Tenant</th><th>Route</th><th>Status</th><th class="n">per second</th><th class="n">total</th></tr>
         </thead><tbody id="requests"></tbody></table></section>
-        <section aria-labelledby="h-messages"><h2 id="h-messages">Last warnings and errors</h2>
+        <section aria-labelledby="h-messages"><h2 id="h-messages">Latest warnings and errors</h2>
         <ul id="messages"></ul></section>
         </main>
         <script>\(script)</script>
@@ -73,7 +73,7 @@ enum ConsolePage {
           head.append(make("span", t.status, kindOf(t.status)));
           const fact = (name, value, kind) => facts.append(make("dt", name), make("dd", value, kind));
           fact("Vendor", t.vendor);
-          fact("Answers evaluations", t.ready ? "yes" : "no", t.ready ? "good" : "bad");
+          fact("Ready", t.ready ? "yes" : "no", t.ready ? "good" : "bad");
           for (const r of t.rules) fact(r.side ? "Age of the rules, " + r.side : "Age of the rules", age(r.seconds),
             r.seconds > 3600 ? "odd" : "");
           fact("Flags", count(t.flags)); fact("Changes since the start", count(t.changes));
@@ -88,7 +88,7 @@ enum ConsolePage {
           fact("Events waiting", count(t.waiting), t.waiting > 1000 ? "odd" : "");
           if (t.meanwhile) {
             fact("Waiting for the database", count(t.meanwhile.waiting), t.meanwhile.waiting ? "odd" : "");
-            fact("No room while it was away", count(t.meanwhile.dropped), t.meanwhile.dropped ? "bad" : "");
+            fact("Not recorded, file full", count(t.meanwhile.dropped), t.meanwhile.dropped ? "bad" : "");
           }
           fact("Events held for consent", count(t.held));
           for (const d of t.destinations) {
@@ -116,7 +116,7 @@ enum ConsolePage {
           const m = t.move, box = make("div", undefined, "card move"), facts = make("dl"), side = make("div"), rest = make("div");
           const fact = (name, value, kind) => facts.append(make("dt", name), make("dd", value, kind));
           fact("Stage", m.stage + (m.stage === "live" ? ", " + (m.share * 100).toFixed(1) + " % to the new vendor" : ""));
-          fact("Users of the old and the new vendor", count(m.pinnedOld) + " / " + count(m.pinnedNew));
+          fact("Users pinned here, old / new", count(m.pinnedOld) + " / " + count(m.pinnedNew));
           fact("Users with another variation", count(m.changed), m.changed ? "bad" : "good");
           fact("Flags compared", count(m.compared));
           fact("Comparisons left out", count(m.dropped), m.dropped ? "odd" : "");
@@ -168,7 +168,7 @@ enum ConsolePage {
             const answer = await fetch("/console/state", { headers: { Authorization: "Bearer " + token } });
             if (answer.status === 401) { sessionStorage.removeItem("token"); token = null; last = null;
               $("view").hidden = true; $("entry").hidden = false;
-              $("summary").textContent = "The token isn’t an operator’s"; return; }
+              $("summary").textContent = "This isn’t an operator’s token"; return; }
             show(await answer.json()); $("view").hidden = false; $("entry").hidden = true;
             sessionStorage.setItem("token", token);
           } catch { $("summary").textContent = "No answer; trying again"; }
