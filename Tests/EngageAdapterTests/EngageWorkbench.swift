@@ -147,6 +147,12 @@ final class EngageWorkbench: Sendable {
         for exchange in held { exchange.resume() }
     }
 
+    /// Lets the exchange go that was held first; further ones are held.
+    func letOneGo() {
+        let first = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
+        first?.resume()
+    }
+
     fileprivate func standStill(_ operation: String) async {
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in

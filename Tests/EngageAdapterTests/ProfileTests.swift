@@ -137,14 +137,83 @@ struct DenialTests {
         let (engage, id) = try await filled()
         let client = try await bench.client(engage)
         try await client.session(for: User(id: id)).setConsent(.denied)
-        var expected = EngageRecord()
-        expected.isInstalled = true
-        expected.hasLocationColumns = true
-        expected.others = ["ada": "7", "bob": "8"]
-        #expect(engage.profile.record == expected)
+        #expect(engage.profile.record == Self.rest)
         let next = bench.engage()
         try await next.begin()
-        #expect(next.profile.record == expected)
+        #expect(next.profile.record == Self.rest)
+    }
+
+    /// What remains of ``filled(_:)`` without its own user.
+    private static let rest: EngageRecord = {
+        var record = EngageRecord()
+        record.isInstalled = true
+        record.hasLocationColumns = true
+        record.others = ["ada": "7", "bob": "8"]
+        return record
+    }()
+
+    @Test("a denial while the user's recipient is being added leaves nothing to the next user")
+    func whileAdding() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        bench.hold("AddRecipient")
+        let setup = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await bench.isHolding()
+        try await client.session(for: User(id: id)).setConsent(.denied)
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await setup.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(engage.profile.record == EngageRecord())
+        let next = try await engage.mobileIdentity.prepareRecipient()
+        #expect(next != id)
+        #expect(
+            try await engage.mobileIdentity.setupRecipient() == .init(recipientID: "100001", mobileUserID: next)
+        )
+    }
+
+    @Test(
+        "a denial during a check of the identity leaves neither its merge nor its values, across restarts too",
+        arguments: [("SelectRecipientData", 0), ("UpdateRecipient", 0), ("UpdateRecipient", 1)]
+    )
+    func whileChecking(operation: String, after: Int) async throws {
+        let (engage, id) = try await filled()
+        _ = try await bench.addRecipient(["facebook_id": "100"])
+        let client = try await bench.client(engage)
+        bench.hold(operation)
+        let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"]) }
+        for _ in 0..<after {
+            try await bench.isHolding()
+            bench.letOneGo()
+        }
+        try await bench.isHolding()
+        try await client.session(for: User(id: id)).setConsent(.denied)
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await check.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(engage.profile.record == Self.rest)
+        let next = bench.engage()
+        try await next.begin()
+        #expect(next.profile.record == Self.rest)
+    }
+
+    @Test(
+        "a denial during a linking leaves neither the user's recipient nor the notes",
+        arguments: ["AddRecipient", "UpdateRecipient"]
+    )
+    func whileLinking(operation: String) async throws {
+        let engage = bench.engage()
+        _ = try await bench.addRecipient(["facebook_id": "100"])
+        let session = try await bench.client(engage).session(for: User(id: "anon"))
+        bench.hold(operation)
+        let link = Task { try await session.link(to: Identity(id: "anon"), criteria: ["facebook_id": "100"]) }
+        try await bench.isHolding()
+        try await session.setConsent(.denied)
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await link.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(engage.profile.record == EngageRecord())
+        #expect(try await bench.store.state.keys(beginningWith: "").filter { $0.contains("/link/") } == [])
     }
 
     @Test("of another user, only the recipient is forgotten")

@@ -25,7 +25,7 @@ struct EngageLinker: IdentityLinker {
         do throws(ExperimentationError) {
             next = try await execution.take(intent)
         } catch {
-            if intent.step == .audit, error.code != .cancelled {
+            if intent.step == .audit, error.code != .cancelled, error.code != .consentDenied {
                 // By then the row is owed, and follows with the next merge or start: the linking itself is done.
                 next.taken()
                 execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")

@@ -14,8 +14,21 @@ struct MergeExecution: Sendable {
     ///
     /// - Parameter intent: The merge, already stored.
     /// - Returns: The merge after the step, to be stored.
-    /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated.
+    /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated. ``EngageErrors/forgotten`` if a
+    ///   user was removed meanwhile, whatever the outcome.
     func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
+        let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
+        profile.merging.begin([intent.mobileUserID, intent.existingMobileUserID, after])
+        do throws(ExperimentationError) {
+            let next = try await step(of: intent)
+            if !profile.merging.isOneRemoved { return next }
+        } catch {
+            if !profile.merging.isOneRemoved { throw error }
+        }
+        throw EngageErrors.forgotten
+    }
+
+    private func step(of intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
         var next = intent
         let list = configuration.listID
         let column = recipients.mobileUserIDColumn
@@ -81,7 +94,7 @@ struct MergeExecution: Sendable {
             throw EngageErrors.error(selected, of: .selectRecipientData)
         }
         guard let recipient = result.recipientID else { throw EngageErrors.emptyRecipient }
-        try await profile.update { $0.note(recipient: recipient, of: mobileUserID) }
+        try await keep { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient
     }
 
@@ -103,23 +116,31 @@ struct MergeExecution: Sendable {
     /// Changes both ids in one write.
     private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
-        try await profile.update { record in
+        try await keep { record in
             if record.mobileUserID == intent.mobileUserID || record.mobileUserID == after {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
                 // Waiting events of the earlier id belong to the recipient that still has it.
                 if after != intent.mobileUserID { record.note(recipient: intent.current, of: intent.mobileUserID) }
-            } else {
+            } else if record.others[intent.mobileUserID] != nil {
+                // One who isn't known any more was removed between two steps.
                 record.note(recipient: intent.survivor, of: after)
             }
+        }
+    }
+
+    /// Changes the state, unless a user was removed since the step began.
+    private func keep(_ change: @Sendable (inout EngageRecord) -> Void) async throws(ExperimentationError) {
+        try await profile.update { [merging = profile.merging] record in
+            if !merging.isOneRemoved { change(&record) }
         }
     }
 
     /// Records the row for the audit table as owed before it is written: if that fails, the merge is done nevertheless.
     private func audit(_ intent: MergeIntent) async throws(ExperimentationError) {
         guard recipients.audit != nil, let audit = OwedAudit(intent) else { return }
-        try await profile.update { $0.owe(audit) }
+        try await keep { $0.owe(audit) }
         try await settleAudits(demanding: audit.key)
     }
 
@@ -159,6 +180,12 @@ extension EngageErrors {
     static let emptyRecipient = ExperimentationError(
         .vendorFault,
         "the vendor answered a success without a recipient's id"
+    )
+
+    /// The error for an answer that came after its user was removed.
+    static let forgotten = ExperimentationError(
+        .consentDenied,
+        "the user was removed before the vendor answered"
     )
 
     /// Returns the error for a fault in an answer.

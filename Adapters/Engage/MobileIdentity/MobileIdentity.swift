@@ -29,10 +29,12 @@ public struct MobileIdentity: Sendable {
     let execution: MergeExecution
     let line: EngageCallLine
 
-    private var client: XMLAPIClient { execution.client }
     private var profile: EngageProfile { execution.profile }
     private var environment: ClientEnvironment { execution.environment }
-    private var configuration: EngageConfiguration { client.connection.configuration }
+    private var configuration: EngageConfiguration { execution.client.connection.configuration }
+    private var setup: RecipientSetup {
+        RecipientSetup(client: execution.client, profile: profile, environment: environment)
+    }
 
     /// Ensures that this installation has a mobile user id and a recipient with it.
     ///
@@ -40,12 +42,13 @@ public struct MobileIdentity: Sendable {
     /// before it is sent. After a lost answer the recipient is looked for before another one is added.
     ///
     /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id if
-    ///   none may be generated; what the XML interface throws.
+    ///   none may be generated; `ErrorCode.consentDenied` if the user denied consent before the vendor answered; what
+    ///   the XML interface throws.
     @discardableResult
     public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
         try await line.enter()
         defer { line.leave() }
-        return try await setUp()
+        return try await setup.complete()
     }
 
     /// Ensures without a network that this installation has a mobile user id, so that sessions can begin with it at
@@ -60,15 +63,7 @@ public struct MobileIdentity: Sendable {
     public func prepareRecipient() async throws(ExperimentationError) -> String {
         try await line.enter()
         defer { line.leave() }
-        try configuration.validateRecipients()
-        try await profile.load()
-        let record = profile.record
-        let id = record.mobileUserID.isEmpty ? try makeMobileUserID() : record.mobileUserID
-        try await profile.update { record in
-            record.mobileUserID = id
-            if record.recipientID.isEmpty { record.isWanted = true }
-        }
-        return id
+        return try await setup.prepare()
     }
 
     /// Adds a recipient that was prepared, or that couldn't be added before.
@@ -103,9 +98,15 @@ public struct MobileIdentity: Sendable {
             environment.log.log(.warning, "engage.merge", "an earlier merge was given up: \(error.message)")
         }
         await execution.settleAuditsIfPossible()
-        let setup = try await setUp()
-        var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: setup.mobileUserID)
-        intent.hasCurrent(setup.recipientID)
+        let current = try await setup.complete()
+        var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: current.mobileUserID)
+        intent.hasCurrent(current.recipientID)
+        let isBegun = try await profile.update { [intent] record in
+            guard record.mobileUserID == intent.mobileUserID else { return false }
+            record.merge = intent
+            return true
+        }
+        guard isBegun else { throw EngageErrors.forgotten }
         return try await run(intent)
     }
 
@@ -151,23 +152,24 @@ public struct MobileIdentity: Sendable {
         return try await run(intent, isResumed: true)
     }
 
+    /// Takes the remaining steps of a stored merge.
     private func run(
         _ start: MergeIntent,
         isResumed: Bool = false
     ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
-        try await profile.update { [intent] in $0.merge = intent }
         while intent.step != .done {
             do throws(ExperimentationError) {
                 intent = try await execution.take(intent)
             } catch {
+                if error.code == .consentDenied { throw error }
                 if intent.step == .audit, error.code != .cancelled {
                     // The row is owed, and follows on its own.
-                    try await profile.update { $0.merge = nil }
+                    try await keep(nil, of: intent.id)
                     return result(of: intent, pending: error)
                 }
                 let isResumable = intent.failed(error.cause as? XMLAPIFault, isResumed: isResumed)
-                try await profile.update { [intent] in $0.merge = isResumable ? intent : nil }
+                try await keep(isResumable ? intent : nil, of: intent.id)
                 let interruption = MergeInterruption(
                     step: intent.step.rawValue,
                     isResumable: isResumable,
@@ -179,9 +181,21 @@ public struct MobileIdentity: Sendable {
                     cause: interruption
                 )
             }
-            try await profile.update { [intent] in $0.merge = intent.step == .done ? nil : intent }
+            try await keep(intent.step == .done ? nil : intent, of: intent.id)
         }
         return result(of: intent, pending: nil)
+    }
+
+    /// Stores the progress of a merge, or that it is over.
+    ///
+    /// - Throws: ``EngageErrors/forgotten`` if the merge was removed together with its user.
+    private func keep(_ intent: MergeIntent?, of id: String) async throws(ExperimentationError) {
+        let isKept = try await profile.update { record in
+            guard record.merge?.id == id else { return false }
+            record.merge = intent
+            return true
+        }
+        guard isKept else { throw EngageErrors.forgotten }
     }
 
     private func result(of intent: MergeIntent, pending: ExperimentationError?) -> CheckResult {
@@ -191,75 +205,5 @@ public struct MobileIdentity: Sendable {
             mobileUserID: intent.survivingMobileUserID(column: configuration.recipients.mobileUserIDColumn),
             pendingAudit: pending
         )
-    }
-
-    // MARK: One recipient
-
-    private func setUp() async throws(ExperimentationError) -> SetupResult {
-        try configuration.validateRecipients()
-        try await profile.load()
-        let record = profile.record
-        if !record.recipientID.isEmpty, !record.mobileUserID.isEmpty, record.addUnderWay == nil {
-            return SetupResult(recipientID: record.recipientID, mobileUserID: record.mobileUserID)
-        }
-        let mobileUserID = record.mobileUserID.isEmpty ? try makeMobileUserID() : record.mobileUserID
-        // The next attempt must know that an answer may have been lost.
-        let isRepeated = record.addUnderWay == mobileUserID
-        try await profile.update { record in
-            record.mobileUserID = mobileUserID
-            record.addUnderWay = mobileUserID
-            record.isWanted = true
-        }
-        let recipientID: String
-        do throws(ExperimentationError) {
-            recipientID = try await register(mobileUserID, known: record.recipientID, isRepeated: isRepeated)
-        } catch {
-            // A fault says that nothing was added. After any other failure, the recipient may exist.
-            if error.cause is XMLAPIFault, record.recipientID.isEmpty {
-                try await profile.update { $0.addUnderWay = nil }
-            }
-            throw error
-        }
-        try await profile.update { record in
-            record.recipientID = recipientID
-            record.addUnderWay = nil
-            record.isWanted = false
-        }
-        return SetupResult(recipientID: recipientID, mobileUserID: mobileUserID)
-    }
-
-    private func makeMobileUserID() throws(ExperimentationError) -> String {
-        guard configuration.recipients.autoAnonymous else {
-            throw ExperimentationError(
-                .configuration,
-                "there is no mobile user id, and recipients.autoAnonymous doesn't allow to make one"
-            )
-        }
-        let id = configuration.recipients.makeID?() ?? ""
-        return id.isEmpty ? environment.makeID() : id
-    }
-
-    private func register(
-        _ mobileUserID: String,
-        known: String,
-        isRepeated: Bool
-    ) async throws(ExperimentationError) -> String {
-        let list = configuration.listID
-        let column = configuration.recipients.mobileUserIDColumn
-        if !known.isEmpty {
-            let columns: XMLAPIFields = [column: mobileUserID]
-            let result = try await client.perform(.updateRecipient(id: known, list: list, columns: columns))
-            return result.recipientID ?? known
-        }
-        if isRepeated {
-            let found = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
-            if found.isSuccess, let recipient = found.recipientID { return recipient }
-            guard found.errorCode == .recipientNotListMember else {
-                throw EngageErrors.error(found, of: .selectRecipientData)
-            }
-        }
-        let added = try await client.perform(.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: list))
-        guard let recipient = added.recipientID else { throw EngageErrors.emptyRecipient }
-        return recipient
     }
 }

@@ -13,6 +13,8 @@ public final class EngageProfile: Sendable {
         var isLoaded = false
     }
 
+    /// The users whom a step of a merge is about.
+    let merging = MergingUsers()
     private let state: Mutex<State>
     private let writer: Writer
 
@@ -90,11 +92,13 @@ public final class EngageProfile: Sendable {
 
     /// Removes a user: their ids, campaigns, session and merge.
     func forget(_ userID: String) async throws(ExperimentationError) {
+        merging.remove(userID)
         try await update { $0.forget(userID) }
     }
 
     /// Removes everything: ids, campaigns, session and a merge in progress.
     public func clear() async throws(ExperimentationError) {
+        merging.removeAll()
         try await update { record in
             let hasTakenOver = record.hasTakenOver
             record = EngageRecord()
