@@ -44,17 +44,18 @@ struct MergeFaultTests {
 
     @Test(
         "a permanent fault halfway is retried once, then abandoned: the next check starts over",
-        arguments: [true, false]
+        arguments: [true, false],
+        [true, false]
     )
-    func halfway(afterRestart: Bool) async throws {
-        var engage = try await ready()
+    func halfway(afterRestart: Bool, historyInList: Bool) async throws {
+        var engage = try await ready { $0.recipients.historyInList = historyInList }
         let setup = try await engage.mobileIdentity.setupRecipient()
         let existing = try await bench.addRecipient(["facebook_id": "100"])
         await bench.control("POST", "/faults", #"[{"operation":"UpdateRecipient","code":326,"after":1,"times":2}]"#)
         let stopped = await interruption(engage, ["facebook_id": "100"])
         #expect(stopped?.step == "releaseCurrent" && stopped?.isResumable == true)
         if afterRestart {
-            engage = bench.engage()
+            engage = bench.engage { $0.recipients.historyInList = historyInList }
             try await engage.profile.load()
         }
         let result = try await engage.mobileIdentity.checkIdentity(["twitter_id": "9"])
@@ -62,8 +63,16 @@ struct MergeFaultTests {
         #expect(engage.profile.record.merge == nil)
         // Without the fault, repeating the check completes the merge.
         let healed = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
-        #expect(healed.recipientID == existing && healed.mobileUserID == setup.mobileUserID)
-        #expect(try await bench.recipient(setup.recipientID)["Merged Recipient Id"] == existing)
+        #expect(
+            healed
+                == .init(
+                    recipientID: existing,
+                    mergedRecipientID: setup.recipientID,
+                    mobileUserID: setup.mobileUserID
+                )
+        )
+        let former = try await bench.recipient(setup.recipientID)
+        #expect(former["Mobile User Id"] == "" && former["Merged Recipient Id"] == (historyInList ? existing : nil))
     }
 
     @Test("a temporary fault halfway is resumed before the next check")

@@ -503,16 +503,21 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(known)["Mobile User Id"] == "anon")
     }
 
-    @Test("linking that the vendor refuses halfway is retried once, and then goes on with what the vendor has")
-    func linkRefusedHalfway() async throws {
+    @Test(
+        "linking that the vendor refuses halfway is retried once, and then goes on with what the vendor has",
+        arguments: [true, false]
+    )
+    func linkRefusedHalfway(historyInList: Bool) async throws {
         let known = try await bench.addRecipient(["facebook_id": "100"])
-        let session = try await bench.client(bench.engage()).session(for: User(id: "anon"))
+        let engage = bench.engage { $0.recipients.historyInList = historyInList }
+        let session = try await bench.client(engage).session(for: User(id: "anon"))
         await bench.control("POST", "/faults", #"[{"operation":"UpdateRecipient","code":326,"after":1,"times":2}]"#)
         let identity = try await session.link(to: Identity(id: "anon"), criteria: ["facebook_id": "100"])
         #expect(identity.id == "anon")
         #expect(bench.exchanges("UpdateRecipient").count == 4)
-        #expect(try await bench.recipient(known)["Mobile User Id"] == "anon")
-        #expect(try await bench.recipients().contains { $0.values["Merged Recipient Id"] == known })
+        #expect(try await bench.recipient(known) == ["facebook_id": "100", "Mobile User Id": "anon"])
+        let other = try #require(try await bench.recipients().first { String($0.id) != known }).values
+        #expect(other["Mobile User Id"] == "" && other["Merged Recipient Id"] == (historyInList ? known : nil))
     }
 
     // MARK: The older way

@@ -35,7 +35,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case noMatch
         /// The user's own recipient has them.
         case itself
-        /// Another recipient has them, and no mobile user id.
+        /// Another recipient has them, and no mobile user id, or this user's.
         case unclaimed
         /// Another recipient has them, and a mobile user id of its own.
         case claimed
@@ -105,6 +105,10 @@ struct MergeIntent: Sendable, Hashable, Codable {
         } else if existing.mobileUserID.isEmpty {
             scenario = .unclaimed
             step = .claimExisting
+        } else if existing.mobileUserID == mobileUserID {
+            // Claimed already, by a merge that didn't get further: the column still has to be cleared.
+            scenario = .unclaimed
+            step = .releaseCurrent
         } else {
             scenario = .claimed
             // Without history there is nothing to write: the reference sends an update without columns.
