@@ -8,7 +8,9 @@ extension EngageEventSink {
         return report
     }
 
-    /// Returns the recipient of a user who withdrew consent; it has been removed here, so the vendor is asked.
+    /// Returns the recipient of a user who withdrew consent.
+    ///
+    /// Usually the denial has removed it here, so the vendor is asked.
     private func recipient(
         of mobileUserID: String,
         _ client: XMLAPIClient
@@ -18,7 +20,10 @@ extension EngageEventSink {
         let column = connection.configuration.recipients.mobileUserIDColumn
         let list = connection.configuration.listID
         let found = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
-        if found.isSuccess { return found.recipientID }
+        if found.isSuccess {
+            guard let recipient = found.recipientID else { throw EngageErrors.emptyRecipient }
+            return recipient
+        }
         if found.errorCode == .recipientNotListMember { return nil }
         throw EngageErrors.error(found, of: .selectRecipientData)
     }
@@ -34,7 +39,7 @@ extension EngageEventSink {
             try await client.perform(.optOut(recipientID: recipient, list: connection.configuration.listID))
             return .delivered
         } catch {
-            return error.code == .vendorFault ? .failed(error.message) : EngageErrors.verdict(on: error, after: nil)
+            return EngageErrors.verdict(onOptOut: error)
         }
     }
 }

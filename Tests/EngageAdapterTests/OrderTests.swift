@@ -71,6 +71,23 @@ struct OrderTests {
         )
     }
 
+    @Test(
+        "an opt-out counts no attempt for the vendor's own failures, and is done if it was done before",
+        arguments: [
+            ("OptOutRecipient", 50, .outage(because: .fault(.serverError))),
+            ("SelectRecipientData", 50, .outage(because: .fault(.serverError))),
+            ("OptOutRecipient", 129, .delivered),
+            ("OptOutRecipient", 128, .failed("OptOutRecipient: fault RECIPIENT_NOT_LIST_MEMBER (128)")),
+        ] as [(String, Int, Verdict)]
+    )
+    func optOutFault(operation: String, code: Int, verdict: Verdict) async throws {
+        let engage = bench.engage { $0.recipients.optsOutOnDenial = true }
+        _ = try await bench.addRecipient(["Mobile User Id": "ada"])
+        await bench.fault(code, on: operation)
+        let report = await engage.events.deliver(batch([("ada", "out")]))
+        #expect(report.verdicts == .each([verdict]))
+    }
+
     @Test("an opt-out waits unsent if its user's earlier events couldn't be posted")
     func failedBehavior() async throws {
         let (sink, ada) = try await sink()

@@ -74,6 +74,25 @@ enum EngageErrors {
         default: .outage(after: after, because: after == nil ? OutageReason(error) : .patience)
         }
     }
+
+    /// Returns the verdict for an opt-out from an error.
+    ///
+    /// Only what the vendor would refuse again counts against it: an opt-out isn't dropped because of the vendor's own
+    /// failures.
+    static func verdict(onOptOut error: ExperimentationError) -> Verdict {
+        guard error.code == .vendorFault else { return verdict(on: error, after: nil) }
+        guard let fault = error.cause as? XMLAPIFault else { return .failed(error.message) }
+        // The recipient was opted out already.
+        if fault.code == .recipientOptedOut { return .delivered }
+        return fault.isLasting ? .failed(error.message) : .outage(because: .fault(fault.code))
+    }
+}
+
+extension OutageReason {
+    /// The XML interface reported a failure of its own with this code.
+    static func fault(_ code: XMLAPIErrorCode) -> OutageReason {
+        OutageReason(rawValue: "answered fault \(code.rawValue)")
+    }
 }
 
 /// The vendor refused an access token and its replacement.
