@@ -129,6 +129,19 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().count == 1)
     }
 
+    @Test("after a lost answer there is no second recipient either if the search for it fails first")
+    func lostAnswerAndSearch() async throws {
+        let engage = try await ready()
+        bench.plan(.lostAfter, on: "AddRecipient")
+        await bench.fault(50, on: "SelectRecipientData")
+        for _ in 0..<2 {
+            await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
+        }
+        let result = try await engage.mobileIdentity.setupRecipient()
+        #expect(result == .init(recipientID: "100000", mobileUserID: "ID-1"))
+        #expect(try await bench.recipients().map(\.id) == [100000])
+    }
+
     @Test("a success without a recipient's id is a failure, and nothing is stored")
     func emptyID() async throws {
         let engage = try await ready()

@@ -40,8 +40,9 @@ struct RecipientSetup: Sendable {
             let isRepeated = before.addUnderWay == mobileUserID
             recipientID = try await register(mobileUserID, known: before.recipientID, isRepeated: isRepeated)
         } catch {
-            // A fault says that nothing was added. After any other failure, the recipient may exist.
-            if error.cause is XMLAPIFault, before.recipientID.isEmpty {
+            // A fault says that nothing was added now, but one of the search says nothing of an earlier attempt. After
+            // any other failure, the recipient may exist.
+            if (error.cause as? XMLAPIFault)?.operation == .addRecipient {
                 try await profile.update { if $0.addUnderWay == mobileUserID { $0.addUnderWay = nil } }
             }
             throw error
