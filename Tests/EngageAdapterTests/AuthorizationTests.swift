@@ -264,14 +264,18 @@ struct AuthorizationTests {
         #expect(bench.exchanges("token").count == 1)
     }
 
-    @Test("a rotated refresh token is used from then on, and by the next run")
-    func rotation() async throws {
+    @Test(
+        "a rotated refresh token is used from then on, and by the next run, also if the profile is cleared",
+        arguments: [false, true]
+    )
+    func rotation(isCleared: Bool) async throws {
         await bench.settings(#"{"rotatesRefreshTokens":true,"tokenLifetime":100,"reissueWindow":0}"#)
         var engage = bench.engage()
         try await engage.begin()
         _ = try await select(engage, "1")
         bench.time.advance(by: .seconds(200))
         _ = try await select(engage, "1")
+        if isCleared { try await engage.profile.clear() }
         engage = bench.engage()
         try await engage.begin()
         _ = try await select(engage, "1")

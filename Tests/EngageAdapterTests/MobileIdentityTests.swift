@@ -610,18 +610,23 @@ struct MobileIdentityTests {
     @Test("clearing the profile forgets ids, campaigns and an unfinished merge, also for the next start")
     func clearProfile() async throws {
         let engage = bench.engage()
+        var kept = EngageRecord()
+        kept.isInstalled = true
+        kept.hasLocationColumns = true
+        kept.hasTakenOver = true
+        try await engage.profile.update { [kept] in $0 = kept }
         try await engage.mobileIdentity.setupRecipient()
         try await engage.profile.storeAnonymousID("A-1")
         try await engage.profile.update { $0.merge = MergeIntent(id: "m", fields: ["a": "b"], mobileUserID: "x") }
         try await engage.profile.update {
             $0.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
         }
-        #expect(engage.profile.record != EngageRecord())
+        #expect(engage.profile.record != kept)
         try await engage.profile.clear()
-        #expect(engage.profile.record == EngageRecord())
+        #expect(engage.profile.record == kept)
         let next = bench.engage()
         try await next.begin()
-        #expect(next.profile.record == EngageRecord())
+        #expect(next.profile.record == kept)
         #expect(bench.operations == ["token", "AddRecipient"])
     }
 }

@@ -96,14 +96,13 @@ public final class EngageProfile: Sendable {
         try await update { $0.forget(userID) }
     }
 
-    /// Removes everything: ids, campaigns, session and a merge in progress.
+    /// Removes everything that belongs to users: ids, campaigns, session, a merge in progress and rows that are owed.
+    ///
+    /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported, and
+    /// a refresh token that replaced the configured one, which the vendor may not accept any more.
     public func clear() async throws(ExperimentationError) {
         merging.removeAll()
-        try await update { record in
-            let hasTakenOver = record.hasTakenOver
-            record = EngageRecord()
-            record.hasTakenOver = hasTakenOver
-        }
+        try await update { $0 = $0.withoutUsers }
     }
 
     /// Returns the recipient of a user of this vendor; empty if it isn't known.

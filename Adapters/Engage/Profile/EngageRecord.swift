@@ -50,22 +50,28 @@ struct EngageRecord: Sendable, Hashable, Codable {
         if audits.count > Self.mostAudits { audits.removeFirst() }
     }
 
-    /// Removes a user; the application's installation and its token aren't theirs.
+    /// What remains without any user: the application's installation and its token.
+    var withoutUsers: EngageRecord {
+        var rest = EngageRecord()
+        rest.isInstalled = isInstalled
+        rest.hasLocationColumns = hasLocationColumns
+        rest.refreshToken = refreshToken
+        rest.refreshTokenOrigin = refreshTokenOrigin
+        rest.hasTakenOver = hasTakenOver
+        return rest
+    }
+
+    /// Removes a user.
     mutating func forget(_ userID: String) {
         guard !userID.isEmpty else { return }
         others[userID] = nil
         audits.removeAll { $0.mobileUserID == userID }
         if merge?.mobileUserID == userID { merge = nil }
         guard userID == mobileUserID else { return }
-        var rest = EngageRecord()
+        var rest = withoutUsers
         rest.others = others
         rest.audits = audits
         rest.merge = merge
-        rest.isInstalled = isInstalled
-        rest.hasLocationColumns = hasLocationColumns
-        rest.refreshToken = refreshToken
-        rest.refreshTokenOrigin = refreshTokenOrigin
-        rest.hasTakenOver = hasTakenOver
         self = rest
     }
 
