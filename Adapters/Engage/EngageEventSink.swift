@@ -113,7 +113,10 @@ struct EngageEventSink: EventSink {
 
     /// Adds the recipient that this installation still lacks, if one of these events is of its user.
     ///
-    /// A recipient that the vendor refuses doesn't hold up events: they are then sent without one.
+    /// A recipient that can't be made doesn't hold up events: they are then sent without one, and the next delivery
+    /// tries again.
+    ///
+    /// - Throws: What says that the vendor couldn't be asked, or that no token or no store is to be had.
     private func addRecipient(for batch: [Envelope]) async throws(ExperimentationError) {
         let record = profile.record
         guard record.isWanted, batch.contains(where: { $0.identity.id == record.mobileUserID }) else { return }
@@ -122,7 +125,8 @@ struct EngageEventSink: EventSink {
         do throws(ExperimentationError) {
             try await recipients.makeUpForRecipient()
         } catch {
-            guard error.cause is XMLAPIFault else { throw error }
+            let isUnasked = [.transport, .timeout, .cancelled, .store].contains(error.code)
+            if isUnasked || error.cause is RefusedTokens { throw error }
             connection.environment.log.log(.warning, "engage.recipient", "no recipient: \(error.message)")
         }
     }

@@ -89,15 +89,47 @@ struct TrackerTests {
         #expect(try await bench.recipients().count == 1)
     }
 
-    @Test("a recipient that the vendor rejects doesn't keep behaviours from being posted")
-    func refusedRecipient() async throws {
+    /// Answers of the XML interface that make no recipient.
+    private static let refusals: [(name: String, mishap: EngageWorkbench.Mishap)] = [
+        ("a fault", .status(200, body: fault, type: "text/xml")), ("400", .status(400)), ("403", .status(403)),
+        ("404", .status(404)),
+        (
+            "no id",
+            .status(
+                200,
+                body: "<Envelope><Body><RESULT><SUCCESS>TRUE</SUCCESS><RecipientId/></RESULT></Body></Envelope>",
+                type: "text/xml"
+            )
+        ),
+    ]
+
+    private static let fault =
+        "<Envelope><Body><RESULT><SUCCESS>false</SUCCESS></RESULT><Fault><detail><error><errorid>161</errorid></error>"
+        + "</detail></Fault></Body></Envelope>"
+
+    @Test("a recipient that the vendor rejects doesn't keep behaviours from being posted", arguments: refusals)
+    func refusedRecipient(name: String, mishap: EngageWorkbench.Mishap) async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
         let id = try await engage.mobileIdentity.prepareRecipient()
-        await bench.fault(161, on: "AddRecipient", times: 9)
+        bench.plan(mishap, on: "AddRecipient", times: 9)
         try await client.session(for: User(id: id)).track(.custom("seen"))
+        try await client.session(for: User(id: "another")).track(.custom("seen"))
         try await client.flush()
-        #expect(try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] } == [[id, ""]])
+        let posted = try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] }
+        #expect(posted == [[id, ""], ["another", ""]])
+    }
+
+    @Test("behaviours wait for a recipient that the vendor couldn't be asked for")
+    func unaskedRecipient() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        bench.plan(.status(503), on: "AddRecipient", times: 9)
+        try await client.session(for: User(id: id)).track(.custom("seen"))
+        try await client.flush(retrying: false)
+        #expect(try await bench.behaviors().map { $0["Primary User Id"] } == [])
+        #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))
     }
 
     @Test("if no id may be generated, no recipient is prepared")
