@@ -3,6 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import MockVendors
+import Synchronization
 import Testing
 import Waiting
 
@@ -283,6 +284,30 @@ struct AuthorizationTests {
             FormEncoding.decode($0.request.text).first { $0.name == "refresh_token" }?.value
         }
         #expect(sent == ["refresh", "refresh-1", "refresh-2"])
+    }
+
+    @Test("a denial doesn't wait for a token, and the request for it serves the next caller")
+    func denial() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: "u"))
+        try await session.track(.custom("seen"))
+        bench.hold("token")
+        defer { bench.letGo() }
+        let flush = Task { try await client.flush(retrying: false) }
+        try await bench.isHolding()
+        let isDenied = Mutex(false)
+        let denial = Task {
+            try await session.setConsent(.denied)
+            isDenied.withLock { $0 = true }
+        }
+        try await eventually("the denial") { isDenied.withLock { $0 } }
+        try await denial.value
+        _ = try await flush.value
+        let call = Task { try await select(engage, "1") }
+        bench.letGo()
+        #expect(try await call.value.errorCode == .recipientNotListMember)
+        #expect(bench.operations == ["token", "SelectRecipientData"])
     }
 
     @Test("a rate limit on tokens with a wait is respected")

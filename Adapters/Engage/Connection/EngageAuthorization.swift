@@ -26,7 +26,7 @@ actor EngageAuthorization {
     private let environment: ClientEnvironment
     private let profile: EngageProfile
     private var token: Token?
-    private var underWay: Task<Void, Never>?
+    private var underWay: AsyncRace<Void>?
     /// The number of tokens issued.
     private var grants = 0
     private var failures = 0
@@ -68,7 +68,8 @@ actor EngageAuthorization {
                 continue
             }
             let before = grants
-            await fetch().value
+            // A caller that is cancelled, as by a denial of consent, doesn't wait for the answer; the others do.
+            _ = await fetch().winner()
             // One that was just issued is used, however short its validity.
             if grants > before, let token { return token }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
@@ -93,11 +94,15 @@ actor EngageAuthorization {
         if token?.value == refused.value { token = nil }
     }
 
-    private func fetch() -> Task<Void, Never> {
+    private func fetch() -> AsyncRace<Void> {
         if let underWay { return underWay }
-        let task = Task { await self.ask() }
-        underWay = task
-        return task
+        let race = AsyncRace<Void>()
+        underWay = race
+        Task {
+            await self.ask()
+            race.finish(with: ())
+        }
+        return race
     }
 
     private func ask() async {
