@@ -216,6 +216,71 @@ struct DenialTests {
         #expect(try await bench.store.state.keys(beginningWith: "").filter { $0.contains("/link/") } == [])
     }
 
+    @Test("under the id of a merge, the row owed for it and the former id are forgotten as well")
+    func merged() async throws {
+        let (engage, id) = try await filled { $0.recipients.audit = .init(tableID: "29392") }
+        let client = try await bench.client(engage)
+        _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
+        await bench.fault(50, on: "InsertUpdateRelationalTable")
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        #expect(engage.profile.mobileUserID == "EM")
+        #expect(engage.profile.record.audits.map(\.mobileUserID) == [id])
+        try await client.session(for: User(id: "EM")).setConsent(.denied)
+        #expect(engage.profile.record == Self.rest)
+    }
+
+    @Test("the ids and recipients before several merges are forgotten, and no one else's", arguments: [true, false])
+    func mergedTwice(isLastRowOwed: Bool) {
+        func row(_ mobileUserID: String, from old: String, to new: String) -> OwedAudit {
+            OwedAudit(
+                key: mobileUserID,
+                oldRecipient: old,
+                newRecipient: new,
+                moment: .distantPast,
+                mobileUserID: mobileUserID
+            )
+        }
+        var record = EngageRecord()
+        record.mobileUserID = "C"
+        record.recipientID = "3"
+        record.others = ["A": "1", "B": "2", "ada": "7"]
+        record.audits = [row("A", from: "1", to: "2"), row("ada", from: "7", to: "8")]
+        if isLastRowOwed {
+            record.audits.append(row("B", from: "2", to: "3"))
+        } else {
+            var merge = MergeIntent(id: "m", fields: ["facebook_id": "100"], mobileUserID: "B")
+            merge.current = "2"
+            merge.existing = "3"
+            merge.existingMobileUserID = "C"
+            merge.scenario = .claimed
+            merge.step = .audit
+            record.merge = merge
+        }
+        record.forget("C")
+        var expected = EngageRecord()
+        expected.others = ["ada": "7"]
+        expected.audits = [row("ada", from: "7", to: "8")]
+        #expect(record == expected)
+    }
+
+    @Test("a merge into another user ends with that user's denial, and the installation's own user stays")
+    func mergeInto() {
+        var record = EngageRecord()
+        record.mobileUserID = "A"
+        record.recipientID = "1"
+        let expected = record
+        var merge = MergeIntent(id: "m", fields: ["facebook_id": "100"], mobileUserID: "A")
+        merge.current = "1"
+        merge.existing = "2"
+        merge.existingMobileUserID = "B"
+        merge.scenario = .claimed
+        merge.step = .releaseCurrent
+        record.merge = merge
+        record.others = ["B": "2"]
+        record.forget("B")
+        #expect(record == expected)
+    }
+
     @Test("of another user, only the recipient is forgotten")
     func other() async throws {
         let (engage, _) = try await filled()

@@ -61,18 +61,29 @@ struct EngageRecord: Sendable, Hashable, Codable {
         return rest
     }
 
-    /// Removes a user.
+    /// Removes a user, under every id from which they were merged as far as that is still known.
     mutating func forget(_ userID: String) {
         guard !userID.isEmpty else { return }
-        others[userID] = nil
-        audits.removeAll { $0.mobileUserID == userID }
-        if merge?.mobileUserID == userID { merge = nil }
+        let person = person(userID)
+        for id in person.ids { others[id] = nil }
+        audits.removeAll { person.owns($0) }
+        if let merge, person.owns(merge) { self.merge = nil }
         guard userID == mobileUserID else { return }
         var rest = withoutUsers
         rest.others = others
         rest.audits = audits
         rest.merge = merge
         self = rest
+    }
+
+    /// Returns the ids and recipients of a user: rows that are owed, and a merge, tell the former ones.
+    private func person(_ userID: String) -> MergedPerson {
+        let recipient = userID == mobileUserID ? recipientID : others[userID] ?? ""
+        var person = MergedPerson(id: userID, recipient: recipient)
+        if let merge { person.add(merge) }
+        // The latest first: its former recipient may be the new one of an earlier row.
+        for audit in audits.reversed() { person.add(audit) }
+        return person
     }
 
     init() {}
