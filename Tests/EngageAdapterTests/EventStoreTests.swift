@@ -3,6 +3,7 @@ import ExperimentationTesting
 import Foundation
 import Synchronization
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -167,6 +168,40 @@ struct EventStoreTests {
         #expect(try await events.events().map(\.type) == [.goalCompleted])
         let (_, _, again) = try await start()
         #expect(try await again.events().map(\.type) == [.goalCompleted])
+    }
+
+    @Test("an event that is settled while old ones are being forgotten is remembered")
+    func settledMeanwhile() async throws {
+        let store = GatedStateStore()
+        @Sendable func entry(_ id: String, at seconds: Double) -> EngageJournal.Entry {
+            EngageJournal.Entry(id: id, code: 17, date: Date(timeIntervalSince1970: seconds), isDelivered: true)
+        }
+        try await EngageJournal(store: store.baseState, prefix: "j/").note([entry("old", at: 0)])
+        let journal = EngageJournal(store: store, prefix: "j/")
+        let first = Task { try await journal.note([entry("first", at: 100)]) }
+        try await eventually("the first event") { try await journal.entries().count == 2 }
+        let second = Task { try await journal.note([entry("second", at: 101)]) }
+        try await eventually("the second event in line") { journal.waiting == 1 }
+        let forgetting = Task { try await journal.forget(before: Date(timeIntervalSince1970: 50)) }
+        try await eventually("the forgetting in line") { journal.waiting == 2 }
+        store.gate.open()
+        try await first.value
+        try await second.value
+        #expect(try await forgetting.value == 1)
+        let kept = [entry("first", at: 100), entry("second", at: 101)]
+        #expect(try await journal.entries() == kept)
+        #expect(try await EngageJournal(store: store, prefix: "j/").entries() == kept)
+    }
+
+    /// A store whose writes wait for a gate.
+    private struct GatedStateStore: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let gate = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            await gate.wait()
+            try await baseState.setValue(value, for: key)
+        }
     }
 
     @Test("the latest thousand are remembered, in order and across restarts", arguments: [1, 7, 64, 100, 1_500])

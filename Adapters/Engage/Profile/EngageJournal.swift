@@ -36,7 +36,7 @@ final class EngageJournal: Sendable {
     private let store: (any StateStore)?
     private let prefix: String
     /// One change at a time, so that segments are written in order.
-    private let line = EngageCallLine(limit: 1)
+    private let turn = AsyncSemaphore(limit: 1)
 
     init(store: (any StateStore)?, prefix: String) {
         self.store = store
@@ -49,12 +49,43 @@ final class EngageJournal: Sendable {
         return state.withLock(\.entries)
     }
 
+    /// The number of changes that wait for their turn.
+    var waiting: Int { turn.waiting }
+
     /// Adds entries.
     func note(_ new: [Entry]) async throws(ExperimentationError) {
         guard !new.isEmpty else { return }
-        try await line.enter()
-        defer { line.leave() }
+        try await turn.take()
+        defer { turn.leave() }
         try await load()
+        try await append(new)
+    }
+
+    /// Removes all entries.
+    func clear() async throws(ExperimentationError) {
+        try await turn.take()
+        defer { turn.leave() }
+        try await removeAll()
+    }
+
+    /// Removes the entries before a date.
+    ///
+    /// - Returns: How many were removed.
+    func forget(before date: Date) async throws(ExperimentationError) -> Int {
+        // In one turn: what is noted between reading and removing would be lost.
+        try await turn.take()
+        defer { turn.leave() }
+        let all = try await entries()
+        let kept = all.filter { $0.date >= date }
+        guard kept.count < all.count else { return 0 }
+        try await removeAll()
+        if !kept.isEmpty { try await append(kept) }
+        return all.count - kept.count
+    }
+
+    // MARK: In the store
+
+    private func append(_ new: [Entry]) async throws(ExperimentationError) {
         let segments = state.withLock { state -> [(number: Int, text: [UInt8])] in
             let begin = state.first + state.entries.count
             state.entries += new
@@ -73,27 +104,10 @@ final class EngageJournal: Sendable {
         for segment in segments { try await write(segment.text, to: segment.number) }
     }
 
-    /// Removes all entries.
-    func clear() async throws(ExperimentationError) {
-        try await line.enter()
-        defer { line.leave() }
+    private func removeAll() async throws(ExperimentationError) {
         state.withLock { $0 = State(isLoaded: true) }
         try await store?.removeAll(beginningWith: prefix)
     }
-
-    /// Removes the entries before a date.
-    ///
-    /// - Returns: How many were removed.
-    func forget(before date: Date) async throws(ExperimentationError) -> Int {
-        let kept = try await entries().filter { $0.date >= date }
-        let before = state.withLock(\.entries.count)
-        guard kept.count < before else { return 0 }
-        try await clear()
-        try await note(kept)
-        return before - kept.count
-    }
-
-    // MARK: In the store
 
     private func load() async throws(ExperimentationError) {
         guard !state.withLock(\.isLoaded) else { return }

@@ -38,11 +38,7 @@ final class EngageCallLine: Sendable {
             return !state.isOpen
         }
         defer { if isEarly { shortenBacklog() } }
-        do {
-            try await semaphore.enter()
-        } catch {
-            throw ExperimentationError(.cancelled, "cancelled while waiting for its turn")
-        }
+        try await semaphore.take()
     }
 
     /// Passes the turn to the next caller.
@@ -65,5 +61,16 @@ final class EngageCallLine: Sendable {
             return state.isOpen && state.backlog == 0
         }
         if isFree { semaphore.setLimit(limit) }
+    }
+}
+
+extension AsyncSemaphore {
+    /// Waits for a turn; the caller must call ``leave()`` afterwards.
+    func take() async throws(ExperimentationError) {
+        do {
+            try await enter()
+        } catch {
+            throw ExperimentationError(.cancelled, "cancelled while waiting for its turn")
+        }
     }
 }
