@@ -93,7 +93,7 @@ struct UpgradeTests {
     }
 
     private static let json =
-        #"{"eventTypeCode":"17","attributes":[{"name":"Event Name","value":"old"},{"name":"Recipient Id","value":""},{"name":"n","value":3}]}"#
+        #"{"eventTypeCode":"17","attributes":[{"name":"Event Name","value":"old"},{"name":"Recipient Id","value":""},{"name":"n","value":3},{"name":"","value":"x"}]}"#
 
     @Test("events that it owes are read, whatever key holds their time", arguments: [1, 2, 3, 4, 5, 6, 7])
     func rows(status: Int) throws {
@@ -107,7 +107,22 @@ struct UpgradeTests {
             let date = try #require(EngageSDKEvent(Self.row(1, timed))).date
             #expect(EngageTimestamp.behavior(date) == "2015-02-03T18:04:05.678Z")
         }
-        for bad in ["", "[]", "{}", #"{"eventTypeCode":"x"}"#] { #expect(EngageSDKEvent(Self.row(1, bad)) == nil) }
+        for bad in [
+            "", "[]", "{}", #"{"eventTypeCode":"x"}"#, #"{"eventTypeCode":-1}"#, #"{"eventTypeCode":"100000"}"#,
+        ] { #expect(EngageSDKEvent(Self.row(1, bad)) == nil) }
+    }
+
+    @Test("an event that can't be sent keeps no other from being taken over")
+    func unsendable() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let now = bench.time.now.timeIntervalSinceReferenceDate
+        let good = try #require(EngageSDKEvent(Self.row(1, Self.json, at: now - 50)))
+        var bad = try #require(EngageSDKEvent(Self.row(1, Self.json, at: now - 100)))
+        bad.type = 100_000
+        try await engage.takeOver([bad, good], in: client.session(for: User(id: "M")))
+        try await client.flush()
+        #expect(try await bench.behaviors().map { [$0.code, $0["Event Name"]] } == [["17", "old"]])
     }
 
     @Test("they are posted with their times and kinds, and with the current recipient")

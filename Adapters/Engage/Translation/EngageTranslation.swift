@@ -63,7 +63,7 @@ struct EngageTranslation: Sendable {
         case .notificationReceived(let content): return notification(.receivedNotification, content)
         case .notificationOpened(let content): return notification(.openedNotification, content)
         case .native(let native) where native.type == TrackingEvent.behaviorWord:
-            guard let code = native.payload["code"]?.intValue, (0...99_999).contains(code) else { return nil }
+            guard let code = native.payload["code"]?.intValue, BehaviorType.codes.contains(code) else { return nil }
             return Draft(type: BehaviorType(rawValue: code))
         default: return nil
         }

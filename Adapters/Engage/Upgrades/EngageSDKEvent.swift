@@ -20,7 +20,7 @@ public struct EngageSDKEvent: Sendable, Hashable {
     /// Its attributes.
     public var attributes: [String: String]
 
-    /// Parses a row; `nil` for an event that was posted or dropped, and for an unreadable one.
+    /// Parses a row; `nil` for an event that was posted or dropped, and for one that is unreadable or can't be sent.
     ///
     /// The time in the event counts, under either of the names that the SDK gave it; otherwise the row's.
     public init?(_ row: [String: FlagValue]) {
@@ -28,7 +28,8 @@ public struct EngageSDKEvent: Sendable, Hashable {
         guard let status = row["ZEVENTSTATUS"]?.intValue, [1, 4, 5, 6].contains(status),
             let text = row["ZEVENTJSON"]?.stringValue,
             let event = (try? JSON.parse(Array(text.utf8)))?.objectValue,
-            let code = event["eventTypeCode"].flatMap({ $0.intValue ?? $0.stringValue.flatMap { Int($0) } })
+            let code = event["eventTypeCode"].flatMap({ $0.intValue ?? $0.stringValue.flatMap { Int($0) } }),
+            BehaviorType.codes.contains(code)
         else { return nil }
         let written = (event["eventTimestamp"] ?? event["eventTimeStamp"])?.stringValue
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -39,7 +40,8 @@ public struct EngageSDKEvent: Sendable, Hashable {
         attributes = [:]
         for case let pair? in (event["attributes"]?.arrayValue ?? []).map(\.objectValue) {
             // Values that were empty then may be known now, such as the recipient's id of a first launch.
-            guard let name = pair["name"]?.stringValue, let text = pair["value"].flatMap(EngageTranslation.text),
+            guard let name = pair["name"]?.stringValue, !name.isEmpty,
+                let text = pair["value"].flatMap(EngageTranslation.text),
                 !text.isEmpty
             else { continue }
             attributes[name] = text
@@ -51,7 +53,7 @@ extension Engage {
     /// Imports events that the vendor's SDK hadn't posted, with their times; call it once.
     ///
     /// Events carry nothing to recognise repetitions by: events that are imported twice are posted twice. Remove the
-    /// SDK's file when this returns.
+    /// SDK's file when this returns. An event that can't be sent because of its content is left out and logged.
     ///
     /// - Parameters:
     ///   - events: The events.
@@ -60,7 +62,12 @@ extension Engage {
     public func takeOver(_ events: [EngageSDKEvent], in session: UserSession) async throws(ExperimentationError) {
         for event in events.sorted(by: { $0.date < $1.date }) {
             let attributes = Attributes(event.attributes.mapValues(FlagValue.string))
-            try await session.track(.behavior(event.type, attributes: attributes), at: event.date)
+            do throws(ExperimentationError) {
+                try await session.track(.behavior(event.type, attributes: attributes), at: event.date)
+            } catch  where [.unsupported, .invalidArgument, .tooLarge].contains(error.code) {
+                // Ending here would keep the file, and so repeat the earlier events with every launch.
+                environment.log.log(.warning, "engage.upgrade", "an event can't be taken over: \(error.message)")
+            }
         }
     }
 }

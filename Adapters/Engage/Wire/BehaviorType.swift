@@ -10,6 +10,8 @@ public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, Expre
     public init(rawValue: Int) { self.rawValue = rawValue }
     /// Creates a type from its code.
     public init(integerLiteral value: Int) { rawValue = value }
+    /// The codes that can be sent.
+    static let codes = 0...99_999
     /// The code in digits, as on the wire.
     public var description: String { String(rawValue) }
 
