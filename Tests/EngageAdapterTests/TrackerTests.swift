@@ -196,6 +196,28 @@ struct TrackerTests {
         #expect(tracker.currentCampaign == "Spring")
     }
 
+    @Test("of a notification after a denial, no campaign is kept")
+    func refusedPush() async throws {
+        let (_, tracker, session) = try await start()
+        try await session.setConsent(.denied)
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await tracker.handlePushReceived(["CurrentCampaign": "Spring"])
+        }
+        #expect(error?.code == .consentDenied)
+        #expect(tracker.lastCampaign == "")
+    }
+
+    @Test("a campaign that only the attributes of a notification name is found, and one of another event isn't")
+    func campaignInAttributes() {
+        let translation = EngageTranslation(EngageWorkbench.configuration())
+        let attributes: Attributes = ["CurrentCampaign": "Spring"]
+        let kinds: [TrackingEvent.Kind] = [.notificationOpened(NotificationContent()), .sessionStarted, .installed]
+        let names = kinds.map { kind in
+            translation.campaign(of: TrackingEvent(kind, attributes: attributes), at: bench.time.now)?.name
+        }
+        #expect(names == ["Spring", "Spring", nil])
+    }
+
     @Test("the client's own notification events set campaigns as well")
     func neutralPush() async throws {
         let (client, _, session) = try await start()

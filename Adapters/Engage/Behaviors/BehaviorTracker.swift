@@ -151,8 +151,14 @@ public struct BehaviorTracker: Sendable {
         scanning payload: [String: FlagValue]
     ) async throws(ExperimentationError) {
         let date = now
-        try await keepCampaign(in: payload.merging(attributes.values) { $1 }, at: date)
+        // First: of an event that is refused, as after a denial, nothing is kept.
         try await session.track(TrackingEvent(kind, attributes: attributes), at: date)
+        do throws(ExperimentationError) {
+            try await keepCampaign(in: payload.merging(attributes.values) { $1 }, at: date)
+        } catch {
+            // The event is accepted, and its delivery stores the campaign once more.
+            engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")
+        }
     }
 
     // MARK: Links

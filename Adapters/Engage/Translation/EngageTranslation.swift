@@ -27,8 +27,8 @@ struct EngageTranslation: Sendable {
         var extras: [(name: String, value: String)] = []
         /// Whether it names the current campaign; the installation names the last one instead.
         var namesCurrentCampaign = true
-        /// The values in which a campaign may be found.
-        var scanned: [String: FlagValue] = [:]
+        /// The values in which a campaign may be found, besides the attributes; `nil` if the kind brings none.
+        var scanned: [String: FlagValue]?
 
         static func == (one: Self, other: Self) -> Bool {
             one.type == other.type && one.extras.elementsEqual(other.extras, by: ==) && one.scanned == other.scanned
@@ -56,7 +56,7 @@ struct EngageTranslation: Sendable {
         case .goalCompleted(let name): return Draft(type: .goalCompleted, extras: [(names.goalName, name)])
         case .goalAbandoned(let name): return Draft(type: .goalAbandoned, extras: [(names.goalName, name)])
         case .installed: return Draft(type: .installed, namesCurrentCampaign: false)
-        case .sessionStarted: return Draft(type: .sessionStarted, scanned: event.attributes.values)
+        case .sessionStarted: return Draft(type: .sessionStarted, scanned: [:])
         case .sessionEnded(let seconds):
             let whole = Int(exactly: seconds.rounded(.down)) ?? 0
             return Draft(type: .sessionEnded, extras: [(names.sessionDuration, String(whole))])
@@ -88,9 +88,8 @@ struct EngageTranslation: Sendable {
 
     /// Returns the campaign that an event brings.
     func campaign(of event: TrackingEvent, at date: Date) -> CampaignShelf.Entry? {
-        guard let draft = draft(of: event) else { return nil }
-        let values = draft.scanned.merging(event.attributes.values) { $1 }
-        return draft.scanned.isEmpty ? nil : scan.campaign(in: values, at: date)
+        guard let scanned = draft(of: event)?.scanned else { return nil }
+        return scan.campaign(in: scanned.merging(event.attributes.values) { $1 }, at: date)
     }
 
     /// Returns the application's attributes of an event as the vendor accepts them: strings, without objects.
