@@ -24,6 +24,8 @@ public struct Engage: Sendable {
     let journal: EngageJournal
     let events: EngageEventSink
     let linker: EngageLinker
+    /// One change of the session's clock at a time, so that each is tracked once.
+    let sessions = AsyncSemaphore(limit: 1)
     private let resuming: ResumingTask
 
     /// Takes the vendor's own features from a client.

@@ -56,6 +56,26 @@ struct TrackerTests {
         #expect(try await codes(client) == ["12", "13", "14", "13"])
     }
 
+    @Test("the end of a session that couldn't be tracked is tracked later, once")
+    func failedEnd() async throws {
+        let (first, tracker, _) = try await start()
+        try await tracker.launch()
+        bench.time.advance(by: .seconds(30))
+        try await tracker.setApplicationState(.background)
+        try await first.flush()
+        await first.shutdown(within: .zero)
+        bench.time.advance(by: .seconds(1000))
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await tracker.setApplicationState(.foreground)
+        }
+        #expect(error?.code == .shutDown)
+        let (client, next, _) = try await start()
+        try await next.launch()
+        #expect(try await codes(client) == ["12", "13", "14", "13"])
+        let end = try #require(try await bench.behaviors().first { $0.code == "14" })
+        #expect(end["Session Duration"] == "30")
+    }
+
     @Test(
         "E72 a fresh install offline is tracked with a session, in this order and with both ids, once there is a network",
         arguments: [true, false]

@@ -30,7 +30,7 @@ public struct BehaviorTracker: Sendable {
             try await profile.update { $0.isInstalled = true }
         }
         let now = now
-        try await tell(try await profile.update { $0.session.launch(at: now) })
+        try await passSession { $0.launch(at: now) }
     }
 
     /// Records that the application is in use, or no longer is.
@@ -38,29 +38,51 @@ public struct BehaviorTracker: Sendable {
     /// A session ends after the application was away for longer than the time-out. If the tracker has a client, it is
     /// told as well: on the way to the background it posts waiting events.
     public func setApplicationState(_ state: ApplicationState) async throws(ExperimentationError) {
-        try await profile.load()
         let now = now
         let timeout = engage.configuration.sessionTimeout / .seconds(1)
-        try await tell(
-            try await profile.update { record in
-                guard state == .foreground else {
-                    if state == .background { record.session.leave(at: now) }
-                    return []
+        var failure: ExperimentationError?
+        do throws(ExperimentationError) {
+            try await passSession { clock in
+                switch state {
+                case .foreground: return clock.enter(at: now, timeout: timeout)
+                case .background: clock.leave(at: now)
+                default: break
                 }
-                return record.session.enter(at: now, timeout: timeout)
+                return []
             }
-        )
+        } catch {
+            failure = error
+        }
         await client?.setApplicationState(state)
+        if let failure { throw failure }
     }
 
-    private func tell(_ outcomes: [SessionClock.Outcome]) async throws(ExperimentationError) {
-        for outcome in outcomes {
+    /// Tracks what a change of the session's clock means, and only then stores the change.
+    ///
+    /// If tracking fails, or the process ends in between, the next change means the same again.
+    private func passSession(
+        _ change: (inout SessionClock) -> [SessionClock.Outcome]
+    ) async throws(ExperimentationError) {
+        try await engage.sessions.take()
+        defer { engage.sessions.leave() }
+        try await profile.load()
+        var known = profile.record.session
+        var clock = known
+        for outcome in change(&clock) {
             switch outcome {
             case .ended(let seconds, let date):
                 try await session.track(.sessionEnded(seconds: Double(seconds)), at: date)
+                try await store(SessionClock(), insteadOf: known)
+                known = SessionClock()
             case .started(let date): try await session.track(.sessionStarted, at: date)
             }
         }
+        try await store(clock, insteadOf: known)
+    }
+
+    /// Stores a session's clock, unless a denial has removed the session meanwhile.
+    private func store(_ clock: SessionClock, insteadOf known: SessionClock) async throws(ExperimentationError) {
+        try await profile.update { if $0.session == known { $0.session = clock } }
     }
 
     // MARK: Campaigns
