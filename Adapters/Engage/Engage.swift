@@ -47,7 +47,7 @@ public struct Engage: Sendable {
         }
         environment = context.environment
         resuming = ResumingTask()
-        profile = EngageProfile(store: context.state, key: "profile")
+        profile = EngageProfile(store: context.state, key: "profile", log: environment.log)
         let requests = EngageRequests(endpoint: configuration.endpoint)
         let authorization = EngageAuthorization(
             configuration: configuration,

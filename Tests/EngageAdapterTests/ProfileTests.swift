@@ -41,19 +41,59 @@ struct ProfileTests {
         try await next.load()
         #expect([next.mobileUserID, next.recipientID] == ["m", "r"])
     }
+
+    @Test("a change before which the state couldn't be read throws, and the next one keeps the state")
+    func failedRead() async throws {
+        let base = InMemoryStateStore()
+        try await EngageProfile(store: base, key: "p").storeRecipientID("r")
+        let profile = EngageProfile(store: FlakyStateStore(over: base, failing: .read), key: "p")
+        await #expect(throws: ExperimentationError.self) { try await profile.storeMobileUserID("m") }
+        try await profile.storeMobileUserID("m")
+        #expect([profile.mobileUserID, profile.recipientID] == ["m", "r"])
+    }
+
+    @Test("an unreadable state counts as missing and is logged; none at all isn't", arguments: ["nonsense", nil])
+    func unreadable(text: String?) async throws {
+        let store = InMemoryStateStore()
+        try await store.setValue(text.map { Array($0.utf8) }, for: "p")
+        let log = RecordingLog()
+        let profile = EngageProfile(store: store, key: "p", log: log)
+        try await profile.load()
+        #expect(profile.record == EngageRecord())
+        #expect(log.entries.map(\.event) == (text == nil ? [] : ["engage.profile.unreadable"]))
+    }
 }
 
-/// A store whose first write fails.
+/// A store whose first read or write fails.
 private final class FlakyStateStore: StateStoreDecorator {
-    let baseState: any StateStore = InMemoryStateStore()
-    private let hasFailed = Mutex(false)
+    enum Call: Sendable {
+        case read, write
+    }
+
+    let baseState: any StateStore
+    private let failing: Mutex<Call?>
+
+    init(over base: any StateStore = InMemoryStateStore(), failing call: Call = .write) {
+        baseState = base
+        failing = Mutex(call)
+    }
+
+    private func fail(_ call: Call) throws(ExperimentationError) {
+        let fails = failing.withLock { failing in
+            guard failing == call else { return false }
+            failing = nil
+            return true
+        }
+        if fails { throw ExperimentationError(.store, "the first one fails") }
+    }
+
+    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+        try fail(.read)
+        return try await baseState.value(for: key)
+    }
 
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        let fails = hasFailed.withLock { hasFailed in
-            defer { hasFailed = true }
-            return !hasFailed
-        }
-        if fails { throw ExperimentationError(.store, "the first write fails") }
+        try fail(.write)
         try await baseState.setValue(value, for: key)
     }
 }

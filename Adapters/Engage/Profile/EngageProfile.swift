@@ -17,30 +17,37 @@ public final class EngageProfile: Sendable {
     let merging = MergingUsers()
     private let state: Mutex<State>
     private let writer: Writer
+    private let log: any LogSink
 
     /// Creates a profile.
     ///
     /// - Parameters:
     ///   - store: Where it is stored; `nil` for this process only.
     ///   - key: The key in the store.
-    init(store: (any StateStore)?, key: String) {
+    ///   - log: Where a stored state that can't be used is reported.
+    init(store: (any StateStore)?, key: String, log: any LogSink = NoLog()) {
         state = Mutex(State())
+        self.log = log
         writer = Writer(store: store, key: key)
     }
 
     /// Reads an earlier run's state, once.
     ///
-    /// Unreadable values count as missing.
+    /// Unreadable values count as missing, and are logged: no later attempt would read them.
+    ///
+    /// - Throws: `ErrorCode.store` if the store can't be read; nothing counts as missing then.
     func load() async throws(ExperimentationError) {
         guard !state.withLock(\.isLoaded) else { return }
         let bytes = try await writer.read()
-        state.withLock { state in
-            guard !state.isLoaded else { return }
+        let record = bytes.flatMap { try? JSONDecoder().decode(EngageRecord.self, from: Data($0)) }
+        let isFirst = state.withLock { state in
+            guard !state.isLoaded else { return false }
             state.isLoaded = true
-            guard let bytes, let record = try? JSONDecoder().decode(EngageRecord.self, from: Data(bytes)) else {
-                return
-            }
-            state.record = record
+            if let record { state.record = record }
+            return true
+        }
+        if isFirst, bytes != nil, record == nil {
+            log.log(.error, "engage.profile.unreadable", "the stored ids, merge and refresh token can't be read")
         }
     }
 
