@@ -371,6 +371,24 @@ struct ConfigurationTests {
         #expect(error?.code == .configuration)
     }
 
+    private static let negatives: [(name: String, change: @Sendable (inout EngageConfiguration) -> Void)] = [
+        ("batchInterval", { $0.batchInterval = .seconds(-1) }),
+        ("networking.patience", { $0.networking.patience = .seconds(-1) }),
+        ("networking.responseBytes", { $0.networking.responseBytes = 0 }),
+        ("location.cacheLifespan", { $0.location.cacheLifespan = .seconds(-1) }),
+        ("location.placemarkTimeout", { $0.location.placemarkTimeout = .seconds(-1) }),
+        ("location.acquisitionTimeout", { $0.location.acquisitionTimeout = .seconds(-1) }),
+        ("location.distanceFilter", { $0.location.distanceFilter = .nan }),
+    ]
+
+    @Test("a setting out of its range is an error that names it", arguments: negatives)
+    func range(name: String, change: @Sendable (inout EngageConfiguration) -> Void) {
+        let error = #expect(throws: ExperimentationError.self) {
+            try EngageWorkbench.configuration(change).validate()
+        }
+        #expect(error?.code == .configuration && error?.message.hasPrefix(name + " must ") == true)
+    }
+
     @Test("printing shows no secrets")
     func secrets() {
         let text =
