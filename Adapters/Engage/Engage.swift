@@ -66,9 +66,9 @@ public struct Engage: Sendable {
         )
         xmlapi = XMLAPIClient(connection: connection)
         let execution = MergeExecution(client: xmlapi, profile: profile, environment: environment)
-        let mergeLine = EngageCallLine(limit: 1)
-        mobileIdentity = MobileIdentity(execution: execution, line: mergeLine)
-        linker = EngageLinker(execution: execution, line: mergeLine)
+        let turn = AsyncSemaphore(limit: 1)
+        mobileIdentity = MobileIdentity(execution: execution, turn: turn)
+        linker = EngageLinker(execution: execution, turn: turn)
         completed = CompletedEvents()
         journal = EngageJournal(store: context.state, prefix: "events/")
         events = EngageEventSink(

@@ -8,7 +8,8 @@ import Foundation
 /// itself.
 struct EngageLinker: IdentityLinker {
     let execution: MergeExecution
-    let line: EngageCallLine
+    /// One recipient's change at a time.
+    let turn: AsyncSemaphore
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
         let configuration = execution.client.connection.configuration
@@ -18,8 +19,8 @@ struct EngageLinker: IdentityLinker {
         guard let intent = try? JSONDecoder().decode(MergeIntent.self, from: Data(progress.notes)) else {
             throw ExperimentationError(.store, "the notes of the linking can't be read")
         }
-        try await line.enter()
-        defer { line.leave() }
+        try await turn.take()
+        defer { turn.leave() }
         if intent.step == .setUp { await execution.settleAuditsIfPossible() }
         var next = intent
         do throws(ExperimentationError) {

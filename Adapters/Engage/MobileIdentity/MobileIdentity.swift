@@ -27,7 +27,8 @@ public struct MobileIdentity: Sendable {
     }
 
     let execution: MergeExecution
-    let line: EngageCallLine
+    /// One recipient's change at a time.
+    let turn: AsyncSemaphore
 
     private var profile: EngageProfile { execution.profile }
     private var environment: ClientEnvironment { execution.environment }
@@ -46,8 +47,8 @@ public struct MobileIdentity: Sendable {
     ///   the XML interface throws.
     @discardableResult
     public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
-        try await line.enter()
-        defer { line.leave() }
+        try await turn.take()
+        defer { turn.leave() }
         return try await setup.complete()
     }
 
@@ -61,8 +62,8 @@ public struct MobileIdentity: Sendable {
     /// - Throws: `ErrorCode.configuration` as ``setupRecipient()``; `ErrorCode.store`.
     @discardableResult
     public func prepareRecipient() async throws(ExperimentationError) -> String {
-        try await line.enter()
-        defer { line.leave() }
+        try await turn.take()
+        defer { turn.leave() }
         return try await setup.prepare()
     }
 
@@ -87,8 +88,8 @@ public struct MobileIdentity: Sendable {
             throw ExperimentationError(.invalidArgument, "checkIdentity needs at least one column and its value")
         }
         try configuration.validateMerging()
-        try await line.enter()
-        defer { line.leave() }
+        try await turn.take()
+        defer { turn.leave() }
         try await profile.load()
         do throws(ExperimentationError) {
             try await finishPending()
@@ -138,8 +139,8 @@ public struct MobileIdentity: Sendable {
     /// - Throws: As ``checkIdentity(_:)``.
     @discardableResult
     public func resumePendingMerge() async throws(ExperimentationError) -> CheckResult? {
-        try await line.enter()
-        defer { line.leave() }
+        try await turn.take()
+        defer { turn.leave() }
         try await profile.load()
         let result = try await finishPending()
         try await execution.settleAudits()

@@ -47,9 +47,4 @@ extension TrackingEvent {
         let native = NativeEvent(type: behaviorWord, payload: ["code": .int(type.rawValue)])
         return TrackingEvent(.native(native), attributes: attributes)
     }
-
-    /// Returns the beginning of a session, with parameters that may name a campaign.
-    static func sessionStarted(attributes: Attributes) -> TrackingEvent {
-        TrackingEvent(.sessionStarted, attributes: attributes)
-    }
 }

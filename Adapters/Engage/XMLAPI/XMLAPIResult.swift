@@ -173,7 +173,7 @@ public struct XMLAPIFault: Error, Sendable, Hashable {
     /// It may contain an address or an id, so it is left out wherever the fault is printed.
     public var text: String
 
-    /// Whether the same call would be refused again: always, except after the vendor's own failures and an expired
+    /// Whether the vendor would refuse the same call again: unless the fault is a failure of its own or an expired
     /// session.
     var isLasting: Bool { code != .serverError && code != .invalidSession }
 }
