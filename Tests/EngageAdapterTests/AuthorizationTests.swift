@@ -286,6 +286,29 @@ struct AuthorizationTests {
         #expect(sent == ["refresh", "refresh-1", "refresh-2"])
     }
 
+    @Test("a token isn't used before the refresh token that came with it is stored")
+    func rotationIsStored() async throws {
+        await bench.settings(#"{"rotatesRefreshTokens":true}"#)
+        let store = GatedStateStore()
+        let engage = Engage(
+            EngageWorkbench.configuration(),
+            transport: bench.transport,
+            in: ProviderContext(environment: bench.environment, state: store)
+        )
+        let first = Task { try await select(engage, "1") }
+        try await eventually("the refresh token on its way to the store") { store.gate.waiting == 1 }
+        let second = Task {
+            try await engage.xmlapi.connection.authorization.token(until: bench.time.instant)
+        }
+        // A caller with a token at hand would return it nevertheless.
+        second.cancel()
+        let error = await #expect(throws: ExperimentationError.self) { try await second.value }
+        #expect(error?.code == .cancelled)
+        store.gate.open()
+        #expect(try await first.value.errorCode == .recipientNotListMember)
+        #expect(bench.operations == ["token", "SelectRecipientData"])
+    }
+
     @Test("a denial doesn't wait for a token, and the request for it serves the next caller")
     func denial() async throws {
         let engage = bench.engage()

@@ -193,17 +193,6 @@ struct EventStoreTests {
         #expect(try await EngageJournal(store: store, prefix: "j/").entries() == kept)
     }
 
-    /// A store whose writes wait for a gate.
-    private struct GatedStateStore: StateStoreDecorator {
-        let baseState: any StateStore = InMemoryStateStore()
-        let gate = AsyncGate()
-
-        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-            await gate.wait()
-            try await baseState.setValue(value, for: key)
-        }
-    }
-
     @Test("the latest thousand are remembered, in order and across restarts", arguments: [1, 7, 64, 100, 1_500])
     func journal(batch: Int) async throws {
         let store = InMemoryStateStore()

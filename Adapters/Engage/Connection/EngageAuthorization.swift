@@ -107,6 +107,8 @@ actor EngageAuthorization {
 
     private func ask() async {
         let result = await grant()
+        // Before anyone uses the token: a process that ends in between would leave a refresh token that is used up.
+        if let refresh = result.refresh { await keep(refresh) }
         underWay = nil
         switch result.token {
         case .success(let token):
@@ -124,7 +126,6 @@ actor EngageAuthorization {
             askedUntil = result.wait.map { environment.time.instant.advanced(by: $0) }
             environment.log.log(.warning, "engage.token.failed", "no access token: \(error.message)")
         }
-        if let refresh = result.refresh { await keep(refresh) }
     }
 
     private struct Answer {
