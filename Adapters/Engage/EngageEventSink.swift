@@ -119,7 +119,7 @@ struct EngageEventSink: EventSink {
     /// - Throws: What says that the vendor couldn't be asked, or that no token or no store is to be had.
     private func addRecipient(for batch: [Envelope]) async throws(ExperimentationError) {
         let record = profile.record
-        guard record.isWanted, batch.contains(where: { $0.identity.id == record.mobileUserID }) else { return }
+        guard record.isWanted, batch.contains(where: { record.isOwn($0.identity.id) }) else { return }
         // A delivery doesn't wait for a token.
         _ = try await connection.authorization.token(until: connection.environment.time.instant)
         do throws(ExperimentationError) {

@@ -42,6 +42,24 @@ struct ProfileTests {
         #expect([next.mobileUserID, next.recipientID] == ["m", "r"])
     }
 
+    @Test("ids that differ only in their Unicode form are those of different users")
+    func unicodeForms() {
+        let forms = ["caf\u{E9}", "cafe\u{301}"]
+        var own = EngageRecord()
+        own.mobileUserID = forms[0]
+        own.recipientID = "1"
+        own.forget(forms[1])
+        #expect(forms.map(own.recipient) == ["1", ""])
+        own.note(recipient: "2", of: forms[1])
+        #expect(forms.map(own.recipient) == ["1", "2"])
+        var others = EngageRecord()
+        others.note(recipient: "3", of: forms[0])
+        others.forget(forms[1])
+        #expect(forms.map(others.recipient) == ["3", ""])
+        others.note(recipient: "4", of: forms[1])
+        #expect(forms.map(others.recipient) == ["", "4"])
+    }
+
     @Test("a change before which the state couldn't be read throws, and the next one keeps the state")
     func failedRead() async throws {
         let base = InMemoryStateStore()

@@ -117,13 +117,13 @@ struct MergeExecution: Sendable {
     private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
         try await keep { record in
-            if record.mobileUserID == intent.mobileUserID || record.mobileUserID == after {
+            if record.isOwn(intent.mobileUserID) || record.isOwn(after) {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
                 // Waiting events of the earlier id belong to the recipient that still has it.
                 if after != intent.mobileUserID { record.note(recipient: intent.current, of: intent.mobileUserID) }
-            } else if record.others[intent.mobileUserID] != nil {
+            } else if !record.recipient(of: intent.mobileUserID).isEmpty {
                 // One who isn't known any more was removed between two steps.
                 record.note(recipient: intent.survivor, of: after)
             }

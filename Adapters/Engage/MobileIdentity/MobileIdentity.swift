@@ -103,7 +103,7 @@ public struct MobileIdentity: Sendable {
         var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: current.mobileUserID)
         intent.hasCurrent(current.recipientID)
         let isBegun = try await profile.update { [intent] record in
-            guard record.mobileUserID == intent.mobileUserID else { return false }
+            guard record.isOwn(intent.mobileUserID) else { return false }
             record.merge = intent
             return true
         }

@@ -48,7 +48,7 @@ struct RecipientSetup: Sendable {
             throw error
         }
         let isKept = try await profile.update { record in
-            guard record.mobileUserID == mobileUserID else { return false }
+            guard record.isOwn(mobileUserID) else { return false }
             record.recipientID = recipientID
             record.addUnderWay = nil
             record.isWanted = false
@@ -69,7 +69,7 @@ struct RecipientSetup: Sendable {
             let id = known.isEmpty ? try makeID() : known
             let before = try await profile.update { record -> EngageRecord? in
                 // Not if the user was removed since: that would bring them back.
-                guard record.mobileUserID == known else { return nil }
+                guard record.isOwn(known) else { return nil }
                 record.mobileUserID = id
                 let before = record
                 change(&record)

@@ -114,10 +114,7 @@ public final class EngageProfile: Sendable {
 
     /// Returns the recipient of a user of this vendor; empty if it isn't known.
     func recipientID(of mobileUserID: String) -> String {
-        state.withLock { state in
-            if mobileUserID == state.record.mobileUserID { return state.record.recipientID }
-            return state.record.others[mobileUserID] ?? ""
-        }
+        state.withLock { $0.record.recipient(of: mobileUserID) }
     }
 
     /// Writes the latest record, one write at a time.

@@ -31,15 +31,33 @@ struct EngageRecord: Sendable, Hashable, Codable {
     /// Whether the vendor SDK's records were imported; this happens once, whatever is removed later.
     var hasTakenOver = false
 
+    /// Whether an id is the own user's; ids are compared byte by byte, as everywhere.
+    func isOwn(_ userID: String) -> Bool { ExactText(userID) == ExactText(mobileUserID) }
+
+    /// Returns a user's recipient; empty if it isn't known.
+    func recipient(of userID: String) -> String {
+        isOwn(userID) ? recipientID : place(of: userID).map { others[$0].value } ?? ""
+    }
+
+    /// Returns another user's place; of several ids that differ only in their Unicode form, a dictionary holds one.
+    private func place(of userID: String) -> Dictionary<String, String>.Index? {
+        guard let place = others.index(forKey: userID), ExactText(others[place].key) == ExactText(userID) else {
+            return nil
+        }
+        return place
+    }
+
     /// Records a user's recipient.
     mutating func note(recipient: String, of mobileUserID: String) {
-        if mobileUserID == self.mobileUserID {
+        if isOwn(mobileUserID) {
             recipientID = recipient
             return
         }
         if others.count >= Self.mostOthers, others[mobileUserID] == nil, let any = others.keys.first {
             others[any] = nil
         }
+        // Assigning alone would keep a key that is another form of the id.
+        others[mobileUserID] = nil
         others[mobileUserID] = recipient
     }
 
@@ -65,10 +83,12 @@ struct EngageRecord: Sendable, Hashable, Codable {
     mutating func forget(_ userID: String) {
         guard !userID.isEmpty else { return }
         let person = person(userID)
-        for id in person.ids { others[id] = nil }
+        for id in person.ids {
+            if let place = place(of: id.text) { others.remove(at: place) }
+        }
         audits.removeAll { person.owns($0) }
         if let merge, person.owns(merge) { self.merge = nil }
-        guard userID == mobileUserID else { return }
+        guard isOwn(userID) else { return }
         var rest = withoutUsers
         rest.others = others
         rest.audits = audits
@@ -78,8 +98,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
 
     /// Returns the ids and recipients of a user: rows that are owed, and a merge, tell the former ones.
     private func person(_ userID: String) -> MergedPerson {
-        let recipient = userID == mobileUserID ? recipientID : others[userID] ?? ""
-        var person = MergedPerson(id: userID, recipient: recipient)
+        var person = MergedPerson(id: userID, recipient: recipient(of: userID))
         if let merge { person.add(merge) }
         // The latest first: its former recipient may be the new one of an earlier row.
         for audit in audits.reversed() { person.add(audit) }

@@ -105,7 +105,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         } else if existing.mobileUserID.isEmpty {
             scenario = .unclaimed
             step = .claimExisting
-        } else if existing.mobileUserID == mobileUserID {
+        } else if ExactText(existing.mobileUserID) == ExactText(mobileUserID) {
             // Claimed already, by a merge that didn't get further: the column still has to be cleared.
             scenario = .unclaimed
             step = .releaseCurrent

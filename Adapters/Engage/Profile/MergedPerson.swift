@@ -1,36 +1,38 @@
+import Experimentation
+
 /// A user with the ids and recipients from which they were merged.
 struct MergedPerson: Sendable, Hashable {
-    private(set) var ids: Set<String>
+    private(set) var ids: Set<ExactText>
     private(set) var recipients: Set<String>
 
     /// Creates a user; the recipient is empty if it isn't known.
     init(id: String, recipient: String) {
-        ids = [id]
+        ids = [ExactText(id)]
         recipients = recipient.isEmpty ? [] : [recipient]
     }
 
     /// Whether a row of the audit table is about this user.
     func owns(_ audit: OwedAudit) -> Bool {
-        ids.contains(audit.mobileUserID) || recipients.contains(audit.newRecipient)
+        ids.contains(ExactText(audit.mobileUserID)) || recipients.contains(audit.newRecipient)
     }
 
     /// Whether a merge has this user on either side.
     func owns(_ merge: MergeIntent) -> Bool {
-        ids.contains(merge.mobileUserID) || ids.contains(merge.existingMobileUserID)
+        ids.contains(ExactText(merge.mobileUserID)) || ids.contains(ExactText(merge.existingMobileUserID))
             || recipients.contains(merge.existing)
     }
 
     /// Adds the former id and recipient of a row about this user.
     mutating func add(_ audit: OwedAudit) {
         guard owns(audit) else { return }
-        ids.insert(audit.mobileUserID)
+        ids.insert(ExactText(audit.mobileUserID))
         recipients.insert(audit.oldRecipient)
     }
 
     /// Adds the former id and recipient of a merge that lacks only its row.
     mutating func add(_ merge: MergeIntent) {
         guard owns(merge), merge.step == .audit else { return }
-        ids.insert(merge.mobileUserID)
+        ids.insert(ExactText(merge.mobileUserID))
         recipients.insert(merge.current)
     }
 }

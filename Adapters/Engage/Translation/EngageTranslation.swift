@@ -132,7 +132,7 @@ struct EngageTranslation: Sendable {
         let core = Set(Self.coreNames)
         for name in said.keys.filter({ !core.contains($0) }).sorted() { add(name, said[name] ?? "") }
         let identity = envelope.identity
-        let anonymous = identity.anonymousID ?? (identity.id == record.mobileUserID ? record.anonymousID : "")
+        let anonymous = identity.anonymousID ?? (record.isOwn(identity.id) ? record.anonymousID : "")
         let values = [
             device.name, device.version, device.osName, device.osVersion, device.appName, device.appVersion,
             device.id ?? record.deviceID, identity.id, anonymous, recipient,
