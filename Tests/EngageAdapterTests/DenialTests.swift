@@ -64,6 +64,21 @@ struct DenialTests {
         )
     }
 
+    @Test("a denial while the anonymous recipient is being added leaves nothing to the next user")
+    func whileAddingAnonymous() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        bench.hold("AddRecipient")
+        let creation = Task { try await engage.anonymousUser.create(list: "23949") }
+        try await bench.isHolding()
+        try await client.session(for: User(id: id)).setConsent(.denied)
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await creation.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(engage.profile.record == EngageRecord())
+    }
+
     @Test(
         "a denial during a check of the identity leaves neither its merge nor its values, across restarts too",
         arguments: [("SelectRecipientData", 0), ("UpdateRecipient", 0), ("UpdateRecipient", 1)]

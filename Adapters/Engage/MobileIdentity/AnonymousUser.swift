@@ -13,10 +13,20 @@ public struct AnonymousUser: Sendable {
     /// Replaced by ``MobileIdentity/setupRecipient()``.
     ///
     /// - Returns: The vendor's answer, including a fault.
+    /// - Throws: What the interface throws; `ErrorCode.consentDenied` if the user denied consent before the vendor
+    ///   answered.
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
+        try await profile.load()
+        let user = profile.mobileUserID
         let result = try await client.send(.addAnonymousRecipient(list: list))
-        if result.isSuccess, let id = result.recipientID { try await profile.storeAnonymousID(id) }
+        guard result.isSuccess, let id = result.recipientID else { return result }
+        let isKept = try await profile.update { record in
+            guard user.isEmpty || record.isOwn(user) else { return false }
+            record.anonymousID = id
+            return true
+        }
+        guard isKept else { throw EngageErrors.forgotten }
         return result
     }
 
