@@ -366,46 +366,22 @@ struct StartTests {
         #expect(app.transport.sent.map(\.path) == ["/api2/event/engage", "/api2/event/\(dataset)"])
     }
 
-    @Test("after a user denies consent nothing more is sent, and nothing is left behind, also after a restart")
-    func denial() async throws {
+    @Test("V04 a reset before the start has ended removes what an earlier run left")
+    func resetWhileStarting() async throws {
         let store = ClientStore.inMemory()
-        let app = try await App(lifecycle: true, store: store)
-        app.evergage.setConnectivity(.offline)
-        await app.settle()
-        try app.global.trackAction("A")
-        app.evergage.setUserAttribute("gold", forName: "tier")
-        await app.settle()
-        app.evergage.setConsent(.denied)
-        try app.global.trackAction("B")
-        app.evergage.setApplicationState(.background)
-        app.evergage.setConnectivity(.online)
-        await app.settle()
-        #expect(app.actions == ["App Install", "App Launch"])
-        #expect(try await app.evergage.client?.ledger().purged == 1)
-        let next = try await App(lifecycle: true, store: store)
-        try next.global.trackAction("C")
-        await next.settle()
-        #expect(next.actions == [])
-        next.evergage.setConsent(.granted)
-        try next.global.trackAction("D")
-        await next.settle()
-        #expect(next.actions == ["D"])
-        #expect(next.transport.events.first?["user"]?["attributes"] == nil)
-    }
-
-    @Test("a user who denies consent before the start sends nothing from before")
-    func earlyDenial() async throws {
-        let app = try await App(lifecycle: true, start: false)
-        app.evergage.globalContext?.trackAction("A")
-        app.evergage.setConsent(.denied)
-        app.evergage.start(.test)
-        await app.settle()
-        #expect(app.transport.sent.isEmpty)
-        #expect(app.complaints(.error) == [])
-        app.evergage.setConsent(.granted)
-        try app.global.trackAction("B")
-        await app.settle()
-        #expect(app.actions == ["B"])
+        let first = try await App(store: store)
+        first.evergage.setConnectivity(.offline)
+        await first.settle()
+        try first.global.trackAction("lost")
+        await first.settle()
+        await first.evergage.client?.shutdown(within: .zero)
+        let second = try await App(start: false, store: store)
+        second.evergage.start(.test)
+        second.evergage.reset()
+        second.evergage.start(.test)
+        await second.settle()
+        #expect(second.actions == [])
+        #expect(try await second.evergage.client?.ledger() == Ledger(accepted: 1, purged: 1))
     }
 
     @Test("V16 a reset keeps handlers and views, and forgets held campaigns")
@@ -519,17 +495,6 @@ struct StartTests {
     func portion(served: Int, used: Int) {
         #expect(EvergageRemoteConfiguration(["viewTimePingMillis": .int(served)]).viewTimePing == .milliseconds(used))
     }
-}
-
-/// Blocks tasks until it is opened.
-private final class Turnstile: Sendable {
-    private let state = Mutex<(isOpen: Bool, count: Int)>((false, 0))
-    func pass() async {
-        state.withLock { $0.count += 1 }
-        try? await eventually("an open turnstile") { state.withLock(\.isOpen) }
-    }
-    func isReached() async throws { try await eventually("a task at the turnstile") { state.withLock(\.count) > 0 } }
-    func open() { state.withLock { $0.isOpen = true } }
 }
 
 /// A store that accepts no event.

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import MockVendors
 import Synchronization
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -97,6 +98,17 @@ extension HTTPReply {
 extension FlagValue {
     /// The member of an object; `nil` for any other value.
     subscript(name: String) -> FlagValue? { objectValue?[name] }
+}
+
+/// Blocks tasks until it is opened.
+final class Turnstile: Sendable {
+    private let state = Mutex<(isOpen: Bool, count: Int)>((false, 0))
+    func pass() async {
+        state.withLock { $0.count += 1 }
+        try? await eventually("an open turnstile") { state.withLock(\.isOpen) }
+    }
+    func isReached() async throws { try await eventually("a task at the turnstile") { state.withLock(\.count) > 0 } }
+    func open() { state.withLock { $0.isOpen = true } }
 }
 
 /// Generates sequential ids.

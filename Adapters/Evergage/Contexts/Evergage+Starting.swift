@@ -53,15 +53,17 @@ extension Evergage {
         currentAccountID = nil
         pendingUserAttributes = [:]
         pendingAccountAttributes = [:]
-        guard let client else { return }
-        perform { evergage in
-            do throws(ExperimentationError) {
-                try await client.removeWaitingEvents()
-            } catch {
-                evergage.drop(.error, "events that weren't sent could not be removed: \(error)")
-            }
-            await client.shutdown(within: .zero)
+        if let client { perform { await $0.discard(client) } }
+    }
+
+    /// Removes what a client hasn't sent, and ends it.
+    private func discard(_ client: ExperimentationClient) async {
+        do throws(ExperimentationError) {
+            try await client.removeWaitingEvents()
+        } catch {
+            drop(.error, "events that weren't sent could not be removed: \(error)")
         }
+        await client.shutdown(within: .zero)
     }
 
     /// Runs operations that take time, one after the other.
@@ -75,13 +77,21 @@ extension Evergage {
 
     private func open(_ configuration: EvergageConfiguration, _ generation: Int) async {
         let provider = EvergageProvider(configuration: configuration, transport: transport)
+        var options = ClientOptions()
+        // What an earlier run left waits too: there may be no network, and a reset may have come before the client.
+        options.waitsForUser = true
         let client: ExperimentationClient
         let anonymousID: String
         let launch: [String]
         do throws(ExperimentationError) {
             anonymousID = try await loadAnonymousID()
             launch = try await launchActions()
-            client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
+            client = try await ExperimentationClient(
+                provider: provider,
+                store: store,
+                options: options,
+                environment: environment
+            )
         } catch {
             if generation == self.generation {
                 self.configuration = nil
@@ -89,9 +99,8 @@ extension Evergage {
             }
             return drop(.error, "not started: \(error.message)")
         }
-        // Before anything is tracked, so that nothing is sent that was to wait for a network.
         await client.setConnectivity(connectivity)
-        guard generation == self.generation else { return await client.shutdown(within: .zero) }
+        guard generation == self.generation else { return await discard(client) }
         knownAnonymousID = anonymousID
         events = client.extras(as: EvergageEventSink.self)
         self.client = client
@@ -102,6 +111,7 @@ extension Evergage {
         refreshAll(at: environment.time.instant)
         noteWaiting(ofLaunch: launch)
         setAlarm()
+        await client.beginDelivery()
         // One name means that the version is known.
         if launch.count > 1 { await storeVersion(for: client) }
     }

@@ -181,36 +181,7 @@ public final class Evergage {
         setAlarm()
         guard changes else { return }
         captureLifecycle(isForeground ? "App Foreground" : "App Background")
-        if !isForeground { perform { await $0.drain(within: .seconds(5)) } }
-    }
-
-    /// Sets whether there is a network; without one, deliveries wait instead of failing.
-    ///
-    /// It may be set before ``start(_:)``, and holds until it is set again.
-    public func setConnectivity(_ connectivity: Connectivity) {
-        self.connectivity = connectivity
-        perform { await $0.client?.setConnectivity(connectivity) }
-    }
-
-    /// Delivers what can be delivered, and waits for it.
-    ///
-    /// - Parameter duration: How long to wait at most.
-    public func flush(within duration: Duration = .seconds(30)) async {
-        catchUp()
-        setAlarm()
-        while let operation = lastOperation {
-            await operation.value
-            if operation == lastOperation { break }
-        }
-        await drain(within: duration)
-    }
-
-    private func drain(within duration: Duration) async {
-        do throws(ExperimentationError) {
-            try await client?.flush(within: duration)
-        } catch {
-            drop(.error, "the events that wait can't be read: \(error)")
-        }
+        if !isForeground { deliverSoon(within: .seconds(5)) }
     }
 
     // MARK: Time
