@@ -69,4 +69,19 @@ struct ConsentTests {
         await app.settle()
         #expect(app.actions == ["A"])
     }
+
+    @Test("what follows a denial that is taken back before the start has ended is sent")
+    func takenBack() async throws {
+        let app = try await App(start: false)
+        app.evergage.setConnectivity(.offline)
+        app.evergage.start(.test)
+        app.evergage.setConsent(.denied)
+        app.evergage.setConsent(.granted)
+        app.evergage.globalContext?.trackAction("A")
+        await app.settle()
+        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, pending: 1))
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        #expect(app.actions == ["A"])
+    }
 }

@@ -51,33 +51,6 @@ extension Evergage {
         self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
     }
 
-    /// Gives or withdraws consent.
-    ///
-    /// While it is denied, nothing is captured, and waiting events are removed; it holds over restarts until consent is
-    /// given again. The vendor's protocol has no consent, so nothing is sent.
-    public func setConsent(_ consent: Consent) {
-        guard consent != self.consent else { return }
-        catchUp()
-        self.consent = consent
-        if consent == .denied {
-            preStart = []
-            pendingUserAttributes = [:]
-            pendingAccountAttributes = [:]
-            for context in contexts { context.timer.discard(at: environment.time.instant) }
-        }
-        // Events captured before the session knows of the change wait for it.
-        consentChanges += 1
-        perform { evergage in
-            do throws(ExperimentationError) {
-                try await evergage.session?.setConsent(consent)
-            } catch {
-                evergage.drop(.error, "the consent could not be stored: \(error)")
-            }
-            evergage.consentChanges -= 1
-            if evergage.consentChanges == 0 { evergage.noteWaiting() }
-        }
-    }
-
     func identity(of userID: String?, anonymousID: String) -> Identity {
         Identity(id: userID ?? anonymousID, anonymousID: anonymousID, isAuthenticated: userID != nil)
     }

@@ -104,7 +104,8 @@ extension Evergage {
         knownAnonymousID = anonymousID
         events = client.extras(as: EvergageEventSink.self)
         self.client = client
-        let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent))
+        let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent.current))
+        consent.sessionBegan()
         events?.surfaces.open(session: session.id)
         self.session = session
         for context in contexts { context.attach() }
@@ -161,83 +162,5 @@ extension Evergage {
         } catch {
             drop(.error, "the application's version wasn't stored: \(error)")
         }
-    }
-
-    // MARK: Capturing
-
-    /// Whether calls are captured at all.
-    var isListening: Bool {
-        if isDisabled { return false }
-        if consent == .denied {
-            drop(.info, "a call of a user who denies consent was ignored")
-            return false
-        }
-        if configuration == nil, preStartPolicy == .drop {
-            drop(.warning, "a call before the start was ignored")
-            return false
-        }
-        return true
-    }
-
-    /// Captures an event, as it is now, for sending.
-    func capture(_ event: TrackingEvent, surface: String?) {
-        if consent == .denied { return }
-        let captured = captured(.event(event), on: surface)
-        if let session, consentChanges == 0 { return note(event, captured, in: session) }
-        preStart.append(captured)
-        let calls = preStart.count { !$0.isLaunch }
-        if calls > 100, let oldest = preStart.firstIndex(where: { !$0.isLaunch }) {
-            preStart.remove(at: oldest)
-            drop(.warning, "more than 100 calls before the start; the oldest was dropped")
-        }
-    }
-
-    private func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
-        Captured(content: content, date: environment.time.now, userID: currentUserID, surface: surface)
-    }
-
-    private func note(_ event: TrackingEvent, _ captured: Captured, in session: UserSession) {
-        do throws(ExperimentationError) {
-            try session.trackSoon(event, at: captured.date, on: captured.surface)
-        } catch {
-            drop(.error, "an event was refused: \(error)")
-        }
-    }
-
-    /// Captures the launch as it is now: its user, and the data for the next event.
-    private func captureLaunch() {
-        guard sendsLifecycleEvents, isListening else { return }
-        var action = EvergageAction(members: [:])
-        complete(&action, withAttributes: true)
-        preStart.append(captured(.launch(action)))
-    }
-
-    func captureLifecycle(_ name: String) {
-        guard sendsLifecycleEvents, configuration != nil, isListening else { return }
-        var action = EvergageAction(members: ["action": .string(name)])
-        complete(&action, withAttributes: true)
-        capture(action.event, surface: nil)
-    }
-
-    /// Adds the account, and the data for the next event.
-    func complete(_ action: inout EvergageAction, withAttributes: Bool) {
-        var account: [String: FlagValue] = [:]
-        account.set("id", currentAccountID)
-        if withAttributes {
-            if !pendingUserAttributes.isEmpty {
-                action.members["user"] = ["attributes": .object(pendingUserAttributes)]
-                pendingUserAttributes = [:]
-            }
-            if !pendingAccountAttributes.isEmpty {
-                account["attributes"] = .object(pendingAccountAttributes)
-                pendingAccountAttributes = [:]
-            }
-        }
-        if !account.isEmpty { action.members["account"] = .object(account) }
-    }
-
-    /// Logs a call that is dropped.
-    func drop(_ level: LogLevel, _ text: @autoclosure () -> String) {
-        environment.log.log(level, "evergage.call", text())
     }
 }

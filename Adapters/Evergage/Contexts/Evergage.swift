@@ -64,9 +64,7 @@ public final class Evergage {
     public internal(set) var session: UserSession?
 
     /// The user's consent to tracking.
-    var consent = Consent.unknown
-    /// The number of its changes that the session doesn't know of yet.
-    var consentChanges = 0
+    var consent = EvergageConsent()
     /// The state of the network as the application set it.
     var connectivity = Connectivity.unknown
 
