@@ -49,6 +49,92 @@ struct ConsentTests {
         #expect(app.actions == ["B"])
     }
 
+    @Test("a denial covers the device as well as its user, and removes what waits of anyone")
+    func everyone() async throws {
+        let app = try await App()
+        let client = try #require(app.evergage.client)
+        app.evergage.setConnectivity(.offline)
+        for user in [nil, "u-1", "u-2"] {
+            app.evergage.userID = user
+            try app.global.trackAction("A")
+        }
+        await app.settle()
+        app.evergage.setConsent(.denied)
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        #expect(app.actions == [])
+        #expect(try await client.ledger() == Ledger(accepted: 3, purged: 3))
+        for id in ["anon-1", "u-2"] {
+            let refusal = await #expect(throws: ExperimentationError.self) {
+                try await client.track(.custom("B"), for: User(id: id))
+            }
+            #expect(refusal?.code == .consentDenied)
+        }
+    }
+
+    @Test("a denial covers its user even if another one signs in at once")
+    func signedOut() async throws {
+        let app = try await App()
+        let client = try #require(app.evergage.client)
+        app.evergage.userID = "u-1"
+        app.evergage.setConsent(.denied)
+        app.evergage.userID = "u-2"
+        await app.settle()
+        for id in ["anon-1", "u-1", "u-2"] {
+            let refusal = await #expect(throws: ExperimentationError.self) {
+                try await client.track(.custom("A"), for: User(id: id))
+            }
+            #expect(refusal?.code == .consentDenied)
+        }
+    }
+
+    @Test("consent holds after a restart, for whoever signs in, and a denial until consent is given")
+    func restart() async throws {
+        let store = ClientStore.inMemory()
+        let first = try await App(store: store)
+        first.evergage.userID = "u-1"
+        first.evergage.setConsent(.denied)
+        await first.settle()
+        let second = try await App(lifecycle: true, start: false, store: store)
+        second.evergage.setUserAttribute("gold", forName: "tier")
+        try second.global.trackAction("A")
+        second.evergage.start(.test)
+        await second.settle()
+        second.evergage.setConsent(.unknown)
+        second.evergage.userID = "u-2"
+        try second.global.trackAction("B")
+        await second.settle()
+        #expect(second.actions == [])
+        second.evergage.setConsent(.granted)
+        await second.settle()
+        try second.global.trackAction("C")
+        await second.settle()
+        #expect(second.transport.events.map { $0["action"] } == ["C"])
+        #expect(second.transport.events.map { $0["user"] } == [["id": "u-2", "anonId": "anon-1"]])
+        let third = try await App(store: store)
+        third.evergage.userID = "u-1"
+        try third.global.trackAction("D")
+        await third.settle()
+        #expect(third.actions == ["D"])
+    }
+
+    @Test("a denial before the start removes what an earlier run left")
+    func beforeTheStart() async throws {
+        let store = ClientStore.inMemory()
+        let first = try await App(store: store)
+        first.evergage.setConnectivity(.offline)
+        first.evergage.userID = "u-1"
+        try first.global.trackAction("A")
+        await first.settle()
+        await first.evergage.client?.shutdown(within: .zero)
+        let second = try await App(start: false, store: store)
+        second.evergage.setConsent(.denied)
+        second.evergage.start(.test)
+        await second.settle()
+        #expect(second.actions == [])
+        #expect(try await second.evergage.client?.ledger() == Ledger(accepted: 1, purged: 1))
+    }
+
     @Test("a denial waits for no delivery, neither on the way to the background nor on the way back")
     func denialWhileSending() async throws {
         let app = try await App()

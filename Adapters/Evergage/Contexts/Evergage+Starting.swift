@@ -58,12 +58,16 @@ extension Evergage {
 
     /// Removes what a client hasn't sent, and ends it.
     private func discard(_ client: ExperimentationClient) async {
+        await removeWaitingEvents(of: client)
+        await client.shutdown(within: .zero)
+    }
+
+    func removeWaitingEvents(of client: ExperimentationClient) async {
         do throws(ExperimentationError) {
             try await client.removeWaitingEvents()
         } catch {
             drop(.error, "events that weren't sent could not be removed: \(error)")
         }
-        await client.shutdown(within: .zero)
     }
 
     /// Runs operations that take time, one after the other.
@@ -78,14 +82,17 @@ extension Evergage {
     private func open(_ configuration: EvergageConfiguration, _ generation: Int) async {
         let provider = EvergageProvider(configuration: configuration, transport: transport)
         var options = ClientOptions()
-        // What an earlier run left waits too: there may be no network, and a reset may have come before the client.
+        // What an earlier run left waits too: there may be no network, and no consent any more, and a reset may have
+        // come before the client.
         options.waitsForUser = true
         let client: ExperimentationClient
         let anonymousID: String
         let launch: [String]
+        let stored: Consent
         do throws(ExperimentationError) {
             anonymousID = try await loadAnonymousID()
             launch = try await launchActions()
+            stored = try await loadConsent()
             client = try await ExperimentationClient(
                 provider: provider,
                 store: store,
@@ -102,6 +109,7 @@ extension Evergage {
         await client.setConnectivity(connectivity)
         guard generation == self.generation else { return await discard(client) }
         knownAnonymousID = anonymousID
+        restore(stored)
         events = client.extras(as: EvergageEventSink.self)
         self.client = client
         let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent.current))
@@ -112,6 +120,7 @@ extension Evergage {
         refreshAll(at: environment.time.instant)
         noteWaiting(ofLaunch: launch)
         setAlarm()
+        if consent.current == .denied { await removeWaitingEvents(of: client) }
         await client.beginDelivery()
         // One name means that the version is known.
         if launch.count > 1 { await storeVersion(for: client) }

@@ -20,13 +20,16 @@ struct EvergageConsent: Sendable {
 
     /// Notes a statement.
     ///
-    /// - Returns: What changes by it; `nil` for nothing.
+    /// - Returns: What changes by it; `nil` for nothing: a denial ends only when consent is given.
     mutating func change(to consent: Consent) -> Change? {
-        guard consent != current else { return nil }
+        if consent == current || (consent == .unknown && current == .denied) { return nil }
         current = consent
         changes += 1
         return Change(number: changes, consent: consent)
     }
+
+    /// Resumes what was stated in an earlier run, unless something was stated in this one.
+    mutating func restore(_ stored: Consent) { if changes == 0 { current = stored } }
 
     /// Notes that a session has begun, with what was stated last.
     mutating func sessionBegan() { known = changes }
