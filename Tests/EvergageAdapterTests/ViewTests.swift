@@ -3,6 +3,7 @@ import ExperimentationTesting
 import Foundation
 import HTTPTypes
 import Testing
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -266,6 +267,66 @@ struct ViewTests {
         )
         #expect(ping.body.isEmpty)
         #expect(ping.request.method.rawValue == "GET")
+    }
+
+    @Test("the time of a denial doesn't count")
+    func denied() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        app.evergage.setConsent(.denied)
+        await app.pass(40)
+        app.evergage.setConsent(.granted)
+        await app.pass(1)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == [])
+    }
+
+    @Test("what is viewed during a denial is not reported, and its time counts afterwards")
+    func viewedWhileDenied() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(1)
+        app.evergage.setConsent(.denied)
+        screen.viewItem(.q)
+        await app.pass(5)
+        app.evergage.setConsent(.granted)
+        await app.pass(4)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.actions == ["View Item"])
+        #expect(app.pings == ["q 4000"])
+        screen.didAppear()
+        app.evergage.setConsent(.denied)
+        screen.viewItem(nil)
+        app.evergage.setConsent(.granted)
+        await app.pass(6)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == ["q 4000"])
+    }
+
+    @Test("view time isn't captured while the application is switched off")
+    func switchedOff() async throws {
+        var configuration = EvergageConfiguration.test
+        configuration.usesRemoteConfiguration = true
+        let app = try await App(configuration: configuration)
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.settle()
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true ? .made(404) : nil
+        }
+        await app.pass(3_600)
+        try await eventually("the application is switched off") { app.evergage.isDisabled }
+        let before = try await app.evergage.client?.ledger().accepted
+        app.evergage.touched()
+        await app.pass(10)
+        screen.willDisappear()
+        await app.settle()
+        #expect(try await app.evergage.client?.ledger().accepted == before)
     }
 
     @Test("a screen that is released while it is viewed reports its time")

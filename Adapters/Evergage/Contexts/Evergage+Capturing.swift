@@ -1,23 +1,25 @@
 import Experimentation
 
 extension Evergage {
-    /// Whether calls are captured at all.
+    /// Whether anything is captured.
+    private var isCapturing: Bool {
+        !isDisabled && consent.current != .denied && (configuration != nil || preStartPolicy == .queue)
+    }
+
+    /// Whether a call is captured; logs why not.
     var isListening: Bool {
-        if isDisabled { return false }
+        if isCapturing || isDisabled { return isCapturing }
         if consent.current == .denied {
             drop(.info, "a call of a user who denies consent was ignored")
-            return false
-        }
-        if configuration == nil, preStartPolicy == .drop {
+        } else {
             drop(.warning, "a call before the start was ignored")
-            return false
         }
-        return true
+        return false
     }
 
     /// Captures an event, as it is now, for sending.
     func capture(_ event: TrackingEvent, surface: String?) {
-        if consent.current == .denied { return }
+        guard isCapturing else { return }
         let captured = captured(.event(event), on: surface)
         if let session, consent.isKnown { return note(event, captured, in: session) }
         preStart.append(captured)

@@ -10,8 +10,11 @@ extension Evergage {
     /// nothing is sent.
     public func setConsent(_ consent: Consent) {
         catchUp()
+        let before = self.consent.current
         guard let change = self.consent.change(to: consent) else { return }
         if consent == .denied { forgetCaptured() }
+        // What is viewed stays, but the time of the denial never counts.
+        if before == .denied { discardViewTime() }
         perform { [currentUserID] in await $0.carryOut(change, of: currentUserID) }
     }
 
@@ -32,6 +35,10 @@ extension Evergage {
         preStart = []
         pendingUserAttributes = [:]
         pendingAccountAttributes = [:]
+        discardViewTime()
+    }
+
+    private func discardViewTime() {
         for context in contexts { context.timer.discard(at: environment.time.instant) }
     }
 

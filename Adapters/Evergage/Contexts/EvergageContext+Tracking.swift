@@ -61,31 +61,26 @@ extension EvergageContext {
     public func viewTag(_ tag: EvergageItem?, actionName: String? = nil) { view(.tag, tag, actionName) }
 
     private func view(_ view: EvergageView, _ item: EvergageItem?, _ actionName: String?) {
-        guard let owner, owner.isListening else { return }
+        guard let owner else { return }
+        // What is viewed changes even if the call isn't captured: later time must not count for an earlier item.
+        let isListening = owner.isListening
         owner.catchUp()
+        defer { owner.setAlarm() }
         let now = owner.environment.time.instant
-        guard let item else {
-            note(timer.view(nil, at: now))
-            return owner.setAlarm()
-        }
+        guard let item else { return note(timer.view(nil, at: now)) }
         do throws(EvergageAction.Refusal) {
             let action = try EvergageAction.view(view, item, actionName: actionName)
-            // The previous view is reported first, so that the vendor sees views in order.
-            note(
-                timer.view(
-                    ViewTimer.Subject(
-                        type: item.kind.typeName,
-                        id: item.id,
-                        action: action.members["action"]?.stringValue ?? view.rawValue
-                    ),
-                    at: now
-                )
+            let subject = ViewTimer.Subject(
+                type: item.kind.typeName,
+                id: item.id,
+                action: action.members["action"]?.stringValue ?? view.rawValue
             )
-            capture(action)
+            // The previous view is reported first, so that the vendor sees views in order.
+            note(timer.view(subject, at: now))
+            if isListening { capture(action) }
         } catch {
             owner.drop(error.level, error.text)
         }
-        owner.setAlarm()
     }
 
     // MARK: Cart and orders

@@ -101,6 +101,7 @@ public class EvergageContext {
         note(timer.run(isDeliverable, at: now))
     }
 
+    /// Captures view time, unless nothing is captured at the moment.
     func note(_ pings: [EvergagePing]) {
         for ping in pings { owner?.capture(ping.event, surface: surface) }
     }
