@@ -304,6 +304,20 @@ struct NetworkTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 2, pending: 2))
     }
 
+    @Test("on the way back to the foreground, what waits for a retry is tried at once")
+    func foreground() async throws {
+        let app = try await App()
+        app.goOffline()
+        try app.global.trackAction("A")
+        await app.settle()
+        let before = app.actions.count
+        app.evergage.setApplicationState(.background)
+        try await eventually("an attempt in the background") { app.actions.count > before }
+        app.goOnline()
+        app.evergage.setApplicationState(.foreground)
+        try await eventually("the event arrives") { await app.vendor.received.map(\.action) == ["A"] }
+    }
+
     @Test("ten requests fit into five seconds; more wait, and none is lost")
     func pace() async throws {
         var configuration = EvergageConfiguration.test

@@ -25,17 +25,21 @@ extension Evergage {
     /// Delivers what can be delivered once the operations before have ended.
     ///
     /// Later operations don't wait for it: a withdrawal of consent must not wait for a slow vendor.
-    func deliverSoon(within duration: Duration) {
+    ///
+    /// - Parameters:
+    ///   - duration: How long to go on at most.
+    ///   - retrying: Whether to wait for retries; if not, everything is tried once.
+    func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
         let before = lastOperation
         Task { [weak self] in
             await before?.value
-            await self?.drain(within: duration)
+            await self?.drain(within: duration, retrying: retrying)
         }
     }
 
-    private func drain(within duration: Duration) async {
+    private func drain(within duration: Duration, retrying: Bool = true) async {
         do throws(ExperimentationError) {
-            try await client?.flush(within: duration)
+            try await client?.flush(within: duration, retrying: retrying)
         } catch {
             drop(.error, "the events that wait can't be read: \(error)")
         }

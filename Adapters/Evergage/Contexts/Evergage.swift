@@ -167,7 +167,8 @@ public final class Evergage {
 
     /// Sets whether the application is in front of its user.
     ///
-    /// On the way to the background waiting events are sent, for five seconds at most.
+    /// On the way to the background waiting events are sent, for five seconds at most; on the way back, what still waits
+    /// is tried at once.
     public func setApplicationState(_ state: ApplicationState) {
         catchUp()
         let now = environment.time.instant
@@ -179,7 +180,7 @@ public final class Evergage {
         setAlarm()
         guard changes else { return }
         captureLifecycle(isForeground ? "App Foreground" : "App Background")
-        if !isForeground { deliverSoon(within: .seconds(5)) }
+        if isForeground { deliverSoon(retrying: false) } else { deliverSoon(within: .seconds(5)) }
     }
 
     // MARK: Time
