@@ -160,8 +160,10 @@ final class EvergageEventSink: EventSink {
     /// Whether there is still a user to show a campaign to: not for an event of an earlier run, an old one, or one of a
     /// screen that has gone.
     private func isCampaignWanted(for envelope: Envelope) -> Bool {
-        if envelope.date < started, !surfaces.isLive(session: envelope.session) { return false }
-        if environment.time.now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }
+        let now = environment.time.now
+        // A clock that was set back since the start makes events of this run look like those of an earlier one.
+        if envelope.date < started, started <= now, !surfaces.isLive(session: envelope.session) { return false }
+        if now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }
         return surfaces.isLive(surface: envelope.surface)
     }
 

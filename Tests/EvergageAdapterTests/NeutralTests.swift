@@ -220,6 +220,21 @@ struct NeutralTests {
         #expect(await bench.user("u-77")?["stats"]?.arrayValue?.count == 1)
     }
 
+    @Test("a clock that is set back after the start stops no campaigns")
+    @MainActor
+    func clockSetBack() async throws {
+        let bench = try await Bench(#"{"campaigns":[\#(App.campaign("c", action: "A"))]}"#)
+        let session = bench.session()
+        let shown = Shown()
+        try session.setCampaignHandler(forTarget: "T", shown.handler)
+        bench.time.setNow(bench.time.now.addingTimeInterval(-3_600))
+        try await session.track(.custom("A"))
+        try await bench.client.flush()
+        await mainActorTurn()
+        #expect(shown.ids == ["c"])
+        #expect(bench.transport.events.map { $0["flags"] } == [nil])
+    }
+
     @Test(
         "an invalid configuration is rejected when the client is created, at the latest, with the setting's name",
         arguments: [
