@@ -130,6 +130,14 @@ struct StartTests {
         #expect(app.transport.events.map { $0["account"] } == [["id": "a1"], nil])
     }
 
+    @Test("V06 a user who is anonymous already loses the account id as well")
+    func stillAnonymous() async throws {
+        let app = try await App()
+        app.evergage.accountID = "a1"
+        app.evergage.userID = nil
+        #expect(app.evergage.accountID == nil)
+    }
+
     @Test("V07 an event carries the identity at the time of its capture")
     func capturedIdentity() async throws {
         let app = try await App()

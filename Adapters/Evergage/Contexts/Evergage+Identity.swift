@@ -12,6 +12,7 @@ extension Evergage {
         get { currentUserID }
         set {
             if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
+            if newValue == nil { currentAccountID = nil }
             guard newValue != currentUserID else { return }
             catchUp()
             if currentUserID != nil, !pendingUserAttributes.isEmpty {
@@ -19,7 +20,6 @@ extension Evergage {
                 drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")
             }
             currentUserID = newValue
-            if newValue == nil { currentAccountID = nil }
             if let session, let knownAnonymousID {
                 session.identify(identity(of: newValue, anonymousID: knownAnonymousID))
             }
