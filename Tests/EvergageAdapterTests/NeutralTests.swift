@@ -174,6 +174,14 @@ struct NeutralTests {
         #expect(await bench.user("u-77")?["cart"]?.arrayValue?.count == 1)
     }
 
+    @Test("a user whose id differs from the anonymous one only in its bytes has a name")
+    func equivalentIDs() async throws {
+        let bench = try await Bench()
+        try await bench.session(User(id: "e\u{301}", anonymousID: "\u{E9}")).track(.custom("A"))
+        try await bench.client.flush()
+        #expect(bench.transport.events.map { $0["user"]?["id"] != nil } == [true])
+    }
+
     @Test(
         "a campaign reaches the handler of its surface after the event that it answers, and its impression reaches the vendor"
     )

@@ -165,6 +165,19 @@ struct StartTests {
         #expect(app.transport.events.map { $0["user"]?["id"] } == ["u1", "u2"])
     }
 
+    @Test("user ids that differ only in their bytes are those of different users")
+    func equivalentUsers() async throws {
+        let app = try await App()
+        let ids = ["\u{E9}", "e\u{301}"]
+        for id in ids {
+            app.evergage.userID = id
+            try app.global.trackAction("A")
+        }
+        await app.settle()
+        let sent = app.transport.events.compactMap { $0["user"]?["id"]?.stringValue }
+        #expect(sent.map { Array($0.utf8) } == ids.map { Array($0.utf8) })
+    }
+
     @Test("V08 a blank user id is ignored")
     func blankUser() async throws {
         let app = try await App()

@@ -117,6 +117,19 @@ struct ViewTests {
         #expect(app.pings == [])
     }
 
+    @Test("a short time isn't added to that of an item whose id differs only in its bytes")
+    func equivalentItems() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.product(id: "\u{E9}"))
+        await app.pass(1.5)
+        screen.viewItem(.product(id: "e\u{301}"))
+        await app.pass(1)
+        screen.viewItem(nil)
+        await app.settle()
+        #expect(app.pings == [])
+    }
+
     @Test("V55 a short time is added to the next one, if the item is still the same")
     func kept() async throws {
         let app = try await App()

@@ -13,7 +13,7 @@ extension Evergage {
         set {
             if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
             if newValue == nil { currentAccountID = nil }
-            guard newValue != currentUserID else { return }
+            guard newValue.map(ExactText.init) != currentUserID.map(ExactText.init) else { return }
             catchUp()
             if currentUserID != nil, !pendingUserAttributes.isEmpty {
                 pendingUserAttributes = [:]

@@ -72,7 +72,7 @@ extension EvergageContext {
             let action = try EvergageAction.view(view, item, actionName: actionName)
             let subject = ViewTimer.Subject(
                 type: item.kind.typeName,
-                id: item.id,
+                id: ExactText(item.id),
                 action: action.members["action"]?.stringValue ?? view.rawValue
             )
             // The previous view is reported first, so that the vendor sees views in order.

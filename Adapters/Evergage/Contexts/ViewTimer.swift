@@ -9,7 +9,7 @@ struct ViewTimer: Sendable {
     /// The viewed item, as named in pings.
     struct Subject: Sendable, Hashable {
         var type: String
-        var id: String
+        var id: ExactText
         var action: String
     }
 
@@ -89,7 +89,7 @@ struct ViewTimer: Sendable {
 
     private func ping(_ time: Duration) -> EvergagePing? {
         subject.map {
-            EvergagePing(type: $0.type, id: $0.id, action: $0.action, milliseconds: Int(time / .milliseconds(1)))
+            EvergagePing(type: $0.type, id: $0.id.text, action: $0.action, milliseconds: Int(time / .milliseconds(1)))
         }
     }
 }

@@ -70,7 +70,7 @@ extension Identity {
     ///
     /// A user whose only id is the anonymous one has no name yet.
     var evergageIDs: (named: String?, anonymous: String?) {
-        let isAnonymous = !isAuthenticated && id == anonymousID
+        let isAnonymous = !isAuthenticated && ExactText(id) == anonymousID.map(ExactText.init)
         return (isAnonymous ? nil : id, anonymousID)
     }
 }
