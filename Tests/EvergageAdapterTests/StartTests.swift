@@ -451,15 +451,20 @@ struct StartTests {
         #expect(tiers == [nil, "gold", nil, nil])
     }
 
-    @Test("a failed start leaves nothing of its launch for the next one")
+    @Test("a failed start leaves its launch, with its attributes, to the next one")
     func failedLaunch() async throws {
         let app = try await App(lifecycle: true, start: false, store: BrokenStore.clientStore(failures: 1))
+        app.evergage.setUserAttribute("gold", forName: "tier")
         app.evergage.start(.test)
+        app.evergage.setUserAttribute("silver", forName: "tier")
+        try app.global.trackAction("A")
         await app.settle()
         #expect(app.actions == [])
         app.evergage.start(.test)
         await app.settle()
-        #expect(app.actions == ["App Install", "App Launch"])
+        #expect(app.actions == ["App Install", "App Launch", "A"])
+        let tiers = app.transport.events.map { $0["user"]?["attributes"]?["tier"]?.stringValue }
+        #expect(tiers == ["gold", nil, "silver"])
     }
 
     @Test("at most one of install and upgrade, then launch, and changes between background and foreground, are tracked")

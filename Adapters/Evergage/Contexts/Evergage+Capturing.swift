@@ -43,8 +43,10 @@ extension Evergage {
     }
 
     /// Captures the launch as it is now: its user, and the data for the next event.
+    ///
+    /// After a start that failed there is one already.
     func captureLaunch() {
-        guard sendsLifecycleEvents, isListening else { return }
+        guard sendsLifecycleEvents, isListening, !preStart.contains(where: \.isLaunch) else { return }
         var action = EvergageAction(members: [:])
         complete(&action, withAttributes: true)
         preStart.append(captured(.launch(action)))

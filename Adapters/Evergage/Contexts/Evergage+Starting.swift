@@ -100,10 +100,8 @@ extension Evergage {
                 environment: environment
             )
         } catch {
-            if generation == self.generation {
-                self.configuration = nil
-                preStart.removeAll(where: \.isLaunch)
-            }
+            // The launch waits for the next start, with its attributes.
+            if generation == self.generation { self.configuration = nil }
             return drop(.error, "not started: \(error.message)")
         }
         await client.setConnectivity(connectivity)
