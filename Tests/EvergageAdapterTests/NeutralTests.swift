@@ -274,6 +274,22 @@ struct NeutralTests {
         }
     }
 
+    @Test("negative ages are rejected, with the setting's name")
+    func negativeAge() throws {
+        let ages: [(WritableKeyPath<EvergageConfiguration, Duration>, String)] = [
+            (\.campaignAge, "campaignAge"), (\.maximumAge, "maximumAge"),
+        ]
+        for (age, name) in ages {
+            var configuration = EvergageConfiguration.test
+            configuration[keyPath: age] = .seconds(-1)
+            #expect(throws: ExperimentationError(.configuration, "\(name) must not be negative")) {
+                try configuration.validate()
+            }
+            configuration[keyPath: age] = .zero
+            try configuration.validate()
+        }
+    }
+
     @Test("the host is derived from the account, instance included")
     func host() throws {
         let endpoint = try EvergageConfiguration(account: "acme.us-1", dataset: "d").endpoint

@@ -105,6 +105,9 @@ public struct EvergageConfiguration: Sendable, Hashable {
     func validate() throws(ExperimentationError) {
         if dataset.isBlank { throw ExperimentationError(.configuration, "dataset must not be blank") }
         if timeout <= .zero { throw ExperimentationError(.configuration, "timeout must be above zero") }
+        for (name, age) in [("campaignAge", campaignAge), ("maximumAge", maximumAge)] where age < .zero {
+            throw ExperimentationError(.configuration, "\(name) must not be negative")
+        }
         if let pace, pace.requests < 1 || pace.interval <= .zero {
             throw ExperimentationError(.configuration, "pace needs at least one request and an interval above zero")
         }
