@@ -47,6 +47,7 @@ final class EvergageEventSink: EventSink {
     }
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        // View time isn't an action. The adapter makes it from a view that was checked.
         if case .native(let native) = event.kind, native.type == EvergageTranslation.Native.viewTime { return }
         _ = try EvergageTranslation.action(for: event)
     }

@@ -28,9 +28,9 @@ public struct EvergageProvider: ExperimentationProvider {
         self.transport = transport
     }
 
-    /// The account, the data set, and the server if it isn't the account's own.
+    /// The account, the data set, and the server if it isn't the account's default one.
     public var scope: String {
-        let server = configuration.hasOwnServer ? "" : configuration.endpoint.description
+        let server = configuration.usesDefaultServer ? "" : configuration.endpoint.description
         return "\(configuration.account)/\(configuration.dataset)/\(server)"
     }
 

@@ -26,7 +26,7 @@ extension Evergage {
         let calls = preStart.count { !$0.isLaunch }
         if calls > 100, let oldest = preStart.firstIndex(where: { !$0.isLaunch }) {
             preStart.remove(at: oldest)
-            drop(.warning, "more than 100 calls before the start; the oldest was dropped")
+            drop(.warning, "more than 100 calls wait to be tracked; the oldest was dropped")
         }
     }
 

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension Evergage {
-    /// A call that waits for the start, or the start itself.
+    /// A call that waits for the start or for a change of consent, or the launch itself.
     struct Captured: Sendable {
         enum Content: Sendable {
             case event(TrackingEvent)

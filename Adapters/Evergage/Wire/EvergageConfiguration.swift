@@ -95,7 +95,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     }
 
     /// Whether the server is the account's default one.
-    var hasOwnServer: Bool { endpoint == (try? Endpoint(Self.server(of: account))) }
+    var usesDefaultServer: Bool { endpoint == (try? Endpoint(Self.server(of: account))) }
 
     private static func server(of account: String) -> String { "https://\(account).evergage.com" }
 
