@@ -29,6 +29,81 @@ struct ProfileTests {
         func letGo() { held.withLock { $0 }?.resume() }
     }
 
+    /// Fails every read until it is repaired.
+    final class Unreadable: StateStoreDecorator {
+        let baseState: any StateStore
+        private let isReadable = Atomic(false)
+
+        init(_ base: any StateStore) { baseState = base }
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            guard isReadable.load(ordering: .relaxed) else { throw ExperimentationError(.store, "can't be read") }
+            return try await baseState.value(for: key)
+        }
+
+        func repair() { isReadable.store(true, ordering: .relaxed) }
+    }
+
+    /// What a client knows of its user.
+    private struct Known: Equatable {
+        var id: String
+        var properties: [String: String]
+        var forced: [String: Int?]
+
+        init(id: String, properties: [String: String], forced: [String: Int?]) {
+            (self.id, self.properties, self.forced) = (id, properties, forced)
+        }
+
+        init(by client: SigmaClient) async throws {
+            let context = await client.profile.context(for: try Reference.ruleset().project)
+            id = await client.profile.privateID()
+            properties = context.user.attributes.values.compactMapValues(\.stringValue)
+            forced = await client.profile.forced()
+        }
+
+        static let ada = Known(
+            id: "ada's",
+            properties: ["userId": "u-1", "os.name": "iOS", "appVersion": "2.10.0", "email": "ada@example.com"],
+            forced: ["closed": 1]
+        )
+
+        /// Has a client store what is known of Ada.
+        static func store(on stage: Stage) async throws {
+            let client = try stage.client(stage.user { $0.setEmail("ada@example.com") }) {
+                $0.importing = SigmaSDKRecords(privateID: "ada's")
+            }
+            try await client.includeForce(experimentName: "closed", groupIndex: 1)
+        }
+    }
+
+    @Test("a store that can't be read for a while loses neither the generated id nor the user nor the list")
+    func unreadable() async throws {
+        let stage = try Stage()
+        try await Known.store(on: stage)
+        let client = try stage.client { $0.store = Unreadable(stage.store) }
+        #expect(try await client.text("button") == "red")
+        await client.saved()
+        #expect(try await Known(by: stage.client()) == .ada)
+    }
+
+    @Test("changes made while the store can't be read are stored with the rest once it can")
+    func editedUnread() async throws {
+        let stage = try Stage()
+        try await Known.store(on: stage)
+        let store = Unreadable(stage.store)
+        let client = try stage.client { $0.store = store }
+        client.editUserProperties { $0.setCustomProperty("pro", key: "plan") }
+        try await client.includeForce(experimentName: "closed", groupIndex: 0)
+        #expect(try await client.text("chat") == "true")
+        store.repair()
+        var changed = Known.ada
+        changed.properties["custom.plan"] = "pro"
+        changed.forced["closed"] = 0
+        #expect(try await Known(by: client) == changed)
+        await client.saved()
+        #expect(try await Known(by: stage.client()) == changed)
+    }
+
     @Test("restored state is written before an edit made meanwhile, and doesn't replace it")
     func order() async throws {
         let stage = try Stage()

@@ -35,7 +35,7 @@ extension SigmaClient {
             guard let groupIndex else { throw .experimentAlreadyContainsUser(experiment: experimentName) }
             throw .experimentGroupAlreadyContainsUser(experiment: experimentName, index: groupIndex)
         }
-        await profile.setForced { $0.updateValue(groupIndex, forKey: experimentName) }
+        await store { $0.include(experimentName, group: groupIndex) }
     }
 
     /// Removes an experiment from the local list.
@@ -53,7 +53,7 @@ extension SigmaClient {
             }
             return
         }
-        await profile.setForced { _ = $0.removeValue(forKey: experimentName) }
+        await store { $0.exclude(experimentName) }
     }
 
     /// Empties the local list.
@@ -62,6 +62,11 @@ extension SigmaClient {
     public func excludeForceAll() async throws(SigmaError) {
         _ = try await evaluation()
         guard await !profile.forced().isEmpty else { throw .noForceIncludedExperiments }
-        await profile.setForced { $0 = [:] }
+        await store { $0.excludeAll() }
+    }
+
+    private func store(_ change: (inout SigmaEdits) -> Void) async {
+        profile.edit(change)
+        await profile.saved()
     }
 }

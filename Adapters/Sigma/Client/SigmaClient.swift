@@ -54,26 +54,30 @@ public final class SigmaClient: Sendable {
     // MARK: The user
 
     /// Replaces the user, from the next call on; nothing is requested.
-    public func setUser(_ user: SigmaUser) { profile.replace(with: user) }
+    public func setUser(_ user: SigmaUser) { profile.edit { $0.replace(with: user) } }
 
     /// Replaces the user with the builder's properties.
     ///
     /// - Parameter builder: Receives an empty builder and returns it.
     public func setUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
-        profile.replace(with: builder(SigmaUser.Builder(time: time)).build())
+        let user = builder(SigmaUser.Builder(time: time)).build()
+        profile.edit { $0.replace(with: user) }
     }
 
     /// Changes the builder's properties; others stay, with their age.
     ///
     /// - Parameter builder: Receives a builder and returns it.
     public func editUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
-        profile.apply(builder(SigmaUser.Builder(time: time)).changes)
+        let changes = builder(SigmaUser.Builder(time: time)).changes
+        profile.edit { $0.change(changes) }
     }
 
     /// Removes all of the user's properties; the id is then the generated one.
-    public func clearUserProperties() { profile.replace(with: SigmaUser()) }
+    public func clearUserProperties() { profile.edit { $0.replace(with: SigmaUser()) } }
 
     /// Waits until every change of the user so far is stored.
+    ///
+    /// If the store fails, it returns nevertheless: the failure is logged, and the next change stores these too.
     public func saved() async { await profile.saved() }
 
     // MARK: Flags

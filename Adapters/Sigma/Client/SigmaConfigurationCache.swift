@@ -103,17 +103,17 @@ actor SigmaConfigurationCache {
         await records.set(bytes, .place)
     }
 
-    /// Restores an earlier run's state, once.
+    /// Restores an earlier run's state, once; what can't be read is fetched.
     private func restore() async {
         guard !isRestored else { return }
         isRestored = true
         service.configuration.device = await service.configuration.device.identified()
-        if let entry = await records.entry(.place),
+        if let entry = try? await records.entry(.place),
             let value = try? JSON.decode([String: String].self, from: entry.value)
         {
             place = (value, entry.date)
         }
-        if let entry = await records.entry(.configuration), isValid(entry.date),
+        if let entry = try? await records.entry(.configuration), isValid(entry.date),
             let root = try? JSON.decode(SigmaWire.Root.self, from: entry.value)
         {
             rules = (ruleset(root), entry.date)

@@ -5,27 +5,22 @@ import Synchronization
 /// A client's persistent state of its one user: the private id, the properties, the local forced list.
 ///
 /// Changes take effect at once. What an earlier run left is read with the first call that needs it; changes made before
-/// then take precedence.
+/// then take precedence. While the store can't be read, nothing is written, and every call tries to read it again.
 final class SigmaProfile: Sendable {
-    private enum Edit: Sendable {
-        case replace(SigmaUser)
-        case change([SigmaUser.Builder.Change])
-    }
-
     private struct State {
-        var user = SigmaUser()
-        var privateID = ""
-        var forced: [String: Int?] = [:]
+        /// The changes that wait for the stored state; empty once that is loaded.
+        var edits = SigmaEdits()
         var isLoaded = false
-        var edits: [Edit] = []
+        // Temporary until the stored state is loaded.
+        var privateID = ""
+        var user = SigmaUser()
+        var forced: [String: Int?] = [:]
         var loading: Task<Void, Never>?
         var saving: Task<Void, Never>?
 
-        mutating func apply(_ edit: Edit) {
-            switch edit {
-            case .replace(let user): self.user = user
-            case .change(let changes): user.apply(changes)
-            }
+        mutating func applyEdits() {
+            user = edits.applied(to: user)
+            forced = edits.applied(to: forced)
         }
     }
 
@@ -44,20 +39,20 @@ final class SigmaProfile: Sendable {
         self.records = records
         self.imported = imported
         self.environment = environment
-        state = Mutex(State(edits: initialUser.map { [.replace($0)] } ?? []))
+        var edits = SigmaEdits()
+        if let initialUser { edits.replace(with: initialUser) }
+        state = Mutex(State(edits: edits))
     }
 
-    // MARK: The user
+    // MARK: Changing
 
-    /// Replaces all of the user's properties.
-    func replace(with user: SigmaUser) { edit(.replace(user)) }
-
-    /// Applies changes to single properties.
-    func apply(_ changes: [SigmaUser.Builder.Change]) { edit(.change(changes)) }
-
-    private func edit(_ edit: Edit) {
+    /// Changes the user or the forced list.
+    func edit(_ change: (inout SigmaEdits) -> Void) {
         state.withLock { state in
-            if state.isLoaded { state.apply(edit) } else { state.edits.append(edit) }
+            change(&state.edits)
+            guard state.isLoaded else { return }
+            state.applyEdits()
+            state.edits = SigmaEdits()
         }
         saveLater()
     }
@@ -97,19 +92,9 @@ final class SigmaProfile: Sendable {
         return .include(experiment: name, variation: experiment.groups[index].name)
     }
 
-    // MARK: The local forced list
-
-    /// Changes the list, and waits until the change is stored.
-    func setForced(_ change: @Sendable (inout [String: Int?]) -> Void) async {
-        await load()
-        state.withLock { change(&$0.forced) }
-        saveLater()
-        await saved()
-    }
-
     // MARK: Storing
 
-    /// Waits until everything changed before this call is stored.
+    /// Waits until everything changed before this call is stored, or the store has failed.
     func saved() async { await state.withLock { $0.saving }?.value }
 
     private func saveLater() {
@@ -135,30 +120,46 @@ final class SigmaProfile: Sendable {
     }
 
     private func restore() async {
-        let id = await records.value(.privateID).map { String(decoding: $0, as: UTF8.self) }
-        let user = await records.decode(SigmaUser.self, .user)
-        let forced = await records.decode([String: Int?].self, .forced)
-        let isNew = id?.isEmpty ?? true
-        // Once we have an id of our own, the records of the vendor's SDK no longer count.
-        let old = isNew ? imported : nil
+        let stored = try? await readStored()
         let isOwed = state.withLock { state in
-            state.privateID =
-                id.flatMap { $0.isEmpty ? nil : $0 } ?? old?.privateID ?? SigmaPrivateID.make(environment.jitter)
-            state.user = user ?? old?.user?.dated(environment.time.now) ?? SigmaUser()
-            state.forced = forced ?? old?.forced ?? [:]
-            let wasEdited = !state.edits.isEmpty
-            for edit in state.edits { state.apply(edit) }
-            state.edits = []
-            state.isLoaded = true
+            let ownID = stored?.privateID
+            // Once we have an id of our own, the records of the vendor's SDK no longer count.
+            let old = ownID == nil ? imported : nil
+            let drawn = state.privateID.isEmpty ? nil : state.privateID
+            state.privateID = ownID ?? old?.privateID ?? drawn ?? SigmaPrivateID.make(environment.jitter)
+            state.user = stored?.user ?? old?.user?.dated(environment.time.now) ?? SigmaUser()
+            state.forced = stored?.forced ?? old?.forced ?? [:]
+            state.applyEdits()
             state.loading = nil
-            return wasEdited || isNew
+            // Without an answer of the store this may not be a new installation, which must not be overwritten.
+            guard stored != nil else { return false }
+            let wasEdited = !state.edits.isEmpty
+            state.edits = SigmaEdits()
+            state.isLoaded = true
+            return wasEdited || ownID == nil
         }
         // Queued like any other change: later edits come after it.
         if isOwed { saveLater() }
     }
 
+    private struct Stored {
+        var privateID: String?
+        var user: SigmaUser?
+        var forced: [String: Int?]?
+    }
+
+    private func readStored() async throws(ExperimentationError) -> Stored {
+        let id = try await records.value(.privateID).map { String(decoding: $0, as: UTF8.self) }
+        return Stored(
+            privateID: id.flatMap { $0.isEmpty ? nil : $0 },
+            user: try await records.decode(SigmaUser.self, .user),
+            forced: try await records.decode([String: Int?].self, .forced)
+        )
+    }
+
     private func write() async {
-        let (user, privateID, forced) = state.withLock { ($0.user, $0.privateID, $0.forced) }
+        let loaded = state.withLock { $0.isLoaded ? ($0.user, $0.privateID, $0.forced) : nil }
+        guard let (user, privateID, forced) = loaded else { return }
         await records.set(Array(privateID.utf8), .privateID)
         await records.encode(user, .user)
         await records.encode(forced, .forced)

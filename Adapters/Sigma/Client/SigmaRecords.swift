@@ -26,22 +26,25 @@ struct SigmaRecords: Sendable {
         log = environment.log
     }
 
-    /// Returns a record's bytes with the date at which they were stored, or `nil`.
-    func entry(_ entry: Entry) async -> (value: [UInt8], date: Date)? {
+    /// Returns a record's bytes with the date at which they were stored; `nil` if there is no such record.
+    ///
+    /// - Throws: The store's error, which has been logged. There may be a record nevertheless.
+    func entry(_ entry: Entry) async throws(ExperimentationError) -> (value: [UInt8], date: Date)? {
+        let stored: [UInt8]?
         do throws(ExperimentationError) {
-            guard let bytes = try await store.value(for: prefix + entry.rawValue),
-                let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
-                let seconds = Double(String(decoding: bytes[..<end], as: UTF8.self)), seconds.isFinite
-            else { return nil }
-            return (Array(bytes[(end + 1)...]), Date(timeIntervalSince1970: seconds))
+            stored = try await store.value(for: prefix + entry.rawValue)
         } catch {
             log.log(.error, "sigma.store", "The entry \(entry.rawValue) can't be read: \(error)")
-            return nil
+            throw error
         }
+        guard let stored, let end = stored.firstIndex(of: UInt8(ascii: "\n")),
+            let seconds = Double(String(decoding: stored[..<end], as: UTF8.self)), seconds.isFinite
+        else { return nil }
+        return (Array(stored[(end + 1)...]), Date(timeIntervalSince1970: seconds))
     }
 
     /// Returns a record's bytes, or `nil`.
-    func value(_ entry: Entry) async -> [UInt8]? { await self.entry(entry)?.value }
+    func value(_ entry: Entry) async throws(ExperimentationError) -> [UInt8]? { try await self.entry(entry)?.value }
 
     /// Stores a record's bytes with the current date, or removes it.
     func set(_ value: [UInt8]?, _ entry: Entry) async {
@@ -53,9 +56,12 @@ struct SigmaRecords: Sendable {
         }
     }
 
-    /// Decodes a record; an unreadable one counts as missing.
-    func decode<Value: Decodable>(_ type: Value.Type, _ entry: Entry) async -> Value? {
-        guard let bytes = await value(entry) else { return nil }
+    /// Decodes a record; one in another format counts as missing.
+    func decode<Value: Decodable>(
+        _ type: Value.Type,
+        _ entry: Entry
+    ) async throws(ExperimentationError) -> Value? {
+        guard let bytes = try await value(entry) else { return nil }
         return try? JSON.decode(type, from: bytes)
     }
 
