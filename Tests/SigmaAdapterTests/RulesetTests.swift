@@ -163,6 +163,19 @@ struct RulesetTests {
     }
 
     @Test(
+        "an empty id counts as none, and the other one splits the user",
+        arguments: [
+            (User(id: "u", anonymousID: "", isAuthenticated: true), ["button_test", "delay.test"]),
+            (User(id: "", anonymousID: "a-1", isAuthenticated: true), ["button_test"]),
+            (User(id: "", anonymousID: "a-1"), ["button_test"]), (User(id: "", anonymousID: ""), []),
+        ]
+    )
+    func emptyIDs(user: User, experiments: [String]) throws {
+        let context = EvaluationContext(user: user, date: Reference.noon)
+        #expect(try Reference.ruleset().decisions(for: context).assignments.map(\.experiment.id) == experiments)
+    }
+
+    @Test(
         "attributes are custom properties unless their name is reserved",
         arguments: [
             ("plan", "custom.plan", FlagValue.string("pro"), true),

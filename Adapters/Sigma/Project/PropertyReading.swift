@@ -25,12 +25,11 @@ struct PropertyReading {
     func text(of property: Property) -> String? {
         if let text = attribute(property.shortAttribute) { return text }
         if let text = attribute(property.attribute) { return text }
-        let user = context.user
         switch property.source {
         case .none: return nil
         // A user with only one id is split by it, whichever id an experiment asks for.
-        case .userID: return user.isAuthenticated ? user.anonymousID ?? user.id : user.id
-        case .profileID: return user.isAuthenticated ? user.id : nil
+        case .userID: return isAuthenticated ? anonymousID ?? id : id ?? anonymousID
+        case .profileID: return isAuthenticated ? id : nil
         case .device(.id): return surroundings.device.id
         case .device(.appVersion): return surroundings.device.appVersion
         case .device(.osName): return surroundings.device.osName
@@ -40,6 +39,10 @@ struct PropertyReading {
         case .place: return surroundings.place[property.name]
         }
     }
+
+    private var isAuthenticated: Bool { context.user.isAuthenticated }
+    private var id: String? { context.user.id.isEmpty ? nil : context.user.id }
+    private var anonymousID: String? { context.user.anonymousID.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func attribute(_ name: String?) -> String? {
         guard let name, let value = context.user.attributes.values[name] else { return nil }
