@@ -148,4 +148,24 @@ struct WireTests {
         #expect(decisions.keys.count == 10_000)
         #expect(decisions["flag-9999"]?.value == 9_999)
     }
+
+    @Test("ten thousand flags of an experiment are read and decided")
+    func manyPlacedFlags() throws {
+        let flags = (0..<10_000).map { number in
+            """
+            {"name":"flag-\(number)","type":"integer","groups":[{"group":"A","rules":[
+              {"is_default":true,"value":"\(number)","conditional_statement":"-","conditions":[]}]}]}
+            """
+        }
+        let json = """
+            {"experiments":[{"name":"all","salt":"s","allocation":100,"groups":[{"name":"A","weight":100}],
+              "feature_flags":[\(flags.joined(separator: ","))]}]}
+            """
+        let ruleset = try Reference.ruleset(of: Array(json.utf8))
+        let decisions = ruleset.decisions(for: Reference.context())
+        #expect(decisions.keys.count == 10_000)
+        #expect(decisions["flag-9999"]?.value == 9_999)
+        #expect(decisions.assignments.map(\.experiment.id) == ["all"])
+        #expect(ruleset.project.experiments[0].flagNames.count == 10_000)
+    }
 }

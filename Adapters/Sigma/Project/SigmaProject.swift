@@ -107,11 +107,11 @@ final class SigmaProjectFlag: Sendable {
     /// In the order of the experiments.
     let placements: [Placement]
 
-    init(name: String, type: ValueType, rules: [SigmaProjectRule]?, placements: [Placement]) {
-        self.name = name
-        self.type = type
-        self.rules = rules
-        self.placements = placements
+    private init(_ draft: Collection.Draft) {
+        name = draft.name
+        type = draft.type
+        rules = draft.rules
+        placements = draft.placements
     }
 
     /// Whether a condition looks at the time or the day.
@@ -122,42 +122,53 @@ final class SigmaProjectFlag: Sendable {
 
     /// Combines the flags of the project and the experiments.
     struct Collection {
-        private(set) var flags: [SigmaProjectFlag] = []
+        fileprivate struct Draft {
+            let name: String
+            let type: ValueType
+            let rules: [SigmaProjectRule]?
+            var placements: [Placement] = []
+        }
+
+        private var drafts: [Draft] = []
         private(set) var indices: [String: Int] = [:]
         private let assumptions: SigmaAssumptions
 
         init(assuming assumptions: SigmaAssumptions) { self.assumptions = assumptions }
 
+        var flags: [SigmaProjectFlag] { drafts.map { SigmaProjectFlag($0) } }
+
         mutating func add(_ wire: SigmaWire.Flag) {
             guard indices[wire.name] == nil else { return }
-            indices[wire.name] = flags.count
-            let rules = wire.rules.map { SigmaProjectRule($0, assuming: assumptions) }
-            flags.append(SigmaProjectFlag(name: wire.name, type: ValueType(wire.type), rules: rules, placements: []))
+            _ = index(of: wire, rules: prepared(wire.rules))
         }
 
         mutating func add(_ wire: SigmaWire.Flag, of experiment: Int, groups: [String]) {
-            let type = ValueType(wire.type)
+            let index = index(of: wire, rules: nil)
+            guard drafts[index].placements.last?.experiment != experiment else { return }
+            let rules = Dictionary(firstOf: wire.groups.map { ($0.group, prepared($0.rules)) })
             let placement = Placement(
                 experiment: experiment,
-                type: type,
-                rules: groups.map { group in
-                    wire.groups.first { $0.group == group }?.rules.map { SigmaProjectRule($0, assuming: assumptions) }
-                },
+                type: ValueType(wire.type),
+                rules: groups.map { rules[$0] },
                 groupNames: wire.groups.map(\.group)
             )
-            guard let index = indices[wire.name] else {
-                indices[wire.name] = flags.count
-                flags.append(SigmaProjectFlag(name: wire.name, type: type, rules: nil, placements: [placement]))
-                return
-            }
-            let flag = flags[index]
-            guard flag.placements.last?.experiment != experiment else { return }
-            flags[index] = SigmaProjectFlag(
-                name: flag.name,
-                type: flag.type,
-                rules: flag.rules,
-                placements: flag.placements + [placement]
-            )
+            drafts[index].placements.append(placement)
+        }
+
+        private mutating func index(of wire: SigmaWire.Flag, rules: [SigmaProjectRule]?) -> Int {
+            if let index = indices[wire.name] { return index }
+            indices[wire.name] = drafts.count
+            drafts.append(Draft(name: wire.name, type: ValueType(wire.type), rules: rules))
+            return drafts.count - 1
+        }
+
+        private func prepared(_ rules: [SigmaWire.Rule]) -> [SigmaProjectRule] {
+            rules.map { SigmaProjectRule($0, assuming: assumptions) }
         }
     }
+}
+
+extension Dictionary {
+    /// Creates a dictionary of pairs; of equal keys the first counts.
+    init(firstOf pairs: some Sequence<(Key, Value)>) { self.init(pairs, uniquingKeysWith: { first, _ in first }) }
 }

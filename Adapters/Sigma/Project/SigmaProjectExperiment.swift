@@ -74,21 +74,15 @@ final class SigmaProjectExperiment: Sendable {
             return Group(name: group.name, label: group.label, weight: group.weight, end: end)
         }
         params = wire.params.map { param in
-            Param(
-                name: param.name,
-                type: ValueType(param.type),
-                values: wire.groups.map { group in param.values.first { $0.group == group.name }?.value }
-            )
+            let values = Dictionary(firstOf: param.values.map { ($0.group, $0.value) })
+            return Param(name: param.name, type: ValueType(param.type), values: wire.groups.map { values[$0.name] })
         }
-        var names: [String] = []
-        for flag in wire.featureFlags where Platform.isOurs(flag.platforms) && !names.contains(flag.name) {
-            names.append(flag.name)
-        }
-        flagNames = names
+        var known: Set<String> = []
+        flagNames = wire.featureFlags.filter { Platform.isOurs($0.platforms) }.map(\.name)
+            .filter { known.insert($0).inserted }
         forced = Set(wire.forcedUserList)
         forcedGroups = Dictionary(
-            wire.groups.enumerated().flatMap { index, group in group.forcedUserList.map { ($0, index) } },
-            uniquingKeysWith: { first, _ in first }
+            firstOf: wire.groups.enumerated().flatMap { index, group in group.forcedUserList.map { ($0, index) } }
         )
         self.holdouts = wire.type == .holdout ? [] : wire.holdouts.compactMap { holdouts[$0] }
         audience = wire.targets.map { Audience($0.statement, $0.conditions, assuming: assumptions) }
