@@ -52,10 +52,11 @@ public struct SigmaProvider: ExperimentationProvider {
         let source = SigmaRulesetSource(
             SigmaService(configuration, transport: transport ?? DefaultTransport.make(), environment: environment),
             privateID: configuration.privateID ?? SigmaPrivateID.make(environment.jitter),
-            log: environment.log
+            environment: environment
         )
         var roles = ProviderRoles(decisions: .computed(source))
         roles.assignments.allowsOverrides = true
+        roles.stop = { _ in source.stop() }
         return roles
     }
 }

@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import SigmaAdapter
 
@@ -90,6 +91,46 @@ struct ProviderTests {
         try await session.refresh()
         #expect(session.details("here", default: true).value == false)
         await client.shutdown()
+    }
+
+    @Test("a location that stalls delays the rules by two seconds at most, and is used once it is there")
+    func latePlace() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        stage.transport.hold(true, path: "/api/v1/geo")
+        defer { stage.transport.hold(false) }
+        let client = try await Self.client(stage)
+        let session = client.session(for: User(id: "u-1"))
+        let refreshing = Task { try await session.refresh() }
+        try await stage.transport.waitForRequests(2)
+        #expect(session.bool("here", default: true))
+        stage.time.advance(by: .seconds(3))
+        try await eventually("rules without a location") { !session.bool("here", default: true) }
+        try await refreshing.value
+
+        // The request in progress is neither repeated nor waited for again.
+        stage.time.advance(by: .seconds(11))
+        try await session.refresh()
+        #expect(stage.transport.paths == ["/api/v1/config.json", "/api/v1/geo", "/api/v1/config.json"])
+
+        stage.transport.hold(false)
+        try await eventually("rules with a location") {
+            try await session.refresh(force: true)
+            return session.bool("here", default: false)
+        }
+        await client.shutdown()
+    }
+
+    @Test("a location request in progress ends with the client")
+    func placeEnds() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        stage.transport.hold(true, path: "/api/v1/geo")
+        defer { stage.transport.hold(false) }
+        let client = try await Self.client(stage)
+        let refreshing = Task { try await client.refresh() }
+        try await stage.transport.waitForRequests(2)
+        await client.shutdown()
+        try await eventually("the end of the request") { stage.transport.abandoned == 1 }
+        _ = await refreshing.result
     }
 
     @Test("identical bytes don't count as new rules")

@@ -1,25 +1,19 @@
 import AdapterKit
 import Experimentation
-import Synchronization
 
 /// The project's configuration as rules for the neutral client, which decides when to request it.
 ///
-/// An unavailable location doesn't block the rules: the last known one is used, or none. (``SigmaClient`` then fails,
-/// as the vendor's SDK does.)
+/// A location that is unavailable or late doesn't block the rules: the last known one is used, or none.
+/// (``SigmaClient`` waits for it, and fails without, as the vendor's SDK does.)
 struct SigmaRulesetSource: RulesetSource {
     private let service: SigmaService
     private let privateID: String
-    private let log: any LogSink
-    private let lastPlace = LastPlace()
+    private let locator: SigmaLocator
 
-    init(_ service: SigmaService, privateID: String, log: any LogSink) {
+    init(_ service: SigmaService, privateID: String, environment: ClientEnvironment) {
         self.service = service
         self.privateID = privateID
-        self.log = log
-    }
-
-    private final class LastPlace: Sendable {
-        let value = Mutex<[String: String]>([:])
+        locator = SigmaLocator(service, privateID: privateID, environment: environment)
     }
 
     /// The configured lifetime; nothing is fetched in the background.
@@ -37,7 +31,8 @@ struct SigmaRulesetSource: RulesetSource {
         } catch {
             throw error.neutral(asking: "configuration")
         }
-        let place = await place(wanted: fetched.root.useGeo)
+        let isWanted = fetched.root.useGeo && service.configuration.asksForPlace
+        let place = isWanted ? await locator.place() : [:]
         let raw = Self.stored(fetched.raw, place)
         // The service has no validators of its own, but equal bytes are equal rules.
         let digest = SigmaDigest.hexadecimal(of: raw)
@@ -50,21 +45,12 @@ struct SigmaRulesetSource: RulesetSource {
             throw ExperimentationError(.parseError, "The stored configuration isn't one of this adapter's.")
         }
         let place = try JSON.decode([String: String].self, from: Array(raw[..<end]))
-        lastPlace.value.withLock { $0 = place }
+        locator.restore(place)
         return ruleset(try JSON.decode(SigmaWire.Root.self, from: Array(raw[(end + 1)...])), place)
     }
 
-    private func place(wanted: Bool) async -> [String: String] {
-        guard wanted, service.configuration.asksForPlace else { return [:] }
-        do throws(SigmaNetworkError) {
-            let place = try await service.place(privateID: privateID)
-            lastPlace.value.withLock { $0 = place }
-            return place
-        } catch {
-            log.log(.warning, "sigma.place", "The location is unavailable; the last known one is used: \(error)")
-            return lastPlace.value.withLock { $0 }
-        }
-    }
+    /// Cancels a location request in progress.
+    func stop() { locator.stop() }
 
     private func ruleset(_ root: SigmaWire.Root, _ place: [String: String]) -> SigmaRuleset {
         SigmaRuleset(root, place: place, configuration: service.configuration)

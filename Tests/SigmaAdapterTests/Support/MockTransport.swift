@@ -11,8 +11,8 @@ final class MockTransport: HTTPTransport {
         var requests: [HTTPRequest] = []
         var limits: [HTTPLimits] = []
         var isReachable = true
-        var gate: [CheckedContinuation<Void, Never>] = []
-        var isHeld = false
+        var held: (gate: AsyncGate, path: String?)?
+        var abandoned = 0
     }
 
     private let vendor: SigmaMock
@@ -30,15 +30,17 @@ final class MockTransport: HTTPTransport {
     /// Disconnects or reconnects the vendor.
     func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
-    /// Holds requests back on arrival, or releases them.
-    func hold(_ isHeld: Bool) {
-        let waiting = state.withLock { state in
-            state.isHeld = isHeld
-            defer { if !isHeld { state.gate = [] } }
-            return isHeld ? [] : state.gate
+    /// Holds requests back on arrival, all or those with a path, or releases them.
+    func hold(_ isHeld: Bool, path: String? = nil) {
+        let former = state.withLock { state in
+            defer { state.held = isHeld ? (AsyncGate(), path) : nil }
+            return state.held
         }
-        for continuation in waiting { continuation.resume() }
+        former?.gate.open()
     }
+
+    /// How many requests were cancelled while they were held back.
+    var abandoned: Int { state.withLock { $0.abandoned } }
 
     /// Waits until a number of requests have arrived.
     func waitForRequests(_ count: Int) async throws {
@@ -50,17 +52,14 @@ final class MockTransport: HTTPTransport {
         body: [UInt8],
         limits: HTTPLimits
     ) async throws(ExperimentationError) -> HTTPReply {
-        let isReachable = state.withLock { state in
+        let (isReachable, held) = state.withLock { state in
             state.requests.append(request)
             state.limits.append(limits)
-            return state.isReachable
+            return (state.isReachable, state.held)
         }
-        await withCheckedContinuation { continuation in
-            let isHeld = state.withLock { state in
-                if state.isHeld { state.gate.append(continuation) }
-                return state.isHeld
-            }
-            if !isHeld { continuation.resume() }
+        if let held, (held.path ?? request.path) == request.path, await !held.gate.wait() {
+            state.withLock { $0.abandoned += 1 }
+            throw ExperimentationError(.cancelled, "the task was cancelled")
         }
         guard isReachable else { throw ExperimentationError(.transport, "no connection") }
         let answer = await vendor.respond(
