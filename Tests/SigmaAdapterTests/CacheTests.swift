@@ -283,6 +283,44 @@ struct CacheTests {
         #expect(await failure { () async throws(SigmaError) in try await client.text("nosuch") } != nil)
     }
 
+    @Test("settings with which no request can be sent are logged once, without repeating them")
+    func unusableSettings() async throws {
+        let (stage, log) = (try Stage(), RecordingLog())
+        for (apiURL, token) in [
+            ("https://me:secret@sigma.example/", SigmaMock.token), ("https://sigma.example/", "\n"),
+        ] {
+            let client = try stage.client(stage.user(), apiURL: apiURL, token: token) {
+                $0.failures = .nil
+                $0.environment.log = log
+            }
+            for _ in 0..<3 { #expect(try await client.text("button") == nil) }
+        }
+        let warning = "Sigma warn: the configuration is unavailable: "
+        #expect(
+            log.entries == [
+                LogEntry(.warning, "sigma.fetch", warning + "the base address isn't valid"),
+                LogEntry(.warning, "sigma.fetch", warning + "the project token can't be sent"),
+            ]
+        )
+    }
+
+    @Test("each outage is logged with one warning")
+    func outages() async throws {
+        let (stage, log) = (try Stage(), RecordingLog(level: .warning))
+        let client = try stage.client(stage.user()) {
+            $0.failures = .nil
+            $0.environment.log = log
+        }
+        for outage in 1...2 {
+            stage.transport.setReachable(false)
+            for _ in 0..<3 { #expect(try await client.text("button") == nil) }
+            #expect(log.entries.map(\.event) == Array(repeating: "sigma.fetch", count: outage))
+            stage.transport.setReachable(true)
+            #expect(try await client.text("button") == "red")
+            stage.time.advance(by: .seconds(11))
+        }
+    }
+
     @Test("S19 the location isn't requested if the configuration doesn't use it")
     func noPlace() async throws {
         let stage = try Stage()

@@ -46,7 +46,7 @@ public final class SigmaClient: Sendable {
             ),
             records: records,
             profile: profile,
-            time: environment.time,
+            environment: environment,
             failsWithoutPlace: options.failsWithoutPlace
         )
     }

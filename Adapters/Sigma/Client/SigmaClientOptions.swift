@@ -8,7 +8,7 @@ public struct SigmaClientOptions: Sendable {
         /// They throw, as SDK 1.8.1 does since it has error callbacks.
         case thrown
         /// `checkFlag`, `getAllUserExperiments` and `getExperiment` return `nil`, as the vendor's page says; other
-        /// calls throw.
+        /// calls throw. The log has one warning with the reason, until the configuration is available again.
         case `nil`
     }
 

@@ -11,23 +11,26 @@ actor SigmaConfigurationCache {
     private let records: SigmaRecords
     private let profile: SigmaProfile
     private let time: any TimeSource
+    private let log: any LogSink
     private let failsWithoutPlace: Bool
     private var rules: (value: SigmaRuleset, date: Date)?
     private var place: (value: [String: String], date: Date)?
     private var isRestored = false
+    private var isFailing = false
     private var fetching: AsyncRace<Result<SigmaRuleset, SigmaError>>?
 
     init(
         _ service: SigmaService,
         records: SigmaRecords,
         profile: SigmaProfile,
-        time: any TimeSource,
+        environment: ClientEnvironment,
         failsWithoutPlace: Bool
     ) {
         self.service = service
         self.records = records
         self.profile = profile
-        self.time = time
+        time = environment.time
+        log = environment.log
         self.failsWithoutPlace = failsWithoutPlace
     }
 
@@ -47,10 +50,21 @@ actor SigmaConfigurationCache {
         Task {
             let result: Result<SigmaRuleset, SigmaError>
             do throws(SigmaError) { result = .success(try await refresh()) } catch { result = .failure(error) }
+            report(result)
             fetching = nil
             race.finish(with: result)
         }
         return race
+    }
+
+    /// Logs the first of several failures in a row, since calls may answer all of them with `nil`.
+    private func report(_ result: Result<SigmaRuleset, SigmaError>) {
+        switch result {
+        case .success: isFailing = false
+        case .failure(let error):
+            if !isFailing { log.log(.warning, "sigma.fetch", "\(error)") }
+            isFailing = true
+        }
     }
 
     private func validRules() -> SigmaRuleset? {
@@ -89,6 +103,7 @@ actor SigmaConfigurationCache {
             await setPlace(try await service.place(privateID: privateID))
         } catch {
             guard !failsWithoutPlace else { throw .requestLocationFailed(error) }
+            log.log(.warning, "sigma.place", "The location is unavailable; calls continue without: \(error)")
             // Stored as no location, so that there is still only one request per lifetime.
             place = ([:], time.now)
             rules = rules.map { ($0.value.at([:]), $0.date) }

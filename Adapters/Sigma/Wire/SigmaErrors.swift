@@ -80,10 +80,10 @@ public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
     /// Any other error, as a description.
     case customError(String)
 
-    /// What happened, for a person.
+    /// What happened, for a person; an invalid address isn't repeated, since it may hold a password.
     public var description: String {
         switch self {
-        case .incorrectURL(let text): "\"\(text)\" isn't a valid address"
+        case .incorrectURL: "the base address isn't valid"
         case .urlError(let error): "no answer (\(error))"
         case .wrongStatusCode(let status): "status \(status)"
         case .decodingError(let error): "an answer that can't be read (\(error))"
