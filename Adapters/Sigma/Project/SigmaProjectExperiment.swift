@@ -21,14 +21,12 @@ final class SigmaProjectExperiment: Sendable {
     struct Group: Sendable {
         let name: String
         let label: String?
-        let weight: Double
         let end: Double
     }
 
     /// A parameter with its text in each group.
     struct Param: Sendable {
         let name: String
-        let type: ValueType
         let values: [String?]
     }
 
@@ -71,11 +69,11 @@ final class SigmaProjectExperiment: Sendable {
         var end = 0.0
         groups = wire.groups.map { group in
             end += group.weight
-            return Group(name: group.name, label: group.label, weight: group.weight, end: end)
+            return Group(name: group.name, label: group.label, end: end)
         }
         params = wire.params.map { param in
             let values = Dictionary(firstOf: param.values.map { ($0.group, $0.value) })
-            return Param(name: param.name, type: ValueType(param.type), values: wire.groups.map { values[$0.name] })
+            return Param(name: param.name, values: wire.groups.map { values[$0.name] })
         }
         var known: Set<String> = []
         flagNames = wire.featureFlags.filter { Platform.isOurs($0.platforms) }.map(\.name)
