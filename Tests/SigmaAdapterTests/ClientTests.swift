@@ -69,6 +69,19 @@ struct ClientTests {
         #expect(second !== first)
     }
 
+    @Test("tags are compared byte by byte")
+    func exactTags() throws {
+        let stage = try Stage()
+        let registry = SigmaClientRegistry()
+        let tags = ["\u{e9}", "e\u{301}"]
+        let clients = try tags.map {
+            try registry.initializeClient(projectToken: "a", tag: $0, options: stage.options)
+        }
+        #expect(zip(tags, clients).allSatisfy { registry.getClient(tag: $0) === $1 })
+        registry.removeClient(tag: tags[0])
+        #expect(tags.map { registry.getClient(tag: $0) === clients[1] } == [false, true])
+    }
+
     @Test("the process has one set of clients under Sigma")
     func namespace() throws {
         let tag = "namespace-\(UUID().uuidString)"

@@ -175,6 +175,24 @@ struct RulesetTests {
         #expect(try Reference.ruleset().decisions(for: context).assignments.map(\.experiment.id) == experiments)
     }
 
+    @Test("ids on forced lists are compared byte by byte")
+    func exactIDs() throws {
+        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+        let json = """
+            {"experiments":[
+              {"name":"by its own list","salt":"s","allocation":0,"groups":[{"name":"A","weight":100}],
+               "forced_user_list":["\(composed)"]},
+              {"name":"by a group's list","salt":"s","allocation":0,
+               "groups":[{"name":"A","weight":100,"forced_user_list":["\(composed)"]}]}]}
+            """
+        let ruleset = try Reference.ruleset(of: Array(json.utf8))
+        func experiments(_ id: String) -> [String] {
+            ruleset.decisions(for: Reference.context(id)).assignments.map(\.experiment.id)
+        }
+        #expect(experiments(composed) == ["by its own list", "by a group's list"])
+        #expect(experiments(decomposed) == [])
+    }
+
     @Test(
         "attributes are custom properties unless their name is reserved",
         arguments: [

@@ -5,7 +5,8 @@ import Synchronization
 
 /// Clients by tag; ``Sigma`` has one for the whole process, tests and servers create their own.
 public final class SigmaClientRegistry: Sendable {
-    private let clients = Mutex<[String: SigmaClient]>([:])
+    // A server's tags may be the ids of its users.
+    private let clients = Mutex<[ExactText: SigmaClient]>([:])
 
     /// Creates an empty registry.
     public init() {}
@@ -46,7 +47,7 @@ public final class SigmaClientRegistry: Sendable {
         configuration.bucketing = options.bucketing
         configuration.assumptions = options.assumptions
         let made = clients.withLock { clients -> SigmaClient? in
-            guard clients[tag] == nil else { return nil }
+            guard clients[ExactText(tag)] == nil else { return nil }
             let client = SigmaClient(
                 configuration,
                 refusedURL: endpoint == nil ? apiURL : nil,
@@ -54,7 +55,7 @@ public final class SigmaClientRegistry: Sendable {
                 tag: tag,
                 options: options
             )
-            clients[tag] = client
+            clients[ExactText(tag)] = client
             return client
         }
         guard let made else { throw .initializationOfExistingClient(tag: tag) }
@@ -62,11 +63,13 @@ public final class SigmaClientRegistry: Sendable {
     }
 
     /// Returns the client with a tag, or `nil`.
-    public func getClient(tag: String = SigmaSDKRecords.defaultTag) -> SigmaClient? { clients.withLock { $0[tag] } }
+    public func getClient(tag: String = SigmaSDKRecords.defaultTag) -> SigmaClient? {
+        clients.withLock { $0[ExactText(tag)] }
+    }
 
     /// Releases the client with a tag, if there is one; its stored state stays.
     public func removeClient(tag: String = SigmaSDKRecords.defaultTag) {
-        _ = clients.withLock { $0.removeValue(forKey: tag) }
+        _ = clients.withLock { $0.removeValue(forKey: ExactText(tag)) }
     }
 
     /// Anything but a number of at least half a second means the default; `Duration` traps on what it can't hold.

@@ -143,8 +143,9 @@ struct Evaluation {
     }
 
     private mutating func vendorPlace(in experiment: SigmaProjectExperiment, of id: String) -> Membership? {
-        if let group = experiment.forcedGroups[id] { return .inside(group: group, .forcedByVendor) }
-        if experiment.forced.contains(id) { return drawnGroup(in: experiment, for: id, .forcedByVendor) }
+        let exact = ExactText(id)
+        if let group = experiment.forcedGroups[exact] { return .inside(group: group, .forcedByVendor) }
+        if experiment.forced.contains(exact) { return drawnGroup(in: experiment, for: id, .forcedByVendor) }
         return nil
     }
 

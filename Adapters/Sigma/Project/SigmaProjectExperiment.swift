@@ -1,3 +1,5 @@
+import Experimentation
+
 /// An experiment of any kind, ready to decide.
 final class SigmaProjectExperiment: Sendable {
     /// The experiment's part of a layer.
@@ -41,9 +43,9 @@ final class SigmaProjectExperiment: Sendable {
     /// The names of the flags that it controls, each once, in the vendor's order.
     let flagNames: [String]
     /// The users that its own list forces into it.
-    let forced: Set<String>
+    let forced: Set<ExactText>
     /// The group into which each listed user is forced.
-    let forcedGroups: [String: Int]
+    let forcedGroups: [ExactText: Int]
     /// The holdouts above it, by index.
     let holdouts: [Int]
     let audience: Audience?
@@ -78,9 +80,11 @@ final class SigmaProjectExperiment: Sendable {
         var known: Set<String> = []
         flagNames = wire.featureFlags.filter { Platform.isOurs($0.platforms) }.map(\.name)
             .filter { known.insert($0).inserted }
-        forced = Set(wire.forcedUserList)
+        forced = Set(wire.forcedUserList.map { ExactText($0) })
         forcedGroups = Dictionary(
-            firstOf: wire.groups.enumerated().flatMap { index, group in group.forcedUserList.map { ($0, index) } }
+            firstOf: wire.groups.enumerated().flatMap { index, group in
+                group.forcedUserList.map { (ExactText($0), index) }
+            }
         )
         self.holdouts = wire.type == .holdout ? [] : wire.holdouts.compactMap { holdouts[$0] }
         audience = wire.targets.map { Audience($0.statement, $0.conditions, assuming: assumptions) }
