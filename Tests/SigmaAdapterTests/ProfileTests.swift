@@ -44,6 +44,21 @@ struct ProfileTests {
         func repair() { isReadable.store(true, ordering: .relaxed) }
     }
 
+    /// Fails to store the forced list once.
+    final class Failing: StateStoreDecorator {
+        let baseState: any StateStore
+        private let isFirst = Atomic(true)
+
+        init(_ base: any StateStore) { baseState = base }
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.hasSuffix("/sigmaForcedExperiments"), isFirst.exchange(false, ordering: .relaxed) {
+                throw ExperimentationError(.store, "can't be written")
+            }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
     /// What a client knows of its user.
     private struct Known: Equatable {
         var id: String
@@ -102,6 +117,20 @@ struct ProfileTests {
         #expect(try await Known(by: client) == changed)
         await client.saved()
         #expect(try await Known(by: stage.client()) == changed)
+    }
+
+    @Test("the records of the vendor's SDK count until all of them are stored")
+    func importNotStored() async throws {
+        let stage = try Stage()
+        let records = SigmaSDKRecords(privateID: "old", forced: ["closed": 1])
+        let client = try stage.client {
+            $0.importing = records
+            $0.store = Failing(stage.store)
+        }
+        _ = try await client.text("button")
+        await client.saved()
+        let known = Known(id: "old", properties: [:], forced: ["closed": 1])
+        #expect(try await Known(by: stage.client { $0.importing = records }) == known)
     }
 
     @Test("restored state is written before an edit made meanwhile, and doesn't replace it")

@@ -91,7 +91,7 @@ actor SigmaConfigurationCache {
         if rules.map({ !isValid($0.date) }) ?? true {
             do throws(SigmaNetworkError) {
                 let fetched = try await service.configuration(privateID: privateID)
-                await records.set(fetched.raw, .configuration)
+                try? await records.set(fetched.raw, .configuration)
                 rules = (ruleset(fetched.root), time.now)
             } catch {
                 throw .requestConfigFailed(error)
@@ -115,7 +115,7 @@ actor SigmaConfigurationCache {
         place = (value, time.now)
         rules = rules.map { ($0.value.at(value), $0.date) }
         guard let bytes = try? JSON.encode(FlagValue.object(value.mapValues { .string($0) })) else { return }
-        await records.set(bytes, .place)
+        try? await records.set(bytes, .place)
     }
 
     /// Restores an earlier run's state, once; what can't be read is fetched.

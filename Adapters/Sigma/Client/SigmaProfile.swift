@@ -160,9 +160,14 @@ final class SigmaProfile: Sendable {
     private func write() async {
         let loaded = state.withLock { $0.isLoaded ? ($0.user, $0.privateID, $0.forced) : nil }
         guard let (user, privateID, forced) = loaded else { return }
-        await records.set(Array(privateID.utf8), .privateID)
-        await records.encode(user, .user)
-        await records.encode(forced, .forced)
+        do throws(ExperimentationError) {
+            try await records.encode(user, .user)
+            try await records.encode(forced, .forced)
+            // Last, since from then on the records of the vendor's SDK no longer count.
+            try await records.set(Array(privateID.utf8), .privateID)
+        } catch {
+            // Logged; the next change stores all of it again.
+        }
     }
 }
 

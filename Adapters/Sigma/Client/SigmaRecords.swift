@@ -46,13 +46,16 @@ struct SigmaRecords: Sendable {
     /// Returns a record's bytes, or `nil`.
     func value(_ entry: Entry) async throws(ExperimentationError) -> [UInt8]? { try await self.entry(entry)?.value }
 
-    /// Stores a record's bytes with the current date, or removes it.
-    func set(_ value: [UInt8]?, _ entry: Entry) async {
+    /// Stores a record's bytes with the current date.
+    ///
+    /// - Throws: The store's error, which has been logged.
+    func set(_ value: [UInt8], _ entry: Entry) async throws(ExperimentationError) {
         let head = Array("\(time.now.timeIntervalSince1970)\n".utf8)
         do throws(ExperimentationError) {
-            try await store.setValue(value.map { head + $0 }, for: prefix + entry.rawValue)
+            try await store.setValue(head + value, for: prefix + entry.rawValue)
         } catch {
             log.log(.error, "sigma.store", "The entry \(entry.rawValue) can't be kept: \(error)")
+            throw error
         }
     }
 
@@ -66,8 +69,8 @@ struct SigmaRecords: Sendable {
     }
 
     /// Stores a value as JSON.
-    func encode(_ value: some Encodable, _ entry: Entry) async {
+    func encode(_ value: some Encodable, _ entry: Entry) async throws(ExperimentationError) {
         guard let data = try? JSONEncoder().encode(value) else { return }
-        await set(Array(data), entry)
+        try await set(Array(data), entry)
     }
 }
