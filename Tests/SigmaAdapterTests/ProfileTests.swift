@@ -15,12 +15,14 @@ struct ProfileTests {
     final class Holding: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         private let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
-        private let isFirst = Atomic(true)
+        private let count = Atomic(0)
 
         var isHolding: Bool { held.withLock { $0 != nil } }
+        /// How often the user was written.
+        var writes: Int { count.load(ordering: .relaxed) }
 
         func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-            if key.hasSuffix("/user"), isFirst.exchange(false, ordering: .relaxed) {
+            if key.hasSuffix("/user"), count.add(1, ordering: .relaxed).oldValue == 0 {
                 await withCheckedContinuation { continuation in held.withLock { $0 = continuation } }
             }
             try await baseState.setValue(value, for: key)
@@ -148,6 +150,21 @@ struct ProfileTests {
         let later = try stage.client { $0.store = store }
         let context = await later.profile.context(for: try Reference.ruleset().project)
         #expect(context.user.attributes["email"] == "ada@example.com")
+    }
+
+    @Test("changes made while the store is busy are stored together")
+    func together() async throws {
+        let stage = try Stage()
+        let store = Holding()
+        let client = try stage.client(stage.user()) { $0.store = store }
+        let reading = Task { try await client.text("button") }
+        try await eventually("a held write") { store.isHolding }
+        for number in 0..<100 { client.editUserProperties { $0.setCustomProperty(number, key: "n") } }
+        store.letGo()
+        await client.saved()
+        #expect(store.writes == 2)
+        #expect(try await Known(by: stage.client { $0.store = store }).properties["custom.n"] == "99")
+        _ = try await reading.value
     }
 
     @Test("without options a client keeps its generated id, its user and its list in a file of the application's own")

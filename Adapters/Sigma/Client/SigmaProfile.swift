@@ -17,6 +17,8 @@ final class SigmaProfile: Sendable {
         var forced: [String: Int?] = [:]
         var loading: Task<Void, Never>?
         var saving: Task<Void, Never>?
+        /// Whether the last save hasn't looked at the state yet.
+        var isSaveWaiting = false
 
         mutating func applyEdits() {
             user = edits.applied(to: user)
@@ -99,6 +101,8 @@ final class SigmaProfile: Sendable {
 
     private func saveLater() {
         state.withLock { state in
+            guard !state.isSaveWaiting else { return }
+            state.isSaveWaiting = true
             let previous = state.saving
             // One after the other, so that an older state never overwrites a newer one.
             state.saving = Task {
@@ -138,7 +142,7 @@ final class SigmaProfile: Sendable {
             state.isLoaded = true
             return wasEdited || ownID == nil
         }
-        // Queued like any other change: later edits come after it.
+        // Queued like any other change: later edits come after it, or with it.
         if isOwed { saveLater() }
     }
 
@@ -158,7 +162,10 @@ final class SigmaProfile: Sendable {
     }
 
     private func write() async {
-        let loaded = state.withLock { $0.isLoaded ? ($0.user, $0.privateID, $0.forced) : nil }
+        let loaded = state.withLock { state in
+            state.isSaveWaiting = false
+            return state.isLoaded ? (state.user, state.privateID, state.forced) : nil
+        }
         guard let (user, privateID, forced) = loaded else { return }
         do throws(ExperimentationError) {
             try await records.encode(user, .user)
