@@ -36,6 +36,15 @@ struct ProviderContextTests {
         #expect(report.run == StateStoreContract.cases(features: []).map(\.id))
     }
 
+    @Test("a key is listed as it was written, even if it begins with a combining mark")
+    func combiningMarks() async throws {
+        let store = ProviderContext(of: CuriousProvider("one"), in: InMemoryStateStore(), ClientEnvironment()).state
+        try await store.setValue([1], for: "\u{301}x")
+        let keys = try await store.keys(beginningWith: "")
+        #expect(keys.map { Array($0.unicodeScalars) } == [["\u{301}", "x"]])
+        #expect(try await store.keys(beginningWith: "\u{301}") == keys)
+    }
+
     @Test("two accounts in one store neither see nor remove each other's state, or the client's")
     func apart() async throws {
         let store = InMemoryStateStore()

@@ -30,7 +30,10 @@ struct ScopedStateStore: StateStore {
     }
 
     func keys(beginningWith text: String) async throws(ExperimentationError) -> [String] {
-        try await base.keys(beginningWith: prefix + text).map { String($0.dropFirst(prefix.count)) }
+        // By bytes: a key that begins with a combining mark shares a character with the prefix's end.
+        try await base.keys(beginningWith: prefix + text).map {
+            String(Substring($0.utf8.dropFirst(prefix.utf8.count)))
+        }
     }
 
     func removeAll(beginningWith texts: [String]) async throws(ExperimentationError) {
