@@ -198,6 +198,7 @@ struct RulesetTests {
         arguments: [
             ("plan", "custom.plan", FlagValue.string("pro"), true),
             ("custom.plan", "custom.plan", .string("pro"), true),
+            ("\u{301}e", "custom.\u{301}e", .string("pro"), true),
             ("plan", "plan", .string("pro"), false), ("email", "email", .string("pro"), true),
             ("email", "custom.email", .string("pro"), false), ("custom.email", "custom.email", .string("pro"), true),
             ("geo.city", "geo.city", .string("pro"), true), ("geo.street", "geo.street", .string("pro"), false),

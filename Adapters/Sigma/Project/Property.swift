@@ -34,17 +34,24 @@ struct Property: Sendable, Hashable {
             self.source = source
             attribute = name
             shortAttribute = nil
-        } else if name.hasPrefix(Self.customPrefix) {
+        } else if let short = Self.shortName(name) {
             source = .none
             attribute = name
-            let short = String(name.dropFirst(Self.customPrefix.count))
-            shortAttribute = Self.reserved[short] == nil && !short.hasPrefix(Self.customPrefix) ? short : nil
+            shortAttribute = Self.reserved[short] == nil && Self.shortName(short) == nil ? short : nil
         } else {
             // The service may return more of a location than the known names.
             source = name.hasPrefix(Self.placePrefix) ? .place : .none
             attribute = nil
             shortAttribute = nil
         }
+    }
+
+    /// Returns an application's own name without the prefix; `nil` for any other name.
+    ///
+    /// By bytes: a name that begins with a combining mark shares a character with the prefix's end.
+    private static func shortName(_ name: String) -> String? {
+        guard name.utf8.starts(with: customPrefix.utf8) else { return nil }
+        return String(Substring(name.utf8.dropFirst(customPrefix.utf8.count)))
     }
 
     /// Whether to compare texts as versions.
