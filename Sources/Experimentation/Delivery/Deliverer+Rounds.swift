@@ -33,7 +33,7 @@ extension Deliverer {
         let began = Moment(environment.time)
         do throws(ExperimentationError) {
             try await conclude()
-            await owed.carryOut()
+            try await owed.carryOut()
             if let age = policy.maximumAge {
                 let oldest = clock.now - age.seconds
                 _ = try await store.expire(before: oldest, owedTo: destination, now: began.date)

@@ -15,7 +15,8 @@ extension Outbox {
 
     /// Carries out owed denials and delivers what an earlier run left.
     func resume() async {
-        await owed.restore()
+        // What can't be read now is read by each delivery before it sends anything.
+        try? await owed.carryOut()
         for deliverer in deliverers { await deliverer.resume() }
     }
 

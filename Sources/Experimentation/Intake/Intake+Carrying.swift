@@ -159,7 +159,7 @@ extension Intake {
         let changes = run.compactMap(\.statement.change)
         let denying = owed.users
         // A user who consents again keeps the events that remain.
-        for change in changes where change.isGranted && denying.contains(ExactText(change.userID)) {
+        for change in changes where change.isGranted && owed.mayBeOwed(change.userID) {
             try await owed.end(change.userID) { () async throws(ExperimentationError) in
                 _ = try await self.store.setConsent([change])
             }

@@ -4,11 +4,20 @@ import Synchronization
 ///
 /// While one is owed, no events of its user are sent or accepted. Every round of deliveries and every statement of the
 /// user retries it; a note in the state store, if that works, makes the next run do the same.
+///
+/// Until the notes of earlier runs have been read, anybody's may be owed: nothing is sent, and users who consent have
+/// their note removed first.
 final class OwedDenials: Sendable {
+    private struct State {
+        var users: Set<ExactText> = []
+        /// Whether the notes of earlier runs have been read.
+        var isRestored = false
+    }
+
     private let store: any OutboxStore
     private let kept: KeptState
     private let log: any LogSink
-    private let state = Mutex<Set<ExactText>>([])
+    private let state = Mutex(State())
     /// A denial that is carried out late mustn't undo the consent that followed it.
     private let turn = AsyncSemaphore(limit: 1)
 
@@ -19,7 +28,12 @@ final class OwedDenials: Sendable {
     }
 
     /// The users whose denials are owed.
-    var users: Set<ExactText> { state.withLock { $0 } }
+    var users: Set<ExactText> { state.withLock { $0.users } }
+
+    /// Whether a user's denial is owed, as far as is known.
+    func mayBeOwed(_ userID: String) -> Bool {
+        state.withLock { !$0.isRestored || $0.users.contains(ExactText(userID)) }
+    }
 
     /// Notes that denials couldn't be carried out.
     func owe(_ userIDs: [String]) async {
@@ -28,7 +42,7 @@ final class OwedDenials: Sendable {
     }
 
     /// Stops deliveries and events of users whose denials couldn't be carried out.
-    func hold(_ userIDs: [String]) { state.withLock { $0.formUnion(userIDs.lazy.map { ExactText($0) }) } }
+    func hold(_ userIDs: [String]) { state.withLock { $0.users.formUnion(userIDs.lazy.map { ExactText($0) }) } }
 
     /// Notes for the next run which of the users are owed a denial.
     ///
@@ -46,33 +60,44 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Restores what earlier runs owe.
-    func restore() async {
-        let owed = await kept.owedDenials()
-        state.withLock { $0.formUnion(owed.map { ExactText($0) }) }
-        await carryOut()
+    /// Carries out what is owed, also by earlier runs, as far as the stores allow.
+    ///
+    /// - Throws: What the state store throws while it can't be read what earlier runs owe; nothing may be sent then.
+    func carryOut() async throws(ExperimentationError) {
+        if state.withLock({ $0.isRestored && $0.users.isEmpty }) { return }
+        try await inTurn { () async throws(ExperimentationError) in
+            try await self.restore()
+            await self.carryOutAll()
+        }
     }
 
-    /// Carries out what is owed, as far as the stores allow: the removal of events in one transaction.
-    func carryOut() async {
+    /// Reads the notes of earlier runs; in turn, so that none is read whose denial is being ended.
+    private func restore() async throws(ExperimentationError) {
+        if state.withLock({ $0.isRestored }) { return }
+        let owed = try await kept.owedDenials()
+        state.withLock { state in
+            state.users.formUnion(owed.lazy.map { ExactText($0) })
+            state.isRestored = true
+        }
+    }
+
+    /// Carries out what is known to be owed: the removal of events in one transaction.
+    private func carryOutAll() async {
+        let users = users.map(\.text)
         if users.isEmpty { return }
-        await inTurn {
-            let users = self.users.map(\.text)
-            if users.isEmpty { return }
-            do throws(ExperimentationError) {
-                _ = try await self.store.setConsent(users.map { ConsentChange(userID: $0, isGranted: false) })
-            } catch {
-                return self.report(error)
-            }
-            await withTaskGroup { group in
-                for user in users {
-                    group.addTask {
-                        do throws(ExperimentationError) {
-                            try await self.kept.forget(userID: user)
-                            try await self.forget(user)
-                        } catch {
-                            self.report(error)
-                        }
+        do throws(ExperimentationError) {
+            _ = try await store.setConsent(users.map { ConsentChange(userID: $0, isGranted: false) })
+        } catch {
+            return report(error)
+        }
+        await withTaskGroup { group in
+            for user in users {
+                group.addTask {
+                    do throws(ExperimentationError) {
+                        try await self.kept.forget(userID: user)
+                        try await self.forget(user)
+                    } catch {
+                        self.report(error)
                     }
                 }
             }
@@ -85,14 +110,15 @@ final class OwedDenials: Sendable {
 
     /// Carries out a user's denial, if one is owed.
     func carryOut(_ userID: String) async throws(ExperimentationError) {
-        try await inTurn(userID) { () async throws(ExperimentationError) in
+        try await inTurn { () async throws(ExperimentationError) in
+            guard self.users.contains(ExactText(userID)) else { return }
             _ = try await self.store.setConsent([ConsentChange(userID: userID, isGranted: false)])
             try await self.kept.forget(userID: userID)
             try await self.forget(userID)
         }
     }
 
-    /// Settles an owed denial, because the user consents or it was carried out.
+    /// Settles a denial that may be owed, because the user consents or it was carried out.
     ///
     /// - Parameters:
     ///   - userID: The user.
@@ -102,7 +128,8 @@ final class OwedDenials: Sendable {
         _ userID: String,
         _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void = {}
     ) async throws(ExperimentationError) {
-        try await inTurn(userID) { () async throws(ExperimentationError) in
+        try await inTurn { () async throws(ExperimentationError) in
+            guard self.mayBeOwed(userID) else { return }
             try await self.forget(userID)
             try await change()
         }
@@ -111,30 +138,21 @@ final class OwedDenials: Sendable {
     /// Removes the note first: it must not outlive the denial.
     private func forget(_ userID: String) async throws(ExperimentationError) {
         try await kept.endDenial(of: userID)
-        state.withLock { _ = $0.remove(ExactText(userID)) }
-    }
-
-    /// Runs an action if a user's denial is owed, one action at a time.
-    private func inTurn(
-        _ userID: String,
-        _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void
-    ) async throws(ExperimentationError) {
-        let result = await inTurn { () async -> Result<Void, ExperimentationError> in
-            guard self.users.contains(ExactText(userID)) else { return .success(()) }
-            do throws(ExperimentationError) { return .success(try await change()) } catch { return .failure(error) }
-        }
-        try result.get()
+        state.withLock { _ = $0.users.remove(ExactText(userID)) }
     }
 
     /// Runs one action at a time.
     ///
     /// It runs in a task of its own: others may wait for it too, and the caller's cancellation doesn't concern them.
-    private func inTurn<Value: Sendable>(_ action: @escaping @Sendable () async -> Value) async -> Value {
-        await Task {
+    private func inTurn<Value: Sendable, Failure: Error>(
+        _ action: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result = await Task { () -> Result<Value, Failure> in
             // This task is never cancelled, so it is always admitted.
             try? await self.turn.enter()
             defer { self.turn.leave() }
-            return await action()
+            do throws(Failure) { return .success(try await action()) } catch { return .failure(error) }
         }.value
+        return try result.get()
     }
 }

@@ -80,18 +80,21 @@ struct KeptState: Sendable {
 
     /// Reads bytes.
     func bytes(_ key: Key) async -> [UInt8]? {
-        do throws(ExperimentationError) {
-            guard let stored = try await store.value(for: prefix + key.name), stored.count >= 32 else { return nil }
-            let content = Array(stored[32...])
-            guard stored[..<32].elementsEqual(seal(content, key)) else {
-                log.log(.warning, "cache.rejected", "A cached value was changed or belongs elsewhere; it is ignored.")
-                return nil
-            }
-            return content
-        } catch {
+        do throws(ExperimentationError) { return try await content(of: key) } catch {
             log.log(.warning, "cache.unreadable", "A cached value can't be read: \(error)")
             return nil
         }
+    }
+
+    /// Reads bytes whose absence must be certain; `nil` only if there are none, or others than were written.
+    private func content(of key: Key) async throws(ExperimentationError) -> [UInt8]? {
+        guard let stored = try await store.value(for: prefix + key.name), stored.count >= 32 else { return nil }
+        let content = Array(stored[32...])
+        guard stored[..<32].elementsEqual(seal(content, key)) else {
+            log.log(.warning, "cache.rejected", "A cached value was changed or belongs elsewhere; it is ignored.")
+            return nil
+        }
+        return content
     }
 
     /// Writes bytes, or removes them with `nil`.
@@ -123,11 +126,12 @@ struct KeptState: Sendable {
     }
 
     /// The users whose denial an earlier run couldn't carry out.
-    func owedDenials() async -> [String] {
-        guard let keys = try? await store.keys(beginningWith: prefix + Key.denials) else { return [] }
+    ///
+    /// - Throws: What the store throws: some may be unknown then.
+    func owedDenials() async throws(ExperimentationError) -> [String] {
         var users: [String] = []
-        for key in keys {
-            let content = await bytes(Key(name: String(key.dropFirst(prefix.count))))
+        for key in try await store.keys(beginningWith: prefix + Key.denials) {
+            let content = try await content(of: Key(name: String(key.dropFirst(prefix.count))))
             if let content { users.append(String(decoding: content, as: UTF8.self)) }
         }
         return users

@@ -60,6 +60,63 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
+    @Test(
+        "P24 while the notes of earlier runs can't be read, the next run sends nothing",
+        arguments: [StoreOperation.keys, .value]
+    )
+    func unreadableNotes(operation: StoreOperation) async throws {
+        try await firstRun()
+        outbox.mendDenials()
+        let notes = UnreadableNotes(baseState: state, operation: operation)
+        let time = ManualTime()
+        let client = try await vendor.client(store: ClientStore(outbox: outbox, state: notes), time: time)
+        #expect(try await !client.flush(retrying: false).isDone)
+        #expect(numbers == [])
+        notes.areReadable.value = true
+        try await client.drain(time)
+        #expect(numbers == [10, 11, 12])
+        #expect(try await isForgotten())
+        try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
+    }
+
+    @Test("a user who consents again before the notes of earlier runs can be read is owed no removal")
+    func agreedUnread() async throws {
+        try await firstRun()
+        outbox.mendDenials()
+        let notes = UnreadableNotes(baseState: state, operation: .keys)
+        let time = ManualTime()
+        let client = try await vendor.client(store: ClientStore(outbox: outbox, state: notes), time: time)
+        try await client.session(for: User(id: "ada")).setConsent(.granted)
+        #expect(try await isForgotten())
+        notes.areReadable.value = true
+        try await client.drain(time)
+        #expect(numbers.filter { $0 < 10 } == [0, 1, 2])
+    }
+
+    /// A store in which the notes of owed denials can't be read for a while.
+    private struct UnreadableNotes: StateStoreDecorator {
+        let baseState: any StateStore
+        /// What fails.
+        let operation: StoreOperation
+        let areReadable = Shared(false)
+
+        private func read(_ key: String, by operation: StoreOperation) throws(ExperimentationError) {
+            if operation == self.operation, key.contains("/withdrawal/"), !areReadable.value {
+                throw ExperimentationError(.store, "The disk failed.")
+            }
+        }
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            try read(key, by: .value)
+            return try await baseState.value(for: key)
+        }
+
+        func keys(beginningWith prefix: String) async throws(ExperimentationError) -> [String] {
+            try read(prefix, by: .keys)
+            return try await baseState.keys(beginningWith: prefix)
+        }
+    }
+
     @Test("a user who consents again is owed no removal: neither this run nor the next removes later events")
     func agreedAgain() async throws {
         try await firstRun()
@@ -173,7 +230,7 @@ struct OwedDenialTests {
         )
         await owed.owe(["ada", "bob", "cyd"])
         outbox.mendDenials()
-        await owed.carryOut()
+        try await owed.carryOut()
         #expect(outbox.counts[.setConsent] == 1)
         #expect(owed.users.isEmpty)
         #expect(try await isForgotten())
@@ -250,11 +307,11 @@ struct OwedDenialTests {
         )
         let owing = Task { await owed.owe(["ada"]) }
         await slow.reached.wait()
-        let carrying = Task { await owed.carryOut() }
+        let carrying = Task { try await owed.carryOut() }
         for _ in 0..<200 { await Task.yield() }
         slow.mayWrite.open()
         await owing.value
-        await carrying.value
+        try await carrying.value
         #expect(owed.users.isEmpty)
         #expect(try await slow.keys(beginningWith: "").isEmpty)
     }
