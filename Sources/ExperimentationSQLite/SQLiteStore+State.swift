@@ -41,12 +41,14 @@ extension SQLiteStore {
     ///
     /// Traces of the values in the files are erased right afterwards; ``finishErasing()`` waits for that.
     public func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
-        let removed = try await commits.perform(.removal) { database, _ in
+        let isErasingOwed = try await commits.perform(.removal) { [traces] database, _ in
             let removed = try prefixes.reduce(0) { $0 + (try StateTable.removeAll(beginningWith: $1, database)) }
-            if removed > 0 { try Erasing.owe(database) }
-            return removed
+            // What was removed or replaced before leaves traces, too.
+            let isErasingOwed = removed > 0 || traces.mayExistOfValues
+            if isErasingOwed { try Erasing.owe(database) }
+            return isErasingOwed
         }
-        if removed > 0 || traces.mayExistOfValues { eraseBehind() }
+        if isErasingOwed { eraseBehind() }
     }
 
     // MARK: Erasing

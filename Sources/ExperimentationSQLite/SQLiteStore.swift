@@ -128,7 +128,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     ///
     /// Traces of what was removed are erased from the files right afterwards; ``finishErasing()`` waits for that.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
-        let outcome = try await commits.perform(.removal) { database, table in
+        let (outcome, isErasingOwed) = try await commits.perform(.removal) { [traces] database, table in
             var outcome = ConsentOutcome()
             var rest = changes[...]
             while let change = rest.first {
@@ -141,12 +141,13 @@ public final class SQLiteStore: OutboxStore, StateStore {
                 }
                 rest = rest.dropFirst(max(1, denials.count))
             }
-            if outcome.removed > 0 { try Erasing.owe(database) }
-            return outcome
+            // What was delivered before leaves traces, too.
+            let isErasingOwed =
+                outcome.removed > 0 || changes.contains { !$0.isGranted && traces.mayExist(of: $0.userID) }
+            if isErasingOwed { try Erasing.owe(database) }
+            return (outcome, isErasingOwed)
         }
-        if outcome.removed > 0 || changes.contains(where: { !$0.isGranted && traces.mayExist(of: $0.userID) }) {
-            eraseBehind()
-        }
+        if isErasingOwed { eraseBehind() }
         return outcome
     }
 

@@ -148,19 +148,10 @@ struct TracesTests {
         for number in 0..<200 {
             try await store.append([.sample("\(number)", user: number % 2 == 0 ? "marker-4711" : "bob")])
         }
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let reader = try DatabaseQueue(path: folder.file().path, configuration: configuration)
-        if isHindered {
-            try await reader.writeWithoutTransaction { database in
-                try database.execute(sql: "BEGIN")
-                _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM event")
-            }
-        }
+        let reader = isHindered ? try await hindering() : nil
         try await store.purge("marker-4711")
         await store.close()
-        try await reader.writeWithoutTransaction { if isHindered { try $0.execute(sql: "ROLLBACK") } }
-        try reader.close()
+        if let reader { try await end(reader) }
         #expect(try await isErasingOwed() == isHindered)
         if isHindered {
             let next = try SQLiteStore(at: folder.file())
@@ -195,6 +186,61 @@ struct TracesTests {
         await next.close()
         #expect(try await !isErasingOwed("killed.sqlite"))
         #expect(try folder.occurrences(of: "marker-4711") == 0)
+    }
+
+    /// What a user's traces are left by, if a denial has nothing to remove any more.
+    enum Gone: CaseIterable { case deliveredEvents, removedValues }
+
+    @Test(
+        "P24 a process that is killed after a denial that had nothing to remove owes the erasing",
+        arguments: Gone.allCases
+    )
+    func nothingToRemove(_ gone: Gone) async throws {
+        let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(20)))
+        // Keeps the file from being rewritten before it is copied.
+        let reader = try await hindering()
+        switch gone {
+        case .deliveredEvents:
+            try await store.append((0..<20).map { .sample("\($0)", user: "marker-4711") })
+            try await store.settle(try #require(try await store.take()))
+            let denial = ConsentChange(userID: "marker-4711", isGranted: false)
+            #expect(try await store.setConsent([denial]) == ConsentOutcome())
+        case .removedValues:
+            try await store.setValue(Array("marker-4711".utf8), for: "decisions/1")
+            try await store.setValue(nil, for: "decisions/1")
+            try await store.removeAll(beginningWith: "decisions/1")
+        }
+        for ending in ["", "-wal", "-lock"] {
+            try FileManager.default.copyItem(
+                at: folder.file("store.sqlite" + ending),
+                to: folder.file("killed" + ending)
+            )
+        }
+        try await end(reader)
+        await store.close()
+        #expect(try folder.occurrences(of: "marker-4711") > 0)
+        #expect(try await isErasingOwed("killed"))
+        let next = try SQLiteStore(at: folder.file("killed"))
+        try await next.finishErasing()
+        #expect(try folder.occurrences(of: "marker-4711") == 0)
+        await next.close()
+    }
+
+    /// Begins to read the file, which can't be rewritten until that ends.
+    private func hindering() async throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        try await reader.writeWithoutTransaction { database in
+            try database.execute(sql: "BEGIN")
+            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM event")
+        }
+        return reader
+    }
+
+    private func end(_ reader: DatabaseQueue) async throws {
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try reader.close()
     }
 
     /// Whether the file records that it must be rewritten.
