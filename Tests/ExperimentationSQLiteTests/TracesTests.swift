@@ -226,6 +226,23 @@ struct TracesTests {
         await next.close()
     }
 
+    @Test("P24 a denial erases what another process has delivered since this one rewrote the file alone")
+    func deliveredElsewhere() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("a", user: "bob")])
+        try await store.purge("bob")
+        try await store.finishErasing()
+        let other = try SQLiteStore(at: folder.file())
+        try await other.append((0..<20).map { .sample("\($0)", user: "marker-4711") })
+        try await other.settle(try #require(try await other.take()))
+        await other.close()
+        #expect(try folder.occurrences(of: "marker-4711") > 0)
+        _ = try await store.setConsent([ConsentChange(userID: "marker-4711", isGranted: false)])
+        try await store.finishErasing()
+        #expect(try folder.occurrences(of: "marker-4711") == 0)
+        await store.close()
+    }
+
     /// Begins to read the file, which can't be rewritten until that ends.
     private func hindering() async throws -> DatabaseQueue {
         var configuration = Configuration()

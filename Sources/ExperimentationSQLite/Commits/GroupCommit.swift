@@ -224,7 +224,7 @@ final class GroupCommit: Sendable {
         do {
             let writes = group.contains { $0.kind != .read }
             try HotStatement(writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED", database).run()
-            try changed.refresh(database)
+            if try changed.refresh(database) { move.traces.noteUnknown() }
             if writes, changed.evictions.areStale { try changed.dropEvicted(database) }
             if group.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
             let tell = try group.map { try $0.work(database, &changed) }

@@ -92,12 +92,16 @@ struct OutboxTable: Sendable {
     // MARK: Other processes
 
     /// Detects what other processes have done; called inside each transaction, before anything else.
-    mutating func refresh(_ database: Database) throws {
+    ///
+    /// - Returns: Whether one has written since the last transaction.
+    @discardableResult
+    mutating func refresh(_ database: Database) throws -> Bool {
         let pragma = try HotStatement("PRAGMA data_version", database)
         let version = try pragma.step() ? pragma.int(0) : nil
         pragma.reset()
-        if version == dataVersion { return }
-        extent.isExact = dataVersion == nil
+        if version == dataVersion { return false }
+        let isFirst = dataVersion == nil
+        extent.isExact = isFirst
         dataVersion = version
         upkeep.knownFreePages = 0
         evictions.searchAnew()
@@ -120,6 +124,7 @@ struct OutboxTable: Sendable {
         lastSequence = max(lastSequence, lanes.map(\.through).max() ?? 0)
         try measureTail(database)
         try readConsent(database)
+        return !isFirst
     }
 
     mutating func readConsent(_ database: Database) throws {
