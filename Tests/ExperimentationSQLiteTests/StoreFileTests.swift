@@ -167,5 +167,13 @@ struct StoreFileTests {
         }
         #expect(error?.code == .store)
     }
-
+    @Test("P17 a reserve that is too small, because the process that created it died, is extended")
+    func shortReserve() async throws {
+        let reserve = folder.file("store.sqlite-reserve")
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        #expect(FileManager.default.createFile(atPath: reserve.path, contents: Data()))
+        let store = try SQLiteStore(at: folder.file())
+        #expect(try FileManager.default.attributesOfItem(atPath: reserve.path)[.size] as? Int == 600 * 4_096)
+        await store.close()
+    }
 }

@@ -46,12 +46,24 @@ final class DiskReserve: Sendable {
 
     private func fill() -> Bool {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        // Another process has created it.
-        guard descriptor >= 0 else { return errno == EEXIST }
+        guard descriptor >= 0 else { return errno == EEXIST && extend() }
         let isFilled = allot(descriptor)
         close(descriptor)
         if !isFilled { unlink(path) }
         return isFilled
+    }
+
+    /// Extends a file that another process has created, if it is too small: that process died, or its limit is lower.
+    ///
+    /// - Returns: Whether the file is large enough.
+    private func extend() -> Bool {
+        var facts = stat()
+        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
+        if facts.st_size >= size { return true }
+        let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return allot(descriptor)
     }
 
     private func allot(_ descriptor: Int32) -> Bool {
