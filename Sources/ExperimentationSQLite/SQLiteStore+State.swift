@@ -11,7 +11,7 @@ extension SQLiteStore {
 
     /// Sets or, with `nil`, removes a value.
     public func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-        try await commits.perform(.write) { [traces] database, table in
+        try await commits.perform(.setting(value)) { [traces] database, table in
             traces.noteValue()
             try StateTable.set(value, for: key, database)
             if let value, try !table.hasRoom(after: value.count, database) { throw StoreFault.full }
@@ -24,11 +24,19 @@ extension SQLiteStore {
         to value: [UInt8]?,
         if expected: [UInt8]?
     ) async throws(ExperimentationError) -> StateUpdate {
-        try await commits.perform(.write) { [traces] database, table in
-            traces.noteValue()
-            let outcome = try StateTable.update(key, to: value, if: expected, database)
-            if let value, try !table.hasRoom(after: value.count, database) { throw StoreFault.full }
-            return outcome
+        do throws(ExperimentationError) {
+            return try await commits.perform(.setting(value)) { [traces] database, table in
+                traces.noteValue()
+                let outcome = try StateTable.update(key, to: value, if: expected, database)
+                guard let value, outcome == .updated else { return outcome }
+                guard try table.hasRoom(after: value.count, database) else { throw StoreFault.full }
+                return outcome
+            }
+        } catch {
+            // A full store accepts nothing; what is there instead can be told all the same.
+            let current = try await self.value(for: key)
+            if current == expected { throw error }
+            return .conflict(current)
         }
     }
 
@@ -70,4 +78,9 @@ extension SQLiteStore {
     }
 
     var erasing: Erasing { Erasing(file: file, traces: traces, lock: lock) }
+}
+
+extension GroupCommit.Kind {
+    /// Setting a value, or removing it with `nil`, which is possible in a full store too.
+    fileprivate static func setting(_ value: [UInt8]?) -> Self { value == nil ? .removal : .write }
 }

@@ -1,9 +1,10 @@
 import Experimentation
-import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
 import GRDB
 import Testing
+
+@testable import ExperimentationSQLite
 
 @Suite("The store's files")
 struct StoreFileTests {
@@ -167,6 +168,7 @@ struct StoreFileTests {
         }
         #expect(error?.code == .store)
     }
+
     @Test("P17 a reserve that is too small, because the process that created it died, is extended")
     func shortReserve() async throws {
         let reserve = folder.file("store.sqlite-reserve")
@@ -174,6 +176,27 @@ struct StoreFileTests {
         #expect(FileManager.default.createFile(atPath: reserve.path, contents: Data()))
         let store = try SQLiteStore(at: folder.file())
         #expect(try FileManager.default.attributesOfItem(atPath: reserve.path)[.size] as? Int == 600 * 4_096)
+        await store.close()
+    }
+
+    @Test("P17 while there is no room for the reserve, values are still removed, and conflicts told")
+    func valuesWithoutReserve() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        for key in ["kept", "removed", "compared"] { try await store.setValue([1], for: key) }
+        #expect(store.commits.reserve.spend())
+        // Takes its place, so that it can't be created again.
+        let place = folder.file("store.sqlite-reserve")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+        let refusal = await #expect(throws: ExperimentationError.self) { try await store.setValue([2], for: "new") }
+        #expect(refusal?.code == .store)
+        try await store.setValue(nil, for: "removed")
+        #expect(try await store.update("compared", to: nil, if: [1]) == .updated)
+        #expect(try await store.update("kept", to: [2], if: nil) == .conflict([1]))
+        let failure = await #expect(throws: ExperimentationError.self) {
+            try await store.update("kept", to: [2], if: [1])
+        }
+        #expect(failure?.code == .store)
+        #expect(try await store.keys(beginningWith: "") == ["kept"])
         await store.close()
     }
 }

@@ -22,7 +22,7 @@ final class GroupCommit: Sendable {
     private let connection: Mutex<StoreConnection>
     private let lock: FileLock
     private let move: StoreMove
-    private let reserve: DiskReserve
+    let reserve: DiskReserve
     private let runsOnCaller: Bool
     /// Whether evicted events still have rows.
     let hasEvicted = Atomic(false)
