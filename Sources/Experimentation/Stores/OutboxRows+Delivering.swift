@@ -89,6 +89,8 @@ extension OutboxRows {
 
     mutating func expire(before date: Date, owedTo destination: Destination, now: Date) -> Int {
         let wanted = place(of: destination)
+        guard let oldest = oldestDates[wanted], oldest < date else { return 0 }
+        defer { oldestDates[wanted] = rows.lazy.filter { $0.deliveries[wanted] != nil }.map(\.envelope.date).min() }
         return remove { row, place, lanes in
             let isHeld = row.deliveries[place]?.isHeld == true
             guard place == wanted, row.envelope.date < date,

@@ -34,6 +34,8 @@ struct OutboxRows {
     private var held: Set<ExactText> = []
     /// For each lane, the sequence number of the first event that may be owed to it.
     private var fronts: [Int: Int64] = [:]
+    /// For each lane, a lower bound of the dates of the events that are owed to it.
+    var oldestDates: [Int: Date] = [:]
     /// For each priority, the sequence number of the first event that may be evicted; and how many deliveries were
     /// dropped to make room.
     private var evictions = (from: [Priority: Int64](), count: 0)
@@ -99,6 +101,7 @@ struct OutboxRows {
             let place = place(of: delivery.destination)
             row.deliveries[place] = Delivery(isHeld: delivery.isHeld)
             if delivery.isHeld { held.insert(user) }
+            oldestDates[place] = min(oldestDates[place] ?? .distantFuture, event.envelope.date)
             lanes[place].ledger.accepted += 1
         }
         nextSequence += 1

@@ -78,6 +78,7 @@ extension OutboxTable {
         extent.oldestDate = min(extent.oldestDate, event.date)
         for (place, delivery) in zip(places, event.deliveries) {
             lanes[place].lane.ledger.accepted += 1
+            lanes[place].oldestDate = min(lanes[place].oldestDate, event.date)
             if delivery.isHeld { consent.mayBeHeld = true }
         }
         if owed == nil { try insertDeliveries(of: event, at: places, database) } else { addToTail(event) }

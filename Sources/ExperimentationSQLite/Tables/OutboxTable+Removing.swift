@@ -12,22 +12,24 @@ extension OutboxTable {
         now: Date,
         _ database: Database
     ) throws -> Int {
-        if date.timeIntervalSince1970 <= extent.oldestDate { return 0 }
+        let date = date.timeIntervalSince1970
+        if date <= extent.oldestDate { return 0 }
         let place = try place(of: destination, database)
+        if date <= lanes[place].oldestDate { return 0 }
         try clearHead(database)
         try writeTail(database)
         let lane = lanes[place].lane
         let rows = try HotStatement(
             """
             DELETE FROM delivery WHERE destination = ? AND (held = 1 OR sequence > ?)
-                AND sequence IN (SELECT sequence FROM event WHERE date < ?)
+                AND (SELECT date FROM event WHERE event.sequence = delivery.sequence) < ?
             RETURNING held, sequence
             """,
             database
         )
         try rows.bind(lanes[place].id, at: 1)
         try rows.bind(lane.isHeld(at: now) ? lane.out : 0, at: 2)
-        try rows.bind(date.timeIntervalSince1970, at: 3)
+        try rows.bind(date, at: 3)
         var expired = 0
         var first = Int64.max
         while try rows.step() {
@@ -35,12 +37,29 @@ extension OutboxTable {
             if rows.int(0) == 0 { first = min(first, rows.int(1)) }
         }
         rows.reset()
+        lanes[place].oldestDate = try oldestDate(at: place, database)
+        // Looking for events that nobody is owed any more reads all of them.
+        if expired == 0 { return 0 }
         // A holder whose lease has expired may still be sending them.
         lanes[place].lane.disturb(first)
         try count(expired, as: .expired, at: place, database)
         try forgetOwedToNobody(database)
-        if expired > 0 { try write(place, database) }
+        try write(place, database)
         return expired
+    }
+
+    /// The oldest date of the events that are owed to a destination.
+    private func oldestDate(at place: Int, _ database: Database) throws -> Double {
+        let oldest = try HotStatement(
+            """
+            SELECT min(date) FROM delivery CROSS JOIN event ON event.sequence = delivery.sequence
+            WHERE destination = ? AND held IN (0, 1)
+            """,
+            database
+        )
+        try oldest.bind(lanes[place].id, at: 1)
+        defer { oldest.reset() }
+        return try oldest.step() ? oldest.double(0) ?? .infinity : .infinity
     }
 
     /// Removes everything that is owed to a destination.

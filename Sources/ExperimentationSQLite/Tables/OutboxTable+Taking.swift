@@ -42,6 +42,7 @@ extension OutboxTable {
         }
         if contents.isErasingOwed { try Erasing.owe(database) }
         try recount(database)
+        for place in lanes.indices { lanes[place].oldestDate = extent.oldestDate }
         try readConsent(database)
         evictions.searchAnew()
     }

@@ -114,17 +114,33 @@ struct OutboxTable: Sendable {
             ),
             arguments: [lastSequence]
         )
+        var oldestNew = Double.infinity
         if let row {
             extent.count += row[0]
             extent.bytes += row[1]
-            extent.oldestDate = min(extent.oldestDate, row[2] ?? .infinity)
+            oldestNew = row[2] ?? .infinity
+            extent.oldestDate = min(extent.oldestDate, oldestNew)
             lastSequence = max(lastSequence, row[3] ?? 0)
         }
-        lanes = try StoredLane.all(database)
+        try readLanes(oldestNew: oldestNew, database)
         lastSequence = max(lastSequence, lanes.map(\.through).max() ?? 0)
         try measureTail(database)
         try readConsent(database)
         return !isFirst
+    }
+
+    /// Reads all lanes again.
+    ///
+    /// - Parameters:
+    ///   - oldestNew: A lower bound of the dates of events that other processes have added.
+    ///   - database: The database.
+    /// - Throws: The database's error.
+    private mutating func readLanes(oldestNew: Double, _ database: Database) throws {
+        let oldest = Dictionary(lanes.map { ($0.id, $0.oldestDate) }, uniquingKeysWith: min)
+        lanes = try StoredLane.all(database)
+        for place in lanes.indices {
+            lanes[place].oldestDate = min(oldest[lanes[place].id] ?? extent.oldestDate, oldestNew)
+        }
     }
 
     mutating func readConsent(_ database: Database) throws {

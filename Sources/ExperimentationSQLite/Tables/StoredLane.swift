@@ -19,6 +19,8 @@ struct StoredLane: Sendable {
     /// The deliveries that come first behind the head, in order, as far as the leases of this round have read them and
     /// nothing has happened to a delivery since.
     var front = Front()
+    /// A lower bound of the dates of the events that are owed.
+    var oldestDate = Double.infinity
 
     /// Deliveries known to come first in a lane.
     struct Front: Sendable {
