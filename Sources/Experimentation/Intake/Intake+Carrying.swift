@@ -6,7 +6,7 @@ import Synchronization
 /// events. They are answered in the order of their statements all the same.
 extension Intake {
     /// What a transaction has stored, and who is to be told.
-    private struct Stored {
+    struct Stored {
         var answers: [(Answer, Answer.Outcome)] = []
         var accepted: [NewEvent] = []
         var hasReleased = false
@@ -99,76 +99,16 @@ extension Intake {
                 stored.answers.append((entry.answer, .success(ConsentOutcome())))
                 continue
             }
-            if entry.isNoted, refusal.code != .consentDenied {
-                environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(refusal)")
-            }
+            logRefusal(of: entry, refusal)
             stored.answers.append((entry.answer, .failure(refusal)))
         }
         return stored
     }
 
-    /// Carries out the grants of events that the store refused for another reason, and accepts what those users did
-    /// afterwards.
-    ///
-    /// - Returns: Whether held events were released.
-    private func grant(
-        withRefused events: [NewEvent],
-        _ refusals: inout [ExperimentationError?]
-    ) async throws(ExperimentationError) -> Bool {
-        var granted: Set<ExactText> = []
-        var changes: [ConsentChange] = []
-        var later: [Int] = []
-        for (index, (event, refusal)) in zip(events, refusals).enumerated() {
-            guard let refusal else { continue }
-            let user = ExactText(event.envelope.identity.id)
-            if refusal.code == .consentDenied {
-                if granted.contains(user) { later.append(index) }
-            } else if event.grantsConsent, granted.insert(user).inserted {
-                changes.append(ConsentChange(userID: user.text, isGranted: true))
-            }
-        }
-        if changes.isEmpty { return false }
-        let outcome = try await store.setConsent(changes)
-        if !later.isEmpty {
-            let answers = try await store.append(later.map { events[$0] }, now: environment.time.now)
-            for (index, answer) in zip(later, answers) { refusals[index] = answer }
-        }
-        return outcome.released > 0
-    }
-
-    /// Leaves out the events of users whose denial is owed, unless it can be carried out now.
-    private func admitted(_ run: ArraySlice<Entry>) async -> ArraySlice<Entry> {
-        let denying = owed.users
-        if denying.isEmpty { return run }
-        var admitted: ArraySlice<Entry> = []
-        for entry in run {
-            if let envelope = entry.statement.event?.envelope, envelope.isStopped(by: denying) {
-                do throws(ExperimentationError) {
-                    try await owed.carryOut(envelope.identity.id)
-                } catch {
-                    entry.answer.give(.failure(error))
-                    continue
-                }
-            }
-            admitted.append(entry)
-        }
-        return admitted
-    }
-
-    private func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
-        let changes = run.compactMap(\.statement.change)
-        let denying = owed.users
-        // A user who consents again keeps the events that remain.
-        for change in changes where change.isGranted && owed.mayBeOwed(change.userID) {
-            try await owed.end(change.userID) { () async throws(ExperimentationError) in
-                _ = try await self.store.setConsent([change])
-            }
-        }
-        let outcome = try await store.setConsent(changes)
-        for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
-            try await owed.end(change.userID)
-        }
-        return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: outcome.released > 0)
+    /// Logs that an event isn't accepted for which nobody waits.
+    func logRefusal(of entry: Entry, _ refusal: ExperimentationError) {
+        guard entry.isNoted, refusal.code != .consentDenied else { return }
+        environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(refusal)")
     }
 
     // MARK: Failures

@@ -30,6 +30,9 @@ final class OwedDenials: Sendable {
     /// The users whose denials are owed.
     var users: Set<ExactText> { state.withLock { $0.users } }
 
+    /// Whether nobody's denial is owed.
+    var areNone: Bool { state.withLock { $0.isRestored && $0.users.isEmpty } }
+
     /// Whether a user's denial is owed, as far as is known.
     func mayBeOwed(_ userID: String) -> Bool {
         state.withLock { !$0.isRestored || $0.users.contains(ExactText(userID)) }
@@ -64,7 +67,7 @@ final class OwedDenials: Sendable {
     ///
     /// - Throws: What the state store throws while it can't be read what earlier runs owe; nothing may be sent then.
     func carryOut() async throws(ExperimentationError) {
-        if state.withLock({ $0.isRestored && $0.users.isEmpty }) { return }
+        if areNone { return }
         try await inTurn { () async throws(ExperimentationError) in
             try await self.restore()
             await self.carryOutAll()

@@ -79,14 +79,21 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
-    @Test("a user who consents again before the notes of earlier runs can be read is owed no removal")
-    func agreedUnread() async throws {
+    @Test(
+        "a user who consents again before the notes of earlier runs can be read is owed no removal",
+        arguments: [true, false]
+    )
+    func agreedUnread(hasSession: Bool) async throws {
         try await firstRun()
         outbox.mendDenials()
         let notes = UnreadableNotes(baseState: state, operation: .keys)
         let time = ManualTime()
         let client = try await vendor.client(store: ClientStore(outbox: outbox, state: notes), time: time)
-        try await client.session(for: User(id: "ada")).setConsent(.granted)
+        if hasSession {
+            try await client.session(for: User(id: "ada")).setConsent(.granted)
+        } else {
+            try await client.track(.custom("back"), for: User(id: "ada", consent: .granted))
+        }
         #expect(try await isForgotten())
         notes.areReadable.value = true
         try await client.drain(time)
@@ -117,13 +124,21 @@ struct OwedDenialTests {
         }
     }
 
-    @Test("a user who consents again is owed no removal: neither this run nor the next removes later events")
-    func agreedAgain() async throws {
+    @Test(
+        "a user who consents again is owed no removal: neither this run nor the next removes later events",
+        arguments: [true, false]
+    )
+    func agreedAgain(hasSession: Bool) async throws {
         try await firstRun()
         let time = ManualTime()
         let second = try await run(time)
         await second.setConnectivity(.offline)
-        try await second.session(for: User(id: "ada", consent: .granted)).track(.numbered(3))
+        let ada = User(id: "ada", consent: .granted)
+        if hasSession {
+            try await second.session(for: ada).track(.numbered(3))
+        } else {
+            try await second.track(.numbered(3), for: ada)
+        }
         #expect(try await isForgotten())
         outbox.mendDenials()
         let client = try await run(time)

@@ -1,0 +1,76 @@
+/// Consent: its changes, and events that state it or depend on it.
+extension Intake {
+    /// Carries out the grants of events that the store refused for another reason, and accepts what those users did
+    /// afterwards.
+    ///
+    /// - Returns: Whether held events were released.
+    func grant(
+        withRefused events: [NewEvent],
+        _ refusals: inout [ExperimentationError?]
+    ) async throws(ExperimentationError) -> Bool {
+        var granted: Set<ExactText> = []
+        var changes: [ConsentChange] = []
+        var later: [Int] = []
+        for (index, (event, refusal)) in zip(events, refusals).enumerated() {
+            guard let refusal else { continue }
+            let user = ExactText(event.envelope.identity.id)
+            if refusal.code == .consentDenied {
+                if granted.contains(user) { later.append(index) }
+            } else if event.grantsConsent, granted.insert(user).inserted {
+                changes.append(ConsentChange(userID: user.text, isGranted: true))
+            }
+        }
+        if changes.isEmpty { return false }
+        let outcome = try await store.setConsent(changes)
+        if !later.isEmpty {
+            let answers = try await store.append(later.map { events[$0] }, now: environment.time.now)
+            for (index, answer) in zip(later, answers) { refusals[index] = answer }
+        }
+        return outcome.released > 0
+    }
+
+    /// Leaves out the events of users whose denial is owed, unless that can be settled now.
+    func admitted(_ run: ArraySlice<Entry>) async -> ArraySlice<Entry> {
+        if owed.areNone { return run }
+        var admitted: ArraySlice<Entry> = []
+        for entry in run {
+            do throws(ExperimentationError) {
+                if let event = entry.statement.event { try await settleDenial(before: event) }
+                admitted.append(entry)
+            } catch {
+                logRefusal(of: entry, error)
+                entry.answer.give(.failure(error))
+            }
+        }
+        return admitted
+    }
+
+    /// Ends the denial that its user is owed, if the event itself grants consent, or else carries it out.
+    private func settleDenial(before event: NewEvent) async throws(ExperimentationError) {
+        let userID = event.envelope.identity.id
+        if event.grantsConsent {
+            try await endDenial(before: ConsentChange(userID: userID, isGranted: true))
+        } else if event.envelope.isStopped(by: owed.users) {
+            try await owed.carryOut(userID)
+        }
+    }
+
+    /// Ends the denial that may be owed to a user who consents again, and who keeps the events that remain.
+    private func endDenial(before change: ConsentChange) async throws(ExperimentationError) {
+        guard owed.mayBeOwed(change.userID) else { return }
+        try await owed.end(change.userID) { () async throws(ExperimentationError) in
+            _ = try await self.store.setConsent([change])
+        }
+    }
+
+    func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
+        let changes = run.compactMap(\.statement.change)
+        let denying = owed.users
+        for change in changes where change.isGranted { try await endDenial(before: change) }
+        let outcome = try await store.setConsent(changes)
+        for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
+            try await owed.end(change.userID)
+        }
+        return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: outcome.released > 0)
+    }
+}
