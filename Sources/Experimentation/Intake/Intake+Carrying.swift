@@ -90,7 +90,7 @@ extension Intake {
         var stored = Stored()
         if events.isEmpty { return stored }
         var refusals = try await store.append(events, now: environment.time.now)
-        stored.hasReleased = try await grant(withRefused: events, &refusals)
+        stored.hasReleased = await grant(withRefused: events, &refusals)
         stored.accepted.reserveCapacity(events.count)
         stored.answers.reserveCapacity(events.count)
         for (entry, (event, refusal)) in zip(run, zip(events, refusals)) {

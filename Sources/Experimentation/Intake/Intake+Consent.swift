@@ -3,30 +3,36 @@ extension Intake {
     /// Carries out the grants of events that the store refused for another reason, and accepts what those users did
     /// afterwards.
     ///
+    /// If the store fails, only these events do: the others are stored already, and would be stored a second time.
+    ///
     /// - Returns: Whether held events were released.
-    func grant(
-        withRefused events: [NewEvent],
-        _ refusals: inout [ExperimentationError?]
-    ) async throws(ExperimentationError) -> Bool {
-        var granted: Set<ExactText> = []
-        var changes: [ConsentChange] = []
+    func grant(withRefused events: [NewEvent], _ refusals: inout [ExperimentationError?]) async -> Bool {
+        var changes: [ExactText: ConsentChange] = [:]
+        var granting: [Int] = []
         var later: [Int] = []
         for (index, (event, refusal)) in zip(events, refusals).enumerated() {
             guard let refusal else { continue }
             let user = ExactText(event.envelope.identity.id)
             if refusal.code == .consentDenied {
-                if granted.contains(user) { later.append(index) }
-            } else if event.grantsConsent, granted.insert(user).inserted {
-                changes.append(ConsentChange(userID: user.text, isGranted: true))
+                if changes[user] != nil { later.append(index) }
+            } else if event.grantsConsent {
+                changes[user] = ConsentChange(userID: user.text, isGranted: true)
+                granting.append(index)
             }
         }
         if changes.isEmpty { return false }
-        let outcome = try await store.setConsent(changes)
-        if !later.isEmpty {
+        var open = granting + later
+        var hasReleased = false
+        do throws(ExperimentationError) {
+            hasReleased = try await store.setConsent(Array(changes.values)).released > 0
+            open = later
+            if later.isEmpty { return hasReleased }
             let answers = try await store.append(later.map { events[$0] }, now: environment.time.now)
             for (index, answer) in zip(later, answers) { refusals[index] = answer }
+        } catch {
+            for index in open { refusals[index] = error }
         }
-        return outcome.released > 0
+        return hasReleased
     }
 
     /// Leaves out the events of users whose denial is owed, unless that can be settled now.

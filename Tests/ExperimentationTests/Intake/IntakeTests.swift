@@ -103,4 +103,31 @@ struct IntakeTests {
         try await intake.untilStored()
         #expect(try await store.ledger(of: Self.destination).accepted == 1)
     }
+
+    @Test("a noted event is accepted once, even if the consent stated by a refused one can't be stored")
+    func grantOfRefused() async throws {
+        let store = FailingStore(failing: 0..<1, of: [.setConsent])
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: store, of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        try await owed.carryOut()
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        let envelope = Envelope(
+            id: "large",
+            identity: Identity(id: "bob"),
+            event: .custom("large", attributes: ["text": .string(String(repeating: "x", count: 40_000))]),
+            date: .distantPast
+        )
+        // Nothing is stored before both are in line.
+        let ticket = intake.enter(.event(NewEvent(envelope, to: Self.destination, grantsConsent: true)))
+        let outcome = Shared<ErrorCode?>(.general)
+        intake.note(event(1)) { result in
+            if case .failure(let error) = result { outcome.value = error.code } else { outcome.value = nil }
+        }
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: ticket) }
+        #expect(error?.code == .store)
+        try await intake.untilStored()
+        #expect(outcome.value == nil)
+        #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 1, pending: 1))
+    }
 }
