@@ -71,9 +71,12 @@ final class Outbox: Sendable {
         intake = Intake(store: store, owed: owed, environment: environment) { events in
             accepted()
             counters.accepted(events)
-            for deliverer in deliverers {
-                // No events means that held ones were released: only the store knows for which destinations.
-                let count = events.isEmpty ? 1 : events.count { $0.isDeliverable(to: deliverer.destination) }
+            let areGranting = events.contains(where: \.grantsConsent)
+            for (route, deliverer) in zip(routes, deliverers) {
+                // No events means that held ones were released, and so may be those of users who consent with an event:
+                // only the store knows for which destinations.
+                let released = events.isEmpty || areGranting && route.needsConsent ? 1 : 0
+                let count = max(released, events.count { $0.isDeliverable(to: deliverer.destination) })
                 if count > 0 { await deliverer.accepted(count) }
             }
         }

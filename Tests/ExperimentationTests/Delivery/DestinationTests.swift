@@ -81,6 +81,24 @@ struct DestinationTests {
         #expect(try await client.ledgers()[vendors[1].destination]?.purged == 3)
     }
 
+    @Test("consent stated with an event releases what a destination holds that doesn't take the event itself")
+    func releasedElsewhere() async throws {
+        let other = ScriptedVendor(
+            scope: "other",
+            batching: BatchPolicy(count: 1, interval: .seconds(3_600)),
+            needsConsent: true,
+            takes: { $0.number != 2 }
+        )
+        let provider = Several(first: vendors(1)[0], others: [other])
+        let client = try await provider.client(store: .inMemory(), time: time, dice: Dice(1))
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        #expect(try await client.outboxStatus().held == 1)
+        try await client.track(.numbered(2), for: User(id: "ada", consent: .granted))
+        try await eventually("the held event is delivered") {
+            other.record.received.compactMap(\.event.number) == [1]
+        }
+    }
+
     @Test("a provider with two routes to one destination is refused at the start", arguments: [0, 1])
     func twice(repeated: Int) async throws {
         let vendors = vendors(2)

@@ -19,6 +19,7 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
     let scope: String
     let batching: BatchPolicy
     let needsConsent: Bool
+    private let takes: @Sendable (TrackingEvent) -> Bool
     private let state: Mutex<State>
 
     private struct State {
@@ -30,11 +31,13 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
         scope: String = "",
         batching: BatchPolicy = BatchPolicy(count: 1_000_000, largest: 100, bytes: .max, interval: .seconds(3_600)),
         needsConsent: Bool = false,
-        _ answer: @escaping Answer = { _ in DeliveryReport(.delivered) }
+        _ answer: @escaping Answer = { _ in DeliveryReport(.delivered) },
+        takes: @escaping @Sendable (TrackingEvent) -> Bool = { _ in true }
     ) {
         self.scope = scope
         self.batching = batching
         self.needsConsent = needsConsent
+        self.takes = takes
         state = Mutex(State(answer: answer))
     }
 
@@ -46,7 +49,9 @@ final class ScriptedVendor: ExperimentationProvider, EventSink {
 
     func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
 
-    func check(_ event: TrackingEvent) throws(ExperimentationError) {}
+    func check(_ event: TrackingEvent) throws(ExperimentationError) {
+        if !takes(event) { throw ExperimentationError(.unsupported, "The vendor has no word for it.") }
+    }
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         let answer = state.withLock { state in
