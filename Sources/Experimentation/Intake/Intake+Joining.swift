@@ -24,6 +24,9 @@ extension Intake {
                 entry.statement = .event(event)
                 entry.answer.whenGiven { [grant = joined[place].answer] in grant.give($0) }
                 gone.insert(place)
+            } else if case .mark = entry.statement {
+                // A mark is answered once everything before it is stored.
+                grants = [:]
             }
             joined.append(entry)
         }

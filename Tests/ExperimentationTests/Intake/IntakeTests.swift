@@ -130,4 +130,16 @@ struct IntakeTests {
         #expect(outcome.value == nil)
         #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 1, pending: 1))
     }
+
+    @Test("a noted grant becomes part of the user's next event, but not behind a mark")
+    func joined() {
+        let grant = Intake.Statement.consent(ConsentChange(userID: "ada", isGranted: true))
+        func kinds(_ statements: Intake.Statement...) -> [Intake.Statement.Kind] {
+            let entries = statements.map { Intake.Entry(statement: $0, isNoted: true, answer: Answer()) }
+            return Intake.joined(entries, leaving: []).map(\.statement.kind)
+        }
+        #expect(kinds(grant, event(1)) == [.event])
+        #expect(kinds(grant, .mark, event(1)) == [.consent, .mark, .event])
+        #expect(kinds(.mark, grant, event(1), .mark) == [.mark, .event, .mark])
+    }
 }
