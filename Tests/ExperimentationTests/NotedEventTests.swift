@@ -38,6 +38,26 @@ struct NotedEventTests {
         #expect(try await client.flush(retrying: false) == .delivered)
     }
 
+    @Test("after the client's end, noting an event is an error, and the first exposure is logged")
+    func late() async throws {
+        let log = RecordingLog(level: .warning)
+        let provider = InMemoryProvider(experiments: [ExposureTests.checkout])
+        let client = try await ExperimentationClient(
+            provider: provider,
+            environment: ClientEnvironment(time: ManualTime(), log: log)
+        )
+        let sessions = ["ada", "bob"].map { client.session(for: User(id: $0, consent: .granted)) }
+        for session in sessions { try await session.refresh() }
+        await client.shutdown()
+        for session in sessions {
+            let error = #expect(throws: ExperimentationError.self) { try session.trackSoon(.custom("one")) }
+            #expect(error?.code == .shutDown)
+            #expect(session.string("color", default: "red") == "blue")
+        }
+        #expect(log.entries.map(\.event) == ["outbox.refused"])
+        #expect(try await client.ledger() == Ledger())
+    }
+
     @Test("nothing is kept of a settled event or a closed surface")
     func memory() async throws {
         let provider = InMemoryProvider()

@@ -78,7 +78,7 @@ extension ClientCore {
             event: event,
             date: environment.time.now
         )
-        outbox.note(envelope, consent: user.consent, isStated: isStated)
+        if !outbox.note(envelope, consent: user.consent, isStated: isStated) { outbox.logLateExposure() }
     }
 
     /// Decides whether to record an exposure.

@@ -67,14 +67,18 @@ extension UserSession {
     ///   - event: What happened.
     ///   - date: When it happened; now if `nil`.
     ///   - surface: The part of the application it happened in.
-    /// - Throws: ``ErrorCode/unsupported``, ``ErrorCode/invalidArgument``, ``ErrorCode/consentDenied``.
+    /// - Throws: ``ErrorCode/unsupported``, ``ErrorCode/invalidArgument``, ``ErrorCode/consentDenied``,
+    ///   ``ErrorCode/shutDown``.
     public func trackSoon(
         _ event: TrackingEvent,
         at date: Date? = nil,
         on surface: String? = nil
     ) throws(ExperimentationError) {
         try check(event)
-        _ = place(event, at: date, on: surface) { core.outbox.note($0, consent: $1) }
+        let (envelope, isNoted) = place(event, at: date, on: surface) { core.outbox.note($0, consent: $1) }
+        if isNoted { return }
+        giveBack(envelope.attributeChanges)
+        throw .shutDown
     }
 
     /// Checks an event and its user before anything is accepted.
@@ -193,7 +197,8 @@ extension UserSession {
             for observer in core.options.exposureObservers { observer.exposed(exposure, of: user, by: provider) }
         }
         mark(assignment, at: place)
-        _ = self.place(event, at: nil, on: nil) { core.outbox.note($0, consent: $1) }
+        let (_, isNoted) = self.place(event, at: nil, on: nil) { core.outbox.note($0, consent: $1) }
+        if !isNoted { core.outbox.logLateExposure() }
     }
 
     private func mark(_ assignment: Assignment, at place: Int) {

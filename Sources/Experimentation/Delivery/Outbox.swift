@@ -18,6 +18,7 @@ final class Outbox: Sendable {
     let owed: OwedDenials
     let counters: EventCounters
     let environment: ClientEnvironment
+    private let hasLoggedLateExposure = Atomic(false)
     /// Denials whose consequences are carried out for callers that don't wait.
     private let denials = Mutex(Denials())
 
@@ -99,8 +100,20 @@ final class Outbox: Sendable {
     }
 
     /// Queues an event for a caller that can't wait.
-    func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) {
+    ///
+    /// - Returns: Whether it is queued; not after the client's end.
+    func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Bool {
         intake.note(.event(event(envelope, consent, isStated)))
+    }
+
+    /// Logs the first exposure that comes after the client's end: whoever read the flag can't be told.
+    func logLateExposure() {
+        if hasLoggedLateExposure.exchange(true, ordering: .relaxed) { return }
+        environment.log.log(
+            .warning,
+            "outbox.refused",
+            "Exposures are no longer recorded: \(ExperimentationError.shutDown)"
+        )
     }
 
     /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.

@@ -69,7 +69,10 @@ final class Intake: Sendable {
 
     /// Takes a place in the line; the caller then waits for ``outcome(of:)``.
     func enter(_ statement: Statement) -> Ticket {
-        enter(statement, isNoted: false, statement.isDenial ? StandingDenial() : nil, Answer())
+        let (denial, answer) = (statement.isDenial ? StandingDenial() : nil, Answer())
+        if let ticket = enter(statement, isNoted: false, denial, answer) { return ticket }
+        answer.give(.failure(.shutDown))
+        return Ticket(answer: answer, denial: denial, isCarrier: false)
     }
 
     /// Takes a place in the line for a caller that can't wait.
@@ -79,36 +82,36 @@ final class Intake: Sendable {
     ///   - denial: The denial, if it is one with consequences.
     ///   - ended: Called with the outcome, by the task that carries the line; must be quick. Not called once the line
     ///     is closed.
+    /// - Returns: Whether it has a place: the line isn't closed.
+    @discardableResult
     func note(
         _ statement: Statement,
         _ denial: StandingDenial? = nil,
         ended: @escaping @Sendable (Result<ConsentOutcome, ExperimentationError>) -> Void = { _ in }
-    ) {
+    ) -> Bool {
         let answer = Answer()
         // Set the listener before the answer can be given: the caller may hold the lock that the listener needs.
         answer.whenGiven(ended)
-        let ticket = enter(statement, isNoted: true, denial, answer)
+        guard let ticket = enter(statement, isNoted: true, denial, answer) else { return false }
         if ticket.isCarrier { Task { await carry() } }
+        return true
     }
 
+    /// Takes a place in the line; `nil` if it is closed.
     private func enter(
         _ statement: Statement,
         isNoted: Bool,
         _ denial: StandingDenial?,
         _ answer: Answer
-    ) -> Ticket {
-        let isCarrier = state.withLock { state -> Bool? in
+    ) -> Ticket? {
+        state.withLock { state in
             if state.isClosed { return nil }
             if let user = statement.consenting { state.denials.grant(user) }
             if let denial, let change = statement.change { state.denials.deny(denial, of: change.userID) }
             state.line.append(Entry(statement: statement, isNoted: isNoted, answer: answer))
             defer { state.isCarried = true }
-            return !state.isCarried
+            return Ticket(answer: answer, denial: denial, isCarrier: !state.isCarried)
         }
-        if isCarrier == nil, !isNoted {
-            answer.give(.failure(ExperimentationError(.shutDown, "The client has been shut down.")))
-        }
-        return Ticket(answer: answer, denial: denial, isCarrier: isCarrier ?? false)
     }
 
     /// Forgets a denial, because its consequences are carried out or owed.
@@ -135,4 +138,9 @@ final class Intake: Sendable {
 
     /// Refuses statements from now on.
     func close() { state.withLock { $0.isClosed = true } }
+}
+
+extension ExperimentationError {
+    /// The error for a statement after the client's end.
+    static let shutDown = ExperimentationError(.shutDown, "The client has been shut down.")
 }
