@@ -13,7 +13,7 @@ extension SQLiteStore {
             let (answer, hasHead) = try await commits.perform(.removal) { [request] database, table in
                 (try table.lease(request, database), table.hasHead)
             }
-            guard case .leased(let token, let batches) = answer else {
+            guard case .leased(let token, let batches, let hasMore) = answer else {
                 if hasHead, case .refused(.nothing) = answer { clearBehind() }
                 if case .refused(let answer) = answer { return answer }
                 continue
@@ -22,7 +22,7 @@ extension SQLiteStore {
             let unreadable = read.flatMap(\.unreadable)
             if !unreadable.isEmpty, let error = await drop(unreadable, under: token) { obstacle = error }
             let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
-            if !envelopes.isEmpty { return .leased(Lease(token: token, batches: envelopes)) }
+            if !envelopes.isEmpty { return .leased(Lease(token: token, batches: envelopes, hasMore: hasMore)) }
             guard batches.isEmpty else {
                 // Dropped events aren't handed out again; those that couldn't be dropped would be.
                 request.token = obstacle == nil ? front : token
@@ -30,7 +30,7 @@ extension SQLiteStore {
             }
             // Only events that can't be dropped: asking again at once would return them again.
             if front == nil, let obstacle { throw obstacle }
-            return .leased(Lease(token: token, batches: []))
+            return .leased(Lease(token: token, batches: [], hasMore: hasMore))
         }
     }
 

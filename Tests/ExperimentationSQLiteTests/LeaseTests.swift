@@ -33,6 +33,17 @@ struct LeaseTests {
         #expect(try await rows() == before && before.count == 50)
     }
 
+    @Test("a lease says whether the lane has more, whatever filled its batches", arguments: StoreKind.allCases)
+    func hasMore(kind: StoreKind) async throws {
+        let store = try kind.open(folder)
+        try await store.append((1...3).map { .sample("\($0)", user: "u\($0)") })
+        for (limit, bytes, hasMore) in [(3, Int.max, false), (2, .max, true), (3, 1, true)] {
+            let lease = try #require(try await store.take(limit, bytes: bytes))
+            #expect(lease.ids == (1...(bytes == 1 ? 1 : limit)).map(String.init))
+            #expect(lease.hasMore == hasMore, "\(limit) of \(bytes) bytes")
+        }
+    }
+
     @Test("a removal deletes all of a user's deliveries; the lease holder keeps the others")
     func purged() async throws {
         let store = try SQLiteStore(at: folder.file())

@@ -136,7 +136,7 @@ extension Deliverer {
                 let answer = await next.answer.value
                 (ahead, leased) = (nil, next.asked)
                 switch try answer.get() {
-                case .leased(let lease): round?.add(lease.batches, largest: policy.largest)
+                case .leased(let lease): round?.add(lease, largest: policy.largest)
                 default: round?.end()
                 }
             }

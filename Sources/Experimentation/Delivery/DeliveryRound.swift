@@ -48,17 +48,19 @@ struct DeliveryRound: Equatable {
     ///   - largest: The number of events in a full batch.
     init(_ lease: Lease, unanswered: [String], largest: Int) {
         token = lease.token
-        add(Self.regrouped(lease.batches, unanswered), largest: largest)
+        var lease = lease
+        lease.batches = Self.regrouped(lease.batches, unanswered)
+        add(lease, largest: largest)
     }
 
     /// Adds newly leased batches behind the others.
     ///
     /// - Parameters:
-    ///   - batches: The batches.
-    ///   - largest: The number of events in a full batch: one that isn't full is the last.
-    mutating func add(_ batches: [[Envelope]], largest: Int) {
-        if (batches.last?.count ?? 0) < largest { mayHaveMore = false }
-        ahead.insert(contentsOf: batches.reversed(), at: 0)
+    ///   - lease: The lease, continued.
+    ///   - largest: The number of events in a full batch: where the store doesn't say, one that isn't full is the last.
+    mutating func add(_ lease: Lease, largest: Int) {
+        mayHaveMore = mayHaveMore && lease.hasMore ?? ((lease.batches.last?.count ?? 0) >= largest)
+        ahead.insert(contentsOf: lease.batches.reversed(), at: 0)
     }
 
     /// Whether to lease more while the current batch is sent.

@@ -69,11 +69,17 @@ public struct Lease: Sendable, Hashable {
     public var token: LeaseToken
     /// The batches, oldest first.
     public var batches: [[Envelope]]
+    /// Whether something that may be delivered now follows the last batch; `nil` if the store doesn't say.
+    ///
+    /// Without that, a round takes a batch with fewer events than it asked for to be the last one, also if it is only
+    /// full of bytes; the rest is then left to the next round.
+    public var hasMore: Bool?
 
     /// Creates a lease.
-    public init(token: LeaseToken, batches: [[Envelope]]) {
+    public init(token: LeaseToken, batches: [[Envelope]], hasMore: Bool? = nil) {
         self.token = token
         self.batches = batches
+        self.hasMore = hasMore
     }
 }
 

@@ -7,13 +7,13 @@ extension OutboxRows {
         switch lanes[place].admit(request) {
         case .refused(let answer): return answer
         case .from(let first, let turn):
-            let (batches, next) = batches(from: front(of: place), after: first, place, request, turn)
+            let (batches, hasMore, next) = batches(from: front(of: place), after: first, place, request, turn)
             lanes[place].out = max(lanes[place].out, batches.last?.last?.sequence ?? 0)
             if request.token == nil, batches.isEmpty {
                 lanes[place].free()
                 return .nothing(until: next)
             }
-            return .leased(Lease(token: lanes[place].token, batches: batches))
+            return .leased(Lease(token: lanes[place].token, batches: batches, hasMore: hasMore))
         }
     }
 
@@ -23,7 +23,7 @@ extension OutboxRows {
         _ place: Int,
         _ request: LeaseRequest,
         _ turn: OutboxLane.Turn
-    ) -> ([[Envelope]], next: Date?) {
+    ) -> (batches: [[Envelope]], hasMore: Bool, next: Date?) {
         var waiting: Set<ExactText> = []
         var next: Date?
         var batches: [[Envelope]] = []
@@ -43,13 +43,13 @@ extension OutboxRows {
                 batches.append([])
                 size = rows[index].bytes
             } else {
-                break
+                return (batches, true, next)
             }
             var envelope = rows[index].envelope
             envelope.attempts = delivery.attempts
             batches[batches.count - 1].append(envelope)
         }
-        return (batches, next)
+        return (batches, false, next)
     }
 
     /// - Returns: Whether the lease is still current.

@@ -4,7 +4,7 @@ internal import GRDB
 
 /// The result of a lease, with events not yet decoded.
 enum StoredLease: Sendable {
-    case leased(LeaseToken, [LeasedBatch])
+    case leased(LeaseToken, [LeasedBatch], hasMore: Bool)
     case refused(LeaseAnswer)
 }
 
@@ -18,7 +18,7 @@ extension OutboxTable {
             try writeTail(database)
             try dropEvicted(before: place, database)
             if !turn.goesOn { lanes[place].front.begin() }
-            let batches = try batches(after: max(first, lanes[place].head), place, request, turn, database)
+            let (batches, hasMore) = try batches(after: max(first, lanes[place].head), place, request, turn, database)
             if let last = batches.last?.last { lanes[place].lane.out = last }
             let isEmpty = request.token == nil && batches.isEmpty
             if isEmpty {
@@ -27,7 +27,7 @@ extension OutboxTable {
             }
             try write(place, database)
             if isEmpty { return .refused(.nothing(until: try nextAttempt(place, at: request.now, database))) }
-            return .leased(lanes[place].lane.token, batches)
+            return .leased(lanes[place].lane.token, batches, hasMore: hasMore)
         }
     }
 
@@ -37,7 +37,7 @@ extension OutboxTable {
         _ request: LeaseRequest,
         _ turn: OutboxLane.Turn,
         _ database: Database
-    ) throws -> [LeasedBatch] {
+    ) throws -> (batches: [LeasedBatch], hasMore: Bool) {
         let waiting = try waitingUsers(place, turn, database)
         let rows = try HotStatement(
             """
@@ -66,7 +66,7 @@ extension OutboxTable {
             }
             if batch.count > 0, batch.count >= request.count || batch.bodies.count + length > request.bytes {
                 full.append(batch)
-                if full.count >= request.batches { return full }
+                if full.count >= request.batches { return (full, true) }
                 batch = LeasedBatch(bytes: batch.bodies.count)
             }
             let attempts = Int(min(max(rows.int(1), 0), 1_000_000))
@@ -75,7 +75,7 @@ extension OutboxTable {
             if rows.int(4) == 0 { lanes[place].front.end() }
             lanes[place].front.add(sequence)
         }
-        return batch.count > 0 ? full + [batch] : full
+        return (batch.count > 0 ? full + [batch] : full, false)
     }
 
     /// Returns the users with an event that holds back later ones, each with the first such event.

@@ -36,11 +36,23 @@ struct DeliveryRoundTests {
         var round = round([events("a1", "b2", "a3"), events("b4", "c5", "a6")])
         #expect(round.wantsMore)
         #expect(round.next()?.map(\.id) == ["a1", "b2", "a3"])
-        round.add([events("c7")], largest: 3)
+        round.add(Lease(token: Self.token, batches: [events("c7")]), largest: 3)
         #expect(!round.wantsMore)
         #expect(round.next()?.map(\.id) == ["b4", "c5", "a6"])
         #expect(round.next()?.map(\.id) == ["c7"])
         #expect(round.next() == nil && round.isExhausted)
+    }
+
+    @Test("more are leased exactly while the store says that there are, however large the last batch was")
+    func hasMore() {
+        func lease(_ batch: [Envelope], hasMore: Bool) -> Lease {
+            Lease(token: Self.token, batches: [batch], hasMore: hasMore)
+        }
+        // Its bytes filled the first batch.
+        var round = DeliveryRound(lease(events("a1", "b2"), hasMore: true), unanswered: [], largest: 3)
+        #expect(round.wantsMore)
+        round.add(lease(events("a3", "b4", "c5"), hasMore: false), largest: 3)
+        #expect(!round.wantsMore)
     }
 
     @Test("a batch without an answer is sent again unchanged, before later events")

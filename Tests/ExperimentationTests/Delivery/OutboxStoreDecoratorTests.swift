@@ -40,7 +40,8 @@ struct OutboxStoreDecoratorTests {
             let request = LeaseRequest(for: there, owner: 1, of: 9, now: now, until: now + 60)
             var envelope = Self.envelope
             envelope.sequence = 1
-            #expect(try await store.lease(request) == .leased(Lease(token: token, batches: [[envelope]])))
+            let lease = Lease(token: token, batches: [[envelope]], hasMore: false)
+            #expect(try await store.lease(request) == .leased(lease))
         case .isCurrent: #expect(try await store.isCurrent(token))
         case .settle:
             let retry = Settlement(id: "1", sequence: 1, .retry(at: now + 1, attempts: 1, reason: "HTTP 400"))
