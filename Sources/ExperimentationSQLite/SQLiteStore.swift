@@ -15,7 +15,8 @@ import Synchronization
 /// ```
 ///
 /// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (space that is given up
-/// when the disk is full, so that events can still be delivered and removed), and after damage `.damaged`; only their
+/// when the disk is full, so that events can still be delivered and removed), and after damage `.damaged`, `.damaged-2`
+/// to `.damaged-4` (the files set aside: the first one, and the latest), and `.salvage` while one is read; only their
 /// owner can access them.
 public final class SQLiteStore: OutboxStore, StateStore {
     /// Settings of a store.
@@ -68,7 +69,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         } catch {
             throw .store(error, name: file.name)
         }
-        if lock.isAlone, (try? commits.isErasingOwed()) == true { eraseBehind() }
+        if lock.tryAlone(), (try? commits.isErasingOwed()) == true { eraseBehind() }
         if hasSetAsideDamage {
             log.log(
                 .error,

@@ -139,8 +139,3 @@ final class Intake: Sendable {
     /// Refuses statements from now on.
     func close() { state.withLock { $0.isClosed = true } }
 }
-
-extension ExperimentationError {
-    /// The error for a statement after the client's end.
-    static let shutDown = ExperimentationError(.shutDown, "The client has been shut down.")
-}

@@ -60,20 +60,20 @@ struct KeptState: Sendable {
         guard let value else { return await write(bytes: nil, key) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(value) else { return }
+        guard let data = try? encoder.encode(value) else { return logUnwritable("it has no written form.") }
         await write(bytes: Array(data), key)
     }
 
     /// Writes a user's decisions as ``write(_:_:)`` would, ten times as fast, since a server does so for every user.
     func write(_ decisions: StoredDecisions, of userID: String) async {
-        guard let bytes = try? decisions.written() else { return }
+        guard let bytes = try? decisions.written() else { return logUnwritable("it has no written form.") }
         await write(bytes: bytes, .decisions(of: userID))
     }
 
     /// Writes a value whose loss would matter.
     func require<Value: Encodable>(_ value: Value, _ key: Key) async throws(ExperimentationError) {
         guard let data = try? JSONEncoder().encode(value) else {
-            throw ExperimentationError(.store, "The progress of linking can't be stored.")
+            throw ExperimentationError(.store, "A value that must be kept has no written form.")
         }
         try await store.setValue(sealed(Array(data), key), for: prefix + key.name)
     }
@@ -102,8 +102,12 @@ struct KeptState: Sendable {
         do throws(ExperimentationError) {
             try await store.setValue(bytes.map { sealed($0, key) }, for: prefix + key.name)
         } catch {
-            log.log(.warning, "cache.unwritable", "A value can't be cached: \(error)")
+            logUnwritable("\(error)")
         }
+    }
+
+    private func logUnwritable(_ reason: String) {
+        log.log(.warning, "cache.unwritable", "A value can't be cached: \(reason)")
     }
 
     /// Removes a user's decisions and assignments, and the provider's own state of them, without a trace.
@@ -141,7 +145,7 @@ struct KeptState: Sendable {
     ///
     /// Listing the values for every new user would cost more than writing them.
     func trim(_ kind: String, to count: Int) async {
-        guard trims.isDue(after: count / 8) else { return }
+        guard trims.areDue(of: kind, after: count / 8) else { return }
         guard let keys = try? await store.keys(beginningWith: prefix + kind), keys.count > count else { return }
         // Side by side, so that they share a transaction.
         await withTaskGroup { group in
@@ -156,14 +160,15 @@ struct KeptState: Sendable {
     }
 }
 
-/// Decides when to trim something that grows with each write: at the first, and then after every so many.
+/// Decides when to trim a kind of value that grows with each write: at the first, and then after every so many.
 private final class Trims: Sendable {
-    private let left = Mutex(0)
+    private let left = Mutex<[String: Int]>([:])
 
-    func isDue(after writes: Int) -> Bool {
+    func areDue(of kind: String, after writes: Int) -> Bool {
         left.withLock { left in
-            defer { left = left > 0 ? left - 1 : writes }
-            return left <= 0
+            let before = left[kind] ?? 0
+            left[kind] = before > 0 ? before - 1 : writes
+            return before <= 0
         }
     }
 }

@@ -120,7 +120,8 @@ import Foundation
     /// The token of the current lease.
     public var token: LeaseToken { LeaseToken(destination: destination, epoch: epoch, revision: revision) }
 
-    /// Notes that consent was denied or granted to an event, or that it was settled by a former holder.
+    /// Notes that something happened to an event that may have been handed out: its consent has changed, it was removed,
+    /// or a former holder has settled it.
     public mutating func disturb(_ sequence: Int64) {
         if owner != 0, sequence <= out { revision += 1 }
     }

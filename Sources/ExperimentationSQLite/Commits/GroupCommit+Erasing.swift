@@ -18,7 +18,10 @@ extension GroupCommit {
             return max(Self.leastBeforeErasing, waiting.lastErasing * 10)
         }
         guard let wait else { return }
-        DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [weak self] in self?.submit(erasing) { _ in } }
+        DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [weak self] in
+            // Whoever waited for it may have had that done meanwhile.
+            if erasing.traces.isErasingOwed { self?.submit(erasing) { _ in } }
+        }
     }
 
     /// Rewrites the file, and waits for it.

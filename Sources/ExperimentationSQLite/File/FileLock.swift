@@ -30,8 +30,10 @@ final class FileLock: Sendable {
     /// Releases the lock, before the file itself is closed.
     func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
 
-    /// Whether no other process currently has the file open; others that arrive at this moment wait.
-    var isAlone: Bool {
+    /// Takes the lock exclusively for a moment, for which others that arrive wait.
+    ///
+    /// - Returns: Whether no other process has the file open.
+    func tryAlone() -> Bool {
         let isAlone = takeAlone()
         // If upgrading fails the lock is lost, so take it again in either case.
         descriptor.withLock { _ = flock($0, LOCK_SH) }

@@ -57,7 +57,10 @@ struct StoreMove: Sendable {
         traces.noteUnknown()
         // If this fails, other processes with the same file open deliver its events once more.
         try? OutboxTable.clear(old)
-        try? old.execute(sql: "INSERT OR IGNORE INTO meta (name, value) VALUES ('moved', x'01')")
+        try? old.execute(
+            sql: "INSERT OR IGNORE INTO meta (name, value) VALUES (?, x'01')",
+            arguments: [StoreMeta.moved]
+        )
         try? old.commit()
         log.log(
             .warning,

@@ -33,7 +33,8 @@ struct StoreOpening: Sendable {
     /// Opens the file.
     ///
     /// - Returns: The open file, with the findings of opening it.
-    /// - Throws: ``ErrorCode/store`` if it can't be opened, or belongs to another account.
+    /// - Throws: ``ErrorCode/store`` if it can't be opened; ``ErrorCode/configuration`` if it belongs to another account
+    ///   or another program.
     func open() throws -> Opened {
         try file.prepareFolder()
         let lock = try FileLock(path: file.lockPath)

@@ -13,12 +13,19 @@ struct Erasing: Sendable {
     /// Records that erasing is owed, in the transaction that removes something.
     static func owe(_ database: Database) throws {
         // Each debt differs, so that one is not taken for settled by a process that began to erase before it.
-        try HotStatement("INSERT OR REPLACE INTO meta (name, value) VALUES ('erase', randomblob(8))", database).run()
+        let owe = try HotStatement("INSERT OR REPLACE INTO meta (name, value) VALUES (?, randomblob(8))", database)
+        try owe.bind(StoreMeta.erase, at: 1)
+        try owe.run()
     }
 
     /// Whether erasing is owed, including by an earlier run.
     static func isOwed(_ database: Database) throws -> Bool {
-        try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'erase')") ?? false
+        try debt(database) != nil
+    }
+
+    /// What is owed, in one word; `nil` if nothing is.
+    private static func debt(_ database: Database) throws -> Data? {
+        try Data.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [StoreMeta.erase])
     }
 
     /// Rewrites the file.
@@ -29,15 +36,18 @@ struct Erasing: Sendable {
         let isLarge = pages > 4_096
         if isLarge { try TemporaryTables.inFile.create(database) }
         defer { if isLarge { try? TemporaryTables.inMemory.create(database) } }
-        let debt = try Data.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'erase'")
+        let debt = try Self.debt(database)
         try database.execute(sql: "VACUUM")
         try database.checkpoint(.truncate)
-        try database.execute(sql: "DELETE FROM meta WHERE name = 'erase' AND value IS ?", arguments: [debt])
+        try database.execute(
+            sql: "DELETE FROM meta WHERE name = ? AND value IS ?",
+            arguments: [StoreMeta.erase, debt]
+        )
         // Including those whose events are delivered but still there.
         let users = try Row.fetchAll(
             database,
             sql: "SELECT CAST(user AS BLOB) FROM delivery UNION SELECT CAST(user AS BLOB) FROM tail"
         ).compactMap { $0.text(0) }
-        traces.erased(leaving: users, isShared: !lock.isAlone)
+        traces.erased(leaving: users, isShared: !lock.tryAlone())
     }
 }
