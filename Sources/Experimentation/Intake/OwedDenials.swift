@@ -10,6 +10,8 @@ import Synchronization
 final class OwedDenials: Sendable {
     private struct State {
         var users: Set<ExactText> = []
+        /// Those of them whose events the store has removed, so that only what is kept of them is left.
+        var removed: Set<ExactText> = []
         /// Whether the notes of earlier runs have been read.
         var isRestored = false
     }
@@ -45,7 +47,13 @@ final class OwedDenials: Sendable {
     }
 
     /// Stops deliveries and events of users whose denials couldn't be carried out.
-    func hold(_ userIDs: [String]) { state.withLock { $0.users.formUnion(userIDs.lazy.map { ExactText($0) }) } }
+    func hold(_ userIDs: [String]) {
+        let users = userIDs.lazy.map { ExactText($0) }
+        state.withLock { state in
+            state.users.formUnion(users)
+            state.removed.subtract(users)
+        }
+    }
 
     /// Notes for the next run which of the users are owed a denial.
     ///
@@ -86,25 +94,28 @@ final class OwedDenials: Sendable {
 
     /// Carries out what is known to be owed: the removal of events in one transaction.
     private func carryOutAll() async {
-        let users = users.map(\.text)
-        if users.isEmpty { return }
-        do throws(ExperimentationError) {
-            _ = try await store.setConsent(users.map { ConsentChange(userID: $0, isGranted: false) })
-        } catch {
-            return report(error)
-        }
+        let users = users
+        do throws(ExperimentationError) { try await removeEvents(of: users) } catch { return report(error) }
         await withTaskGroup { group in
             for user in users {
                 group.addTask {
                     do throws(ExperimentationError) {
-                        try await self.kept.forget(userID: user)
-                        try await self.forget(user)
+                        try await self.kept.forget(userID: user.text)
+                        try await self.forget(user.text)
                     } catch {
                         self.report(error)
                     }
                 }
             }
         }
+    }
+
+    /// Removes users' events where that isn't done yet: what is kept of them may fail for longer.
+    private func removeEvents(of users: Set<ExactText>) async throws(ExperimentationError) {
+        let left = users.subtracting(state.withLock { $0.removed })
+        if left.isEmpty { return }
+        _ = try await store.setConsent(left.map { ConsentChange(userID: $0.text, isGranted: false) })
+        state.withLock { $0.removed.formUnion(left) }
     }
 
     private func report(_ error: ExperimentationError) {
@@ -115,7 +126,7 @@ final class OwedDenials: Sendable {
     func carryOut(_ userID: String) async throws(ExperimentationError) {
         try await inTurn { () async throws(ExperimentationError) in
             guard self.users.contains(ExactText(userID)) else { return }
-            _ = try await self.store.setConsent([ConsentChange(userID: userID, isGranted: false)])
+            try await self.removeEvents(of: [ExactText(userID)])
             try await self.kept.forget(userID: userID)
             try await self.forget(userID)
         }
@@ -141,7 +152,10 @@ final class OwedDenials: Sendable {
     /// Removes the note first: it must not outlive the denial.
     private func forget(_ userID: String) async throws(ExperimentationError) {
         try await kept.endDenial(of: userID)
-        state.withLock { _ = $0.users.remove(ExactText(userID)) }
+        state.withLock { state in
+            state.users.remove(ExactText(userID))
+            state.removed.remove(ExactText(userID))
+        }
     }
 
     /// Runs one action at a time.

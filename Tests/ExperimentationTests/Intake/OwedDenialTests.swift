@@ -251,6 +251,27 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
+    @Test("a denial whose events are removed isn't repeated in the store while what is kept of its user remains")
+    func halfDone() async throws {
+        outbox.mendDenials()
+        let state = FailingStore(failing: 0..<1, of: [.removeAll])
+        let owed = OwedDenials(
+            store: outbox,
+            kept: KeptState(store: state, of: Destination(provider: "scripted", scope: ""), log: NoLog()),
+            log: NoLog()
+        )
+        await owed.owe(["ada"])
+        for left in [["ada"], []] {
+            try await owed.carryOut()
+            #expect(owed.users.map(\.text) == left)
+            #expect(outbox.counts[.setConsent] == 1)
+        }
+        // Another denial is carried out as a whole.
+        await owed.owe(["ada"])
+        try await owed.carryOut()
+        #expect(outbox.counts[.setConsent] == 2)
+    }
+
     @Test("the notes of several denials are written together, after callers with events are answered")
     func notedTogether() async throws {
         let outbox = TroubledStore(.init(slowAppend: 1, failsDenials: true))
