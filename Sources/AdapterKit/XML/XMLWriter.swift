@@ -48,9 +48,9 @@ public enum XMLWriter {
 
     private static func begin(_ element: XMLTree, into text: inout String) throws(ExperimentationError) {
         text += try "<" + XMLEscaping.name(element.name)
-        var seen: Set<String> = []
+        var names: Set<ExactText> = []
         for attribute in element.attributes {
-            guard seen.insert(attribute.name).inserted else {
+            guard names.insert(ExactText(attribute.name)).inserted else {
                 throw ExperimentationError(.invalidArgument, "an attribute that appears twice")
             }
             text += try " \(XMLEscaping.name(attribute.name))=\"\(XMLEscaping.attribute(attribute.value))\""

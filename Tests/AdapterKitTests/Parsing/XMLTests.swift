@@ -103,6 +103,25 @@ struct XMLTests {
         #expect(tree.text.utf8.count == 20 << 20)
     }
 
+    @Test("P54 an element with 300,000 attributes is read like any other", .timeLimit(.minutes(2)))
+    func manyAttributes() async throws {
+        let names = (0..<300_000).map { "a\($0)" }
+        let text = "<a" + names.map { " \($0)=''" }.joined()
+        let tree = try await besideThePool { try XMLReader.parse("\(text)/>") }
+        #expect(tree.attributes.map(\.name) == names)
+        await #expect(throws: ExperimentationError.self) {
+            try await besideThePool { try XMLReader.parse("\(text) a0=''/>") }
+        }
+    }
+
+    @Test("attributes whose names differ in bytes alone are two, read and written")
+    func composedAndDecomposed() throws {
+        let text = "<a \u{e9}=\"1\" e\u{301}=\"2\"/>"
+        let tree = try XMLReader.parse(text)
+        #expect(tree.attributes.map(\.value) == ["1", "2"])
+        #expect(try XMLWriter.write(tree, declaration: false) == Array(text.utf8))
+    }
+
     @Test("P53 another parser reads the written tree unchanged")
     func roundTrip() throws {
         let allowed =
