@@ -85,14 +85,16 @@ package final class SessionEngine: HTTPTransport {
         for field in request.headerFields { message.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
         if request.method != .get, request.method != .head { message.httpBody = Data(body) }
         let task = session.dataTask(with: message)
-        let timer = Task { [delegate] in
-            try await Task.sleep(for: limits.deadline)
-            delegate.end(task, with: ExperimentationError(.timeout, "no complete response within the deadline"))
-        }
-        defer { timer.cancel() }
+        var timer: Task<Void, any Error>?
+        defer { timer?.cancel() }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 delegate.begin(task, limit: limits.responseBytes, receive: receive, continuation)
+                // Only now, because a short deadline may pass at once, and must find the caller to end.
+                timer = Task { [delegate] in
+                    try await Task.sleep(for: limits.deadline)
+                    delegate.end(task, with: ExperimentationError(.timeout, "no complete response within the deadline"))
+                }
                 if Task.isCancelled { delegate.end(task, with: SessionDelegate.cancelled) } else { task.resume() }
             }
         } onCancel: {

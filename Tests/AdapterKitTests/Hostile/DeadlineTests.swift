@@ -66,6 +66,21 @@ struct DeadlineTests {
         #expect(results.allSatisfy { $0.1 >= Self.deadline - .milliseconds(20) })
     }
 
+    @Test(
+        "P35 a deadline that passes at once ends each of 500 calls",
+        .timeLimit(.minutes(5)),
+        arguments: Engine.hardened
+    )
+    func tiny(engine: Engine) async throws {
+        let server = try RawServer { Delay.stall.play($0) }
+        defer { server.stop() }
+        let transport = engine.make()
+        for _ in 0..<50 {
+            let results = await Self.tenTimes(transport, Delay.stall.request(server), .nanoseconds(1))
+            #expect(results.map(\.0) == Array(repeating: .timeout, count: 10))
+        }
+    }
+
     static func tenTimes(
         _ transport: any HTTPTransport,
         _ request: HTTPRequest,
