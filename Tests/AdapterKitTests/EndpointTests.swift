@@ -19,6 +19,10 @@ struct EndpointTests {
             ("http://127.255.255.254", "http://127.255.255.254"),
             ("http://[::1]:9000/a", "http://[::1]:9000/a"), ("https://[2001:db8::1]", "https://[2001:db8::1]"),
             ("https://[2001:db8:0:0:0:0:0:1]/", "https://[2001:db8:0:0:0:0:0:1]"),
+            ("https://[1::8]", "https://[1::8]"), ("https://[1::]", "https://[1::]"),
+            ("https://[::2:3:4:5:6:7:8]", "https://[::2:3:4:5:6:7:8]"), ("https://[0::1]", "https://[0::1]"),
+            ("https://[64:ff9b::808:808]", "https://[64:ff9b::808:808]"),
+            ("https://[2001:db8::a9fe:a9fe]", "https://[2001:db8::a9fe:a9fe]"),
         ]
     )
     func taken(address: String, description: String) throws {
@@ -54,6 +58,12 @@ struct EndpointTests {
         "https://[febf::1]", "https://[ff02::1]", "http://[::2]",
         "https://[::1", "https://::1", "https://[::1]x", "https://[::1%25eth0]", "https://[1:2:3:4:5:6:7:8:9]",
         "https://[1::2::3]", "https://[12345::]", "https://[:::]",
+        "https://[0:0:0:0:0:0:0:0]", "https://[0::0]", "https://[0000::]", "https://[0fe80::1]",
+        "https://[::ffff:a9fe:a9fe]", "https://[::ffff:e000:1]", "https://[::ffff:0:0]", "https://[::ffff:808:808]",
+        "https://[0:0:0:0:0:FFFF:a9fe:a9fe]", "https://[::a9fe:a9fe]", "https://[::2]", "http://[::ffff:7f00:1]",
+        "https://[64:ff9b::a9fe:a9fe]", "https://[64:ff9b::e000:1]", "https://[64:ff9b::]",
+        "https://[1:2:3:4:5:6:7]", "https://[1:2:3:4:5:6:7:]", "https://[:1:2:3:4:5:6:7]", "https://[1:2:3:4::5:6:7:8]",
+        "https://[:]", "https://[1:::2]",
         "https://[::ffff:127.0.0.1]", "https://[]", "http://①②⑦.0.0.1",
         "https://" + String(repeating: "a", count: 64) + ".com",
         "https://" + String(repeating: "a.", count: 200) + "com", " https://example.com", "https://example.com ",

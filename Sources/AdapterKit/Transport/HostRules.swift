@@ -25,6 +25,10 @@ enum HostRules {
         // same address to all of them.
         guard isNumeric(lastLabel) else { return nil }
         guard let address = ipv4(bytes) else { return "an IPv4 address is four numbers from 0 to 255" }
+        return objection(toIPv4: address)
+    }
+
+    private static func objection(toIPv4 address: UInt32) -> String? {
         switch (address >> 24, address >> 16 & 255) {
         case (0, _): return "0.0.0.0 is no address to send to"
         case (169, 254): return "link-local addresses are refused"
@@ -92,37 +96,17 @@ enum HostRules {
     }
 
     private static func objectionToIPv6(_ host: String) -> String? {
-        let inner = host.dropFirst().dropLast()
-        guard host.hasSuffix("]"), inner.utf8.count >= 2,
-            inner.allSatisfy({ $0.isASCII && ($0.isHexDigit || $0 == ":") }), isIPv6(inner)
-        else { return "this is not an IPv6 address" }
-        if inner == "::" { return "[::] is no address to send to" }
-        let first = inner.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
-        guard let group = UInt16(first.isEmpty ? "0" : first, radix: 16) else { return "this is not an IPv6 address" }
-        if group & 0xffc0 == 0xfe80 { return "link-local addresses are refused" }
-        if group & 0xff00 == 0xff00 { return "multicast and reserved addresses are refused" }
-        return nil
-    }
-
-    private static func isIPv6(_ text: Substring) -> Bool {
-        let halves = text.components(separatedBy: "::")
-        guard halves.count <= 2 else { return false }
-        let groups = halves.map { $0.isEmpty ? [] : $0.split(separator: ":", omittingEmptySubsequences: false) }
-        guard groups.joined().allSatisfy({ (1...4).contains($0.count) }) else { return false }
-        let count = groups.map(\.count).reduce(0, +)
-        return halves.count == 2 ? count < 8 : count == 8
-    }
-}
-
-extension Substring {
-    fileprivate func components(separatedBy separator: String) -> [Substring] {
-        var parts: [Substring] = []
-        var rest = self
-        while let range = rest.firstRange(of: separator) {
-            parts.append(rest[..<range.lowerBound])
-            rest = rest[range.upperBound...]
+        guard host.hasSuffix("]"), let address = IPv6Address(host.dropFirst().dropLast()) else {
+            return "this is not an IPv6 address"
         }
-        return parts + [rest]
+        switch address.meaning {
+        case .host: return nil
+        case .unspecified: return "[::] is no address to send to"
+        case .linkLocal: return "link-local addresses are refused"
+        case .multicast: return "multicast and reserved addresses are refused"
+        case .ipv4: return "an IPv4 address is four numbers from 0 to 255"
+        case .translated(let ipv4): return objection(toIPv4: ipv4)
+        }
     }
 }
 
