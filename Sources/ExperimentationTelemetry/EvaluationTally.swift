@@ -24,7 +24,8 @@ final class EvaluationTally: Sendable {
     static let mostVariants = 32
 
     fileprivate struct Variant {
-        var name: String?
+        /// Empty for none.
+        let name: String
         var counts = ReasonCounts()
         var users = UserCount()
     }
@@ -34,7 +35,7 @@ final class EvaluationTally: Sendable {
         var flags: [Flag] = []
     }
 
-    /// The counts of a flag; accessed only under its shard's lock.
+    /// The counts of a flag; accessed only under a lock, its shard's or that of the others.
     fileprivate final class Flag: @unchecked Sendable {
         let key: String
         var variants: [Variant] = []
@@ -43,6 +44,10 @@ final class EvaluationTally: Sendable {
 
     private static let shardCount = 8
     private let shards: [Mutexed]
+    /// The flags over the limit, which are one, so that a user of several counts once.
+    private let rest = Mutex(Flag(EvaluationTally.others))
+    /// The number of flags that are counted separately, in all shards.
+    private let separate = Atomic(0)
     private let limit: Int
 
     private final class Mutexed: Sendable {
@@ -51,7 +56,7 @@ final class EvaluationTally: Sendable {
 
     /// Creates a tally with a limit on the flags that are counted separately.
     init(limit: Int) {
-        self.limit = max(limit / Self.shardCount, 1)
+        self.limit = limit
         shards = (0..<Self.shardCount).map { _ in Mutexed() }
     }
 
@@ -59,21 +64,29 @@ final class EvaluationTally: Sendable {
     func add(_ details: EvaluationDetails<FlagValue>, of user: String) {
         let number = user.isEmpty ? nil : UserCount.number(of: user)
         let shard = shards[Self.shard(of: details.flagKey)]
-        shard.shard.withLock { shard in
-            let flag = Self.flag(details.flagKey, in: &shard, limit)
+        let isSeparate = shard.shard.withLock { shard in
+            guard let flag = flag(details.flagKey, in: &shard) else { return false }
             flag.add(details, number)
+            return true
         }
+        if !isSeparate { rest.withLock { $0.add(details, number) } }
     }
 
     private static func shard(of key: String) -> Int { (key.utf8.count ^ Int(key.utf8.last ?? 0)) & (shardCount - 1) }
 
-    private static func flag(_ key: String, in shard: inout Shard, _ limit: Int) -> Flag {
+    /// Returns a flag that is counted separately; `nil` for one of the others.
+    private func flag(_ key: String, in shard: inout Shard) -> Flag? {
         if let place = shard.places[key] { return shard.flags[place] }
-        if shard.flags.count >= limit, key != others { return flag(others, in: &shard, limit) }
+        guard key != Self.others, takesPlace() else { return nil }
         shard.places[key] = shard.flags.count
         let flag = Flag(key)
         shard.flags.append(flag)
         return flag
+    }
+
+    private func takesPlace() -> Bool {
+        // Read first, so that flags over the limit don't contend for the counter.
+        separate.load(ordering: .relaxed) < limit && separate.add(1, ordering: .relaxed).oldValue < limit
     }
 
     /// Returns the counts since the last call.
@@ -84,18 +97,19 @@ final class EvaluationTally: Sendable {
                 for flag in shard.flags { flag.take(into: &growth) }
             }
         }
+        rest.withLock { $0.take(into: &growth) }
         return growth
     }
 }
 
 extension EvaluationTally.Flag {
     func add(_ details: EvaluationDetails<FlagValue>, _ user: UInt64?) {
-        let place = place(of: details.variant)
+        let place = place(of: details.variant ?? "")
         if let user { variants[place].users.insert(user) }
         variants[place].counts.add(details.reason, details.errorCode)
     }
 
-    private func place(of variant: String?) -> Int {
+    private func place(of variant: String) -> Int {
         if let place = variants.firstIndex(where: { $0.name == variant }) { return place }
         if variants.count >= EvaluationTally.mostVariants, variant != EvaluationTally.others {
             return place(of: EvaluationTally.others)
@@ -106,7 +120,7 @@ extension EvaluationTally.Flag {
 
     func take(into growth: inout EvaluationTally.Growth) {
         for place in variants.indices {
-            let variant = variants[place].name ?? ""
+            let variant = variants[place].name
             for counted in variants[place].counts.take() {
                 let series = EvaluationTally.Series(
                     key: key,
