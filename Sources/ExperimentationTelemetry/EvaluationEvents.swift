@@ -30,12 +30,25 @@ struct EvaluationCounts: Hook {
     }
 }
 
-/// Queues a log event for each exposure, and counts it.
+/// Queues a log event for each exposure.
 struct ExposureEvents: ExposureObserver {
+    let logger: Logger
+    let level: Logger.Level
     let relay: Relay<TelemetryItem>
 
     func exposed(_ exposure: Exposure, of user: User, by provider: String) {
+        guard logger.logLevel <= level else { return }
         relay.put(.exposure(exposure, user, provider: provider, ServiceContext.current))
+    }
+}
+
+/// Counts each exposure.
+struct ExposureCounts: ExposureObserver {
+    let tally: Tally<Tallies.Arm>
+
+    func exposed(_ exposure: Exposure, of user: User, by provider: String) {
+        let assignment = exposure.assignment
+        tally.add(Tallies.Arm(experiment: assignment.experiment.id, variation: assignment.variation.id))
     }
 }
 
@@ -52,8 +65,6 @@ struct EventWriter: Sendable {
                 let told = EventAttributes(of: details, by: context.providerName, for: context.targetingKey, options)
                 log(FlagAttribute.event, options.evaluationLevel, told, at: place)
             case .exposure(let exposure, let user, let provider, let place):
-                meters?.count(exposure)
-                guard let logger, logger.logLevel <= options.exposureLevel else { continue }
                 let told = EventAttributes(of: exposure, of: user, by: provider, options)
                 log(Telemetry.exposureEvent, options.exposureLevel, told, at: place)
             case .measure(let measure): measure()

@@ -37,13 +37,8 @@ final class Meters: Sendable {
         }
     }
 
-    func count(_ exposure: Exposure) {
-        let assignment = exposure.assignment
-        add(
-            1,
-            to: "experimentation.exposures",
-            [("experiment", assignment.experiment.id), ("variation", assignment.variation.id)]
-        )
+    func exposed(_ arm: Tallies.Arm, _ count: Int) {
+        add(count, to: "experimentation.exposures", [("experiment", arm.experiment), ("variation", arm.variation)])
     }
 
     func dropped(_ count: Int) { add(count, to: "experimentation.telemetry.dropped", []) }

@@ -28,7 +28,7 @@ public final class Telemetry: Sendable {
     private let options: TelemetryOptions
     private let time: any TimeSource
     private let relay: Relay<TelemetryItem>
-    private let tally: EvaluationTally?
+    private let tallies: Tallies?
     private let freshness = LastRefreshes()
 
     /// Creates telemetry; leave out the parameters of signals that you don't want.
@@ -52,7 +52,7 @@ public final class Telemetry: Sendable {
         self.time = time
         let meters = metrics.map { Meters($0) }
         self.meters = meters
-        tally = metrics.map { _ in EvaluationTally(limit: options.seriesLimit) }
+        tallies = metrics.map { _ in Tallies(options) }
         let writer = EventWriter(logger: logger, meters: meters, options: options)
         relay = Relay(limit: options.waitingLimit) { writer.write($0, dropped: $1) }
     }
@@ -63,7 +63,7 @@ public final class Telemetry: Sendable {
     public var hooks: [any Hook] {
         var hooks: [any Hook] = []
         if let logger { hooks.append(EvaluationEvents(logger: logger, level: options.evaluationLevel, relay: relay)) }
-        if let tally { hooks.append(EvaluationCounts(tally: tally)) }
+        if let tallies { hooks.append(EvaluationCounts(tally: tallies.evaluations)) }
         return hooks
     }
 
@@ -80,11 +80,18 @@ public final class Telemetry: Sendable {
         )
     }
 
-    /// Returns options with the hooks and the exposure observer added.
+    private var exposureObservers: [any ExposureObserver] {
+        var observers: [any ExposureObserver] = []
+        if let logger { observers.append(ExposureEvents(logger: logger, level: options.exposureLevel, relay: relay)) }
+        if let tallies { observers.append(ExposureCounts(tally: tallies.exposures)) }
+        return observers
+    }
+
+    /// Returns options with the hooks and the exposure observers added.
     public func added(to options: ClientOptions) -> ClientOptions {
         var options = options
         options.hooks += hooks
-        if logger != nil || meters != nil { options.exposureObservers.append(ExposureEvents(relay: relay)) }
+        options.exposureObservers += exposureObservers
         return options
     }
 
@@ -100,7 +107,7 @@ public final class Telemetry: Sendable {
 
     /// Measures a client until the task is cancelled: evaluations, waiting events by destination, the age of answers.
     ///
-    /// Except for evaluations, counting begins with this call.
+    /// Events in the outbox are counted from this call on; evaluations, exposures and mismatches from the beginning.
     public func follow(_ client: ExperimentationClient) async {
         let baseline = Baseline()
         await measure(client, from: baseline)
@@ -119,13 +126,13 @@ public final class Telemetry: Sendable {
         guard let meters else { return }
         let ledgers = try? await client.ledgers()
         let ages = freshness.ages(at: time.instant)
-        let tally = tally
+        let tallies = tallies
         relay.put(
             .measure {
                 // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
                 if let ledgers { meters.record(ledgers, isFirst: baseline?.take() ?? false) }
                 for (provider, age) in ages { meters.aged(age, of: provider) }
-                if let growth = tally?.take() { meters.record(growth) }
+                tallies?.record(by: meters)
             }
         )
     }
@@ -136,8 +143,7 @@ public final class Telemetry: Sendable {
     ///   - kind: The kind of difference, such as `value`; a metric dimension, so keep the number of kinds small.
     ///   - count: The number of new mismatches.
     public func countMismatches(_ kind: String, _ count: Int = 1) {
-        guard let meters else { return }
-        relay.put(.measure { meters.mismatched(kind, count) })
+        tallies?.mismatches.add(kind, count)
     }
 
     /// Passes on everything that is queued, counts included.
@@ -147,10 +153,10 @@ public final class Telemetry: Sendable {
     @discardableResult
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let isDone = AsyncGate()
-        let tally = tally
+        let tallies = tallies
         let meters = meters
         relay.empty {
-            if let meters, let growth = tally?.take() { meters.record(growth) }
+            if let meters { tallies?.record(by: meters) }
             isDone.open()
         }
         return await isDone.wait(until: time.instant.advanced(by: duration), by: time)

@@ -1,6 +1,7 @@
 import Experimentation
 import ExperimentationTelemetry
 import ExperimentationTesting
+import Logging
 import MetricsTestKit
 import Synchronization
 import Testing
@@ -135,6 +136,31 @@ struct MetricsTests {
         )
         #expect(total(metrics, "experimentation.mismatches", [("kind", "value")]) == 4)
         #expect(total(metrics, "experimentation.mismatches", [("kind", "late")]) == 1)
+        await client.shutdown()
+    }
+
+    @Test("a log that blocks loses no count of evaluations, exposures and mismatches")
+    func blockedLog() async throws {
+        let metrics = TestMetrics()
+        let gate = Gate()
+        let telemetry = Telemetry(
+            logger: Kept(gate: gate).logger(.info),
+            metrics: metrics,
+            options: TelemetryOptions(waitingLimit: 10)
+        )
+        let (client, session) = try await session(telemetry)
+        _ = session.bool("checkout", default: false)
+        try await eventually("the log holds the first event") { gate.comers == 1 }
+        for _ in 0..<100 { _ = session.bool("checkout", default: false) }
+        for number in 0..<50 {
+            _ = client.string("color", default: "", for: User(id: "v-\(number)", consent: .granted))
+        }
+        for _ in 0..<30 { telemetry.countMismatches("value", 2) }
+        gate.open()
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(metrics.counterTotal(label: "feature_flag.evaluations") == 151)
+        #expect(total(metrics, "experimentation.exposures", [("experiment", "exp-1"), ("variation", "b")]) == 50)
+        #expect(total(metrics, "experimentation.mismatches", [("kind", "value")]) == 60)
         await client.shutdown()
     }
 

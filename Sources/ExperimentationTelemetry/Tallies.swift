@@ -1,0 +1,40 @@
+import Experimentation
+import Synchronization
+
+/// What is counted where it happens and recorded later, so that a backend that blocks loses no count.
+struct Tallies: Sendable {
+    /// A variation of an experiment.
+    struct Arm: Sendable, Hashable {
+        let experiment: String
+        let variation: String
+    }
+
+    let evaluations: EvaluationTally
+    let exposures = Tally<Arm>()
+    /// By kind.
+    let mismatches = Tally<String>()
+
+    init(_ options: TelemetryOptions) { evaluations = EvaluationTally(limit: options.seriesLimit) }
+
+    /// Records what has been counted since the last call; called on the relay's thread.
+    func record(by meters: Meters) {
+        meters.record(evaluations.take())
+        for (arm, count) in exposures.take() { meters.exposed(arm, count) }
+        for (kind, count) in mismatches.take() { meters.mismatched(kind, count) }
+    }
+}
+
+/// Counts by key; for what is rarer than evaluations.
+final class Tally<Key: Hashable & Sendable>: Sendable {
+    private let counts = Mutex<[Key: Int]>([:])
+
+    func add(_ key: Key, _ count: Int = 1) { counts.withLock { $0[key, default: 0] += count } }
+
+    /// Returns the counts since the last call.
+    func take() -> [Key: Int] {
+        counts.withLock { counts in
+            defer { counts = [:] }
+            return counts
+        }
+    }
+}
