@@ -112,11 +112,9 @@ extension Span {
             attributes.set("experimentation.events", value: .int64(Int64(events)))
         case .request(let method, let host):
             attributes.set("http.request.method", value: .string(method))
-            let colon = host.lastIndex(of: ":")
-            attributes.set("server.address", value: .string(colon.map { String(host[..<$0]) } ?? host))
-            if let colon, let port = Int(host[host.index(after: colon)...]) {
-                attributes.set("server.port", value: .int64(Int64(port)))
-            }
+            let server = ServerAddress(authority: host)
+            attributes.set("server.address", value: .string(server.host))
+            if let port = server.port { attributes.set("server.port", value: .int64(Int64(port))) }
         }
     }
 

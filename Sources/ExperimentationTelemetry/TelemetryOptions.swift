@@ -106,7 +106,7 @@ extension TelemetryOptions.Propagation {
         case .none: false
         case .everywhere: true
         case .hosts(let hosts):
-            hosts.contains(host) || hosts.contains(host.lastIndex(of: ":").map { String(host[..<$0]) } ?? host)
+            hosts.contains(host) || hosts.contains(ServerAddress(authority: host).host)
         }
     }
 }
