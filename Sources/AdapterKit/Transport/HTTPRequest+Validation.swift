@@ -42,8 +42,7 @@ extension HTTPRequest {
 
     private func checkFields() throws(ExperimentationError) {
         for field in headerFields {
-            let name = field.name.canonicalName
-            if reservedFields.contains(name) || name.hasPrefix("proxy-") {
+            if field.name.isReserved {
                 throw ExperimentationError(.invalidArgument, "the field \(field.name) is the engine's to set")
             }
             guard field.value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }) else {
@@ -89,11 +88,16 @@ final class RequestChecks: Sendable {
     }
 }
 
-/// Fields that determine how a message is framed and where it goes.
-private let reservedFields: Set<String> = [
-    "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
-    "accept-encoding", "content-encoding",
-]
+extension HTTPField.Name {
+    /// Fields that determine how a message is framed and where it goes.
+    private static let reserved: Set<String> = [
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
+        "accept-encoding", "content-encoding",
+    ]
+
+    /// Whether the engine alone sets this field.
+    var isReserved: Bool { Self.reserved.contains(canonicalName) || canonicalName.hasPrefix("proxy-") }
+}
 
 extension HTTPFields {
     /// Whether these fields are identical to others, in spelling and order.

@@ -44,9 +44,9 @@ extension HTTPRequest {
     fileprivate func adding(_ fields: [String: String]) -> HTTPRequest {
         var request = self
         for (name, value) in fields {
-            guard let name = HTTPField.Name(name), HTTPField.isValidValue(value), headerFields[name] == nil else {
-                continue
-            }
+            guard let name = HTTPField.Name(name), !name.isReserved, HTTPField.isValidValue(value),
+                headerFields[name] == nil
+            else { continue }
             request.headerFields[name] = value
         }
         return request
