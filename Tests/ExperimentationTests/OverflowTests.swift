@@ -153,4 +153,20 @@ struct OverflowTests {
         await #expect { try await late.value } throws: { ($0 as? ExperimentationError)?.code == .outboxFull }
         await client.shutdown(within: .zero)
     }
+
+    @Test("with back-pressure that waits, a cancelled call says so, and not that too many events wait")
+    func cancelled() async throws {
+        let time = ManualTime()
+        let options = ClientOptions(backPressure: .wait(above: 1, atMost: .seconds(30)))
+        let client = try await client(patient(), options: options, time: time)
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada"))
+        try await session.track(.numbered(0))
+        let late = Task { try await session.track(.numbered(1)) }
+        await time.waitForSleepers(1)
+        late.cancel()
+        await #expect { try await late.value } throws: { ($0 as? ExperimentationError)?.code == .cancelled }
+        #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))
+        await client.shutdown(within: .zero)
+    }
 }

@@ -5,7 +5,8 @@ import Synchronization
 public struct BackPressure: Sendable, Hashable {
     /// What `track` does at the limit.
     public enum Response: Sendable, Hashable {
-        /// `track` waits for the backlog to shrink, at most this long; then it throws ``ErrorCode/outboxFull``.
+        /// `track` waits for the backlog to shrink, at most this long; then it throws ``ErrorCode/outboxFull``, or
+        /// ``ErrorCode/cancelled`` as soon as its task is cancelled.
         case wait(atMost: Duration)
         /// `track` throws ``ErrorCode/outboxFull`` at once.
         case refuse
@@ -63,7 +64,7 @@ final class Brake: Sendable {
     ///   - waiting: Counts the events that wait for delivery, including all that were placed before.
     ///   - place: Sends the event on its way to the store.
     /// - Returns: The result of `place`.
-    /// - Throws: ``ErrorCode/outboxFull``, and what the store throws.
+    /// - Throws: ``ErrorCode/outboxFull``, ``ErrorCode/cancelled``, and what the store throws.
     func pass<Placed>(
         _ waiting: () async throws(ExperimentationError) -> Int,
         _ place: () -> Placed
@@ -83,7 +84,10 @@ final class Brake: Sendable {
             guard case .wait(let duration) = policy.response else { throw full(count) }
             let end = deadline ?? time.instant.advanced(by: duration)
             deadline = end
-            guard time.instant < end, !Task.isCancelled else { throw full(count) }
+            if Task.isCancelled {
+                throw ExperimentationError(.cancelled, "The task was cancelled; nothing was accepted.")
+            }
+            guard time.instant < end else { throw full(count) }
             // Another process may deliver waiting events without notice.
             await change.wait(until: min(end, time.instant.advanced(by: .seconds(1))), by: time)
         }

@@ -12,8 +12,8 @@ extension UserSession {
     ///   - date: When it happened; now if `nil`.
     ///   - surface: The part of the application it happened in, for campaigns to be shown there.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor has no word for it, ``ErrorCode/invalidArgument``,
-    ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` by ``BackPressure``, ``ErrorCode/tooLarge``,
-    ///   ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is then unchanged.
+    ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` or ``ErrorCode/cancelled`` by ``BackPressure``,
+    ///   ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is then unchanged.
     public func track(
         _ event: TrackingEvent,
         at date: Date? = nil,
