@@ -113,6 +113,8 @@ struct TrackingTests {
             TrackingEvent.custom(""), .custom("a", value: .nan), .custom("a", attributes: ["x": .double(.infinity)]),
             .screenView(""), .pageView(""), .goalCompleted(""), .sessionEnded(seconds: -1),
             TrackingEvent(.native(NativeEvent(type: "x", payload: ["y": .double(.nan)]))),
+            .addToCart(line(0)), .removeFromCart(line(0)), .replaceCart([line(1), line(-1)]),
+            .purchase(Order(lines: [line(1), line(0)])),
         ]
     )
     func invalid(event: TrackingEvent) async throws {
@@ -121,6 +123,10 @@ struct TrackingTests {
         let error = await #expect(throws: ExperimentationError.self) { try await session.track(event) }
         #expect(error?.code == .invalidArgument)
         #expect(try await client.ledger() == Ledger())
+    }
+
+    private static func line(_ quantity: Int) -> LineItem {
+        LineItem(item: CatalogItem(id: "mug"), quantity: quantity)
     }
 
     @Test("P56 a value nested ten thousand times is rejected")

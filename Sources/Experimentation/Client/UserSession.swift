@@ -234,19 +234,6 @@ extension ExperimentationError {
 extension Attributes {
     /// Checks that every value can be stored and sent.
     func validate() throws(ExperimentationError) {
-        for (name, value) in values {
-            if value.depth(upTo: EnvelopeCoding.maximumDepth) > EnvelopeCoding.maximumDepth {
-                throw ExperimentationError(
-                    .invalidContext,
-                    "The attribute \"\(name)\" is nested deeper than \(EnvelopeCoding.maximumDepth) levels."
-                )
-            }
-            if !value.isFinite {
-                throw ExperimentationError(
-                    .invalidContext,
-                    "The attribute \"\(name)\" holds a number that isn't finite."
-                )
-            }
-        }
+        if let objection { throw ExperimentationError(.invalidContext, objection) }
     }
 }
