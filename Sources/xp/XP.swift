@@ -26,11 +26,14 @@ struct XP: AsyncParsableCommand {
               xp track --config flagship.json --input events.jsonl --store outbox.db
 
             EXIT STATUS
-              0   yes
+              0   success
               1   a check failed, or a line of input was malformed
               64  the command was used wrongly
               66  an input file can't be read or understood
-              69  the vendor, or a port, can't be reached
+              69  the vendor can't be reached or refuses the credentials,
+                  or a port is in use
+              130, 143
+                  SIGINT or SIGTERM ended the command
 
             Everything is described in docs/command-line.md.
             """,
