@@ -12,6 +12,8 @@ struct FlagshipEventSink: EventSink {
     let time: any TimeSource
     /// Receives each exposure that the vendor has taken.
     let observations: FlagshipObservations
+    /// Receives each consent that the vendor was told of.
+    let consents: FlagshipConsentNotes?
     /// Receives failed deliveries.
     let reporter: FlagshipReporter?
 
@@ -79,11 +81,19 @@ struct FlagshipEventSink: EventSink {
                 .map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
         }
         return await translated.deliver { part in
-            DeliveryReport(
-                await verdict(on: part.events, orReport: .hitsFailed) {
-                    () throws(ExperimentationError) in try requests.hits(part.forms.flatMap(\.self))
-                }
-            )
+            let verdict = await verdict(on: part.events, orReport: .hitsFailed) {
+                () throws(ExperimentationError) in try requests.hits(part.forms.flatMap(\.self))
+            }
+            if verdict == .delivered { await noteConsents(of: part.events) }
+            return DeliveryReport(verdict)
+        }
+    }
+
+    private func noteConsents(of delivered: [Envelope]) async {
+        guard let consents else { return }
+        for envelope in delivered {
+            guard case .consentChanged(let isGranted) = envelope.event.kind else { continue }
+            await consents.tell(envelope.identity.id, isGranted)
         }
     }
 

@@ -18,6 +18,8 @@ public struct FlagshipProvider: ExperimentationProvider {
     /// The settings.
     public let configuration: FlagshipConfiguration
     private let transport: (any HTTPTransport)?
+    /// Receives each consent that the vendor was told of; only Flagship's own API asks for them.
+    private let consents: FlagshipConsentNotes?
 
     /// Creates a provider; nothing is sent before a client starts it.
     ///
@@ -25,8 +27,13 @@ public struct FlagshipProvider: ExperimentationProvider {
     ///   - configuration: The settings.
     ///   - transport: Sends requests; the platform's own if `nil`.
     public init(configuration: FlagshipConfiguration, transport: (any HTTPTransport)? = nil) {
+        self.init(configuration: configuration, transport: transport, consents: nil)
+    }
+
+    init(configuration: FlagshipConfiguration, transport: (any HTTPTransport)?, consents: FlagshipConsentNotes?) {
         self.configuration = configuration
         self.transport = transport
+        self.consents = consents
     }
 
     /// The environment, the key and the mode.
@@ -59,6 +66,7 @@ public struct FlagshipProvider: ExperimentationProvider {
         let service = FlagshipService(
             configuration,
             transport: transport ?? DefaultTransport.make(),
+            consents: consents,
             environment: context.environment
         )
         var roles = ProviderRoles(decisions: service.decisions, events: service.events, needsConsent: true)
@@ -81,7 +89,12 @@ struct FlagshipService: Sendable {
     let decisions: ProviderRoles.Deciding
     let events: FlagshipEventSink
 
-    init(_ configuration: FlagshipConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
+    init(
+        _ configuration: FlagshipConfiguration,
+        transport: any HTTPTransport,
+        consents: FlagshipConsentNotes?,
+        environment: ClientEnvironment
+    ) {
         self.configuration = configuration
         let observations = FlagshipObservations(configuration.onVisitorExposed)
         self.observations = observations
@@ -137,6 +150,7 @@ struct FlagshipService: Sendable {
             limits: HTTPLimits(deadline: configuration.transferTimeout),
             time: environment.time,
             observations: observations,
+            consents: consents,
             reporter: reporter
         )
     }

@@ -86,6 +86,42 @@ struct ConsentTests {
         #expect(await visitor.sendHit(.screen("again")))
     }
 
+    @Test(
+        "a consent that couldn't be delivered in time is sent by a later run, and one that still waits isn't sent twice",
+        arguments: [Duration.seconds(3 * 3_600), .seconds(5 * 3_600)]
+    )
+    func undelivered(pause: Duration) async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .error(.transport), times: 50)
+        let first = await bench.flagship()
+        _ = await first.newVisitor("ada", hasConsented: true).build()
+        await first.close()
+        bench.time.advance(by: pause)
+        bench.transport.heal()
+        for _ in 0..<2 {
+            let flagship = await bench.flagship()
+            _ = await flagship.newVisitor("ada", hasConsented: true).build()
+            try await flagship.client?.flush()
+            await flagship.close()
+        }
+        #expect(await Self.told(bench) == ["iOS:true"])
+    }
+
+    @Test("a delivered refusal ends what the vendor knew, even if a crash kept the consent's note")
+    func deliveredRefusal() async throws {
+        let bench = try await Bench()
+        let notes = FlagshipConsentNotes(state: bench.store.state, environmentID: Bench.environmentID)
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: false).build()
+        await notes.tell("ada", true)
+        try await flagship.client?.flush()
+        #expect(await notes.isKnown("ada", at: bench.time.now) == false)
+        await visitor.setConsent(true)
+        try await flagship.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:false", "iOS:true"])
+        #expect(await notes.isKnown("ada", at: bench.time.now + 86_400))
+    }
+
     /// Rejects consent signals while told to.
     final class Refusing: OutboxStoreDecorator {
         let base: any OutboxStore

@@ -29,6 +29,7 @@ public final class Flagship: Sendable {
     let started: Date
     let visitors: any FlagshipVisitorCache
     let state: any StateStore
+    let consents: FlagshipConsentNotes
     private let statuses: FlagshipAnnouncer<FlagshipStatus>
     private let machine = Mutex(FlagshipStatusMachine())
     private let shared = Mutex<FlagshipVisitor?>(nil)
@@ -39,6 +40,7 @@ public final class Flagship: Sendable {
         environmentID: String,
         options: FlagshipOptions,
         store: ClientStore,
+        consents: FlagshipConsentNotes,
         environment: ClientEnvironment
     ) {
         self.client = client
@@ -48,6 +50,7 @@ public final class Flagship: Sendable {
         self.environment = environment
         started = environment.time.now
         state = store.state
+        self.consents = consents
         visitors = options.caches.visitors ?? FlagshipStateCache(state: store.state, scope: environmentID)
         statuses = FlagshipAnnouncer(options.onStatusChanged)
     }
@@ -79,9 +82,11 @@ public final class Flagship: Sendable {
         var environment = environment
         environment.log = FlagshipLevelledLog(sink: environment.log, wanted: options.logLevel)
         var store = store
+        let consents = FlagshipConsentNotes(state: store.state, environmentID: environmentID)
         let provider = FlagshipProvider(
             configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
-            transport: transport
+            transport: transport,
+            consents: consents
         )
         let mirrored = await FlagshipHitCacheStore(
             store.outbox,
@@ -99,6 +104,7 @@ public final class Flagship: Sendable {
                 environmentID: environmentID,
                 options: options,
                 store: store,
+                consents: consents,
                 environment: environment
             )
         }
@@ -122,6 +128,7 @@ public final class Flagship: Sendable {
             environmentID: environmentID,
             options: options,
             store: store,
+            consents: consents,
             environment: environment
         )
         flagship.watch()

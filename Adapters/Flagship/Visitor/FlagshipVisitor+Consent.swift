@@ -26,15 +26,15 @@ extension FlagshipVisitor {
             }
         }
         guard let session else { return }
-        let install = FlagshipInstallation(of: flagship)
+        let consents = flagship.consents
         // Until the vendor has been informed, the next visitor object with this id informs it.
-        for id in identity.ids where !hasConsented { await install.noteConsent(of: id, false) }
+        for id in identity.ids where !hasConsented { await consents.forget(id) }
         // Hits from before signing in wait under the earlier id. The consent hit has the current one.
         if !hasConsented, let earlier = identity.anonymousID {
             await carryOut(.denied, in: flagship.client?.session(for: User(id: earlier, consent: .denied)))
         }
         let isTold = await carryOut(hasConsented ? .granted : .denied, in: session)
-        if hasConsented { await install.noteConsent(of: id, isTold) }
+        if hasConsented, isTold { await consents.wait(id, at: flagship.environment.time.now) }
     }
 
     /// - Returns: Whether the store and the delivery queue have it.

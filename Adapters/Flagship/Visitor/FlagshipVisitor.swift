@@ -35,7 +35,7 @@ public final class FlagshipVisitor: Sendable {
     let state: Mutex<State>
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
-    /// Creates a visitor; ``prepare(_:)`` passes its consent to the session.
+    /// Creates a visitor; ``prepare(isConsentKnown:)`` passes its consent to the session.
     init(
         flagship: Flagship,
         identity: FlagshipIdentity,
@@ -72,10 +72,8 @@ public final class FlagshipVisitor: Sendable {
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
     /// delivered from then on.
     ///
-    /// - Parameters:
-    ///   - install: The state of this installation.
-    ///   - isConsentKnown: Whether the vendor knows already.
-    func prepare(_ install: FlagshipInstallation, isConsentKnown: Bool) async {
+    /// - Parameter isConsentKnown: Whether the vendor knows already.
+    func prepare(isConsentKnown: Bool) async {
         let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
         let cache = flagship.visitors
         if hasConsented {

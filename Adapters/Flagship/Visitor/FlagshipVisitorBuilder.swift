@@ -74,7 +74,9 @@ public struct FlagshipVisitorBuilder: Sendable {
         // The vendor is informed once for each visitor and after changes, but not before the start or in panic.
         let status = flagship.status
         var isConsentKnown = status == .notInitialized || status == .panic
-        if !isConsentKnown, hasConsented { isConsentKnown = await install.knowsConsent(of: identity.visitorID) }
+        if !isConsentKnown, hasConsented {
+            isConsentKnown = await flagship.consents.isKnown(identity.visitorID, at: flagship.environment.time.now)
+        }
         let visitor = FlagshipVisitor(
             flagship: flagship,
             identity: identity,
@@ -84,23 +86,20 @@ public struct FlagshipVisitorBuilder: Sendable {
             listener: onFetchStatusChanged
         )
         visitor.noteForReports()
-        await visitor.prepare(install, isConsentKnown: isConsentKnown)
+        await visitor.prepare(isConsentKnown: isConsentKnown)
         if instance == .shared { flagship.share(visitor) }
         return visitor
     }
 }
 
-/// The state of this installation: whether this is its first run, the id of its anonymous visitor, and which consent
-/// the vendor knows of in an environment.
+/// The state of this installation: whether this is its first run, and the id of its anonymous visitor.
 struct FlagshipInstallation: Sendable {
     private let state: any StateStore
     private let environment: ClientEnvironment
-    private let environmentID: String
 
     init(of flagship: Flagship) {
         state = flagship.state
         environment = flagship.environment
-        environmentID = flagship.environmentID
     }
 
     private static let idKey = "flagship/install/id"
@@ -120,22 +119,5 @@ struct FlagshipInstallation: Sendable {
             return String(decoding: known, as: UTF8.self)
         }
         return id
-    }
-
-    /// Returns whether the vendor knows that a visitor has consented.
-    func knowsConsent(of visitorID: String) async -> Bool {
-        guard let known = try? await state.value(for: consentKey(visitorID)) else { return false }
-        return !known.isEmpty
-    }
-
-    /// Records that the vendor was informed of a visitor's consent, or removes the visitor.
-    func noteConsent(of visitorID: String, _ hasConsented: Bool) async {
-        try? await state.setValue(hasConsented ? [1] : nil, for: consentKey(visitorID))
-    }
-
-    private func consentKey(_ visitorID: String) -> String {
-        let one = FlagshipMurmur3.hash("\(environmentID)/a/\(visitorID)")
-        let two = FlagshipMurmur3.hash("\(environmentID)/b/\(visitorID)")
-        return "flagship/consent/\(String(one, radix: 36))-\(String(two, radix: 36))"
     }
 }
