@@ -68,6 +68,15 @@ final class OwnCache: FlagshipVisitorCache, FlagshipHitCache {
     func flushAllHits() async { note("flushAllHits") { $0.hits = [:] } }
 }
 
+/// A cache that stores nothing, and deletes a visitor only once a gate opens.
+struct SlowFlushing: FlagshipVisitorCache {
+    let gate = AsyncGate()
+
+    func cacheVisitor(_ visitorID: String, _ record: Data) async {}
+    func lookupVisitor(_ visitorID: String) async -> Data? { nil }
+    func flushVisitor(_ visitorID: String) async { await gate.wait() }
+}
+
 @Suite("Flagship: caches")
 struct CacheTests {
     @Test("F74 a cached visitor's flags are available before the first fetch, and without the vendor")

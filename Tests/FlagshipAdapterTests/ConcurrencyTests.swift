@@ -4,6 +4,7 @@ import Experimentation
 import ExperimentationTesting
 import MockVendors
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -36,6 +37,25 @@ struct ConcurrencyTests {
             #expect(visitor.session?.user.id == visitor.visitorID)
             #expect(visitor.session?.user.anonymousID == visitor.anonymousID)
         }
+    }
+
+    @Test("a withdrawal that is carried out late doesn't undo the consent that followed it")
+    func consent() async throws {
+        let bench = try await Bench()
+        let cache = SlowFlushing()
+        defer { cache.gate.open() }
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        let withdrawing = Task { await visitor.setConsent(false) }
+        try await eventually("the cache is asked to delete the visitor") { cache.gate.waiting == 1 }
+        let giving = Task { await visitor.setConsent(true) }
+        try await eventually("the visitor has consented again") { visitor.hasConsented }
+        for _ in 0..<100 { await Task.yield() }
+        cache.gate.open()
+        await withdrawing.value
+        await giving.value
+        #expect(visitor.session?.user.consent == .granted)
+        #expect(await visitor.sendHit(.screen("after")))
     }
 
     /// Yields before and after each operation.

@@ -5,19 +5,29 @@ extension FlagshipVisitor {
     /// Gives or withdraws consent, and informs the vendor of a change.
     ///
     /// Withdrawing removes the visitor's cache and waiting hits, including those from before signing in, and nothing
-    /// more is sent except the consent itself; once consent is given again, hits are sent again.
+    /// more is sent except the consent itself; once consent is given again, hits are sent again. Of several calls at
+    /// once the last one counts.
     public func setConsent(_ hasConsented: Bool) async {
-        let identity = state.withLock { state in
+        state.withLock { state in
             state.hasConsented = hasConsented
             if !hasConsented { (state.exposed, state.shown, state.history) = ([], [], [:]) }
-            return state.identity
         }
         noteForReports()
-        await carryOut(hasConsented, for: identity)
+        await carryOutConsent()
     }
 
     /// Makes the store, the caches and the vendor follow the visitor's choice.
-    func carryOut(_ hasConsented: Bool, for identity: FlagshipIdentity) async {
+    ///
+    /// One call at a time, and each by the choice as it then is: an earlier one that is carried out late must not undo
+    /// a later one.
+    func carryOutConsent() async {
+        await consentTurn.take {
+            let (identity, hasConsented) = self.state.withLock { ($0.identity, $0.hasConsented) }
+            await self.carryOut(hasConsented, for: identity)
+        }
+    }
+
+    private func carryOut(_ hasConsented: Bool, for identity: FlagshipIdentity) async {
         let id = identity.visitorID
         if !hasConsented {
             for id in identity.ids {

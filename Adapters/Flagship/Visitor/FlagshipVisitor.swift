@@ -33,6 +33,8 @@ public final class FlagshipVisitor: Sendable {
     let flagship: Flagship
     let session: UserSession?
     let state: Mutex<State>
+    /// Changes of consent are carried out one at a time.
+    let consentTurn = FlagshipTurn()
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
     /// Creates a visitor; ``prepare(isConsentKnown:)`` passes its consent to the session.
@@ -84,7 +86,7 @@ public final class FlagshipVisitor: Sendable {
             if let data = found ?? nil { restore(data, id: id) }
         }
         // If known and given, the vendor has been informed.
-        if !hasConsented || !isConsentKnown { await carryOut(hasConsented, for: state.withLock { $0.identity }) }
+        if !hasConsented || !isConsentKnown { await carryOutConsent() }
         await flagship.client?.beginDelivery()
     }
 
