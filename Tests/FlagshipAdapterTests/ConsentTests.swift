@@ -122,6 +122,25 @@ struct ConsentTests {
         #expect(await notes.isKnown("ada", at: bench.time.now + 86_400))
     }
 
+    @Test("consent withdrawn stops hits, new and waiting, before the application's cache has deleted the visitor")
+    func slowCache() async throws {
+        let bench = try await Bench()
+        let cache = SlowFlushing()
+        defer { cache.gate.open() }
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        await visitor.sendHit(.screen("before"))
+        visitor.authenticate("ada")
+        await visitor.sendHit(.screen("after"))
+        let withdrawing = Task { await visitor.setConsent(false) }
+        try await eventually("the cache is asked to delete the visitor") { cache.gate.waiting == 1 }
+        #expect(await visitor.sendHit(.screen("later")) == false)
+        try await flagship.client?.flush()
+        #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
+        cache.gate.open()
+        await withdrawing.value
+    }
+
     /// Rejects consent signals while told to.
     final class Refusing: OutboxStoreDecorator {
         let base: any OutboxStore

@@ -23,28 +23,28 @@ extension FlagshipVisitor {
     func carryOutConsent() async {
         await consentTurn.take {
             let (identity, hasConsented) = self.state.withLock { ($0.identity, $0.hasConsented) }
-            await self.carryOut(hasConsented, for: identity)
+            if hasConsented { await self.give(identity) } else { await self.withdraw(identity) }
         }
     }
 
-    private func carryOut(_ hasConsented: Bool, for identity: FlagshipIdentity) async {
-        let id = identity.visitorID
-        if !hasConsented {
-            for id in identity.ids {
-                await flagship.visitors.flushVisitor(id)
-                flagship.service?.observations.forget(id)
-            }
+    private func give(_ identity: FlagshipIdentity) async {
+        guard let session, await carryOut(.granted, in: session) else { return }
+        await flagship.consents.wait(identity.visitorID, at: flagship.environment.time.now)
+    }
+
+    /// Stops hits and deliveries first: the application's cache may take any time.
+    private func withdraw(_ identity: FlagshipIdentity) async {
+        for id in identity.ids { flagship.service?.observations.forget(id) }
+        if let session {
+            // Hits from before signing in wait under the earlier id, whose session denies them from its beginning. The
+            // consent hit has the current one.
+            let earlier = identity.anonymousID.flatMap { flagship.client?.session(for: User(id: $0, consent: .denied)) }
+            await carryOut(.denied, in: session)
+            await carryOut(.denied, in: earlier)
+            // Until the vendor has been informed, the next visitor object with this id informs it.
+            for id in identity.ids { await flagship.consents.forget(id) }
         }
-        guard let session else { return }
-        let consents = flagship.consents
-        // Until the vendor has been informed, the next visitor object with this id informs it.
-        for id in identity.ids where !hasConsented { await consents.forget(id) }
-        // Hits from before signing in wait under the earlier id. The consent hit has the current one.
-        if !hasConsented, let earlier = identity.anonymousID {
-            await carryOut(.denied, in: flagship.client?.session(for: User(id: earlier, consent: .denied)))
-        }
-        let isTold = await carryOut(hasConsented ? .granted : .denied, in: session)
-        if hasConsented, isTold { await consents.wait(id, at: flagship.environment.time.now) }
+        for id in identity.ids { await flagship.visitors.flushVisitor(id) }
     }
 
     /// - Returns: Whether the store and the delivery queue have it.
