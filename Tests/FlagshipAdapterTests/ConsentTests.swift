@@ -129,6 +129,7 @@ struct ConsentTests {
         defer { cache.gate.open() }
         let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
         let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        try await flagship.client?.flush()
         await visitor.sendHit(.screen("before"))
         visitor.authenticate("ada")
         await visitor.sendHit(.screen("after"))
@@ -139,6 +140,22 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", "iOS:false"])
         cache.gate.open()
         await withdrawing.value
+    }
+
+    @Test("a visitor built in panic tells the vendor of its consent when asked to later", arguments: [true, false])
+    func builtInPanic(hasConsented: Bool) async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        await bench.mock.setPanic(true)
+        await flagship.newVisitor("scout", hasConsented: true).build().fetchFlags()
+        #expect(flagship.status == .panic)
+        let visitor = await flagship.newVisitor("ada", hasConsented: hasConsented).build()
+        await bench.mock.setPanic(false)
+        await visitor.fetchFlags()
+        for _ in 0..<2 { await visitor.setConsent(hasConsented) }
+        try await flagship.client?.flush()
+        #expect(await bench.hits.map { $0["vid"] } == ["scout", "ada"])
+        #expect(await Self.told(bench) == ["iOS:true", .string("iOS:\(hasConsented)")])
     }
 
     /// Rejects consent signals while told to.

@@ -22,7 +22,12 @@ extension FlagshipVisitor {
     /// a later one.
     func carryOutConsent() async {
         await consentTurn.take {
-            let (identity, hasConsented) = self.state.withLock { ($0.identity, $0.hasConsented) }
+            let (identity, hasConsented, isOwed) = self.state.withLock { state in
+                defer { state.owesConsent = false }
+                return (state.identity, state.hasConsented, state.owesConsent)
+            }
+            // The session reports a change, and nothing else.
+            if isOwed { try? await self.session?.setConsent(.unknown) }
             if hasConsented { await self.give(identity) } else { await self.withdraw(identity) }
         }
     }

@@ -23,6 +23,17 @@ public final class FlagshipVisitor: Sendable {
         /// The flags whose values were read, if reports are enabled.
         var read: Set<String> = []
         var sentContext: [String: FlagValue]?
+        /// Whether the vendor is to be told of the consent although it hasn't changed.
+        var owesConsent = false
+    }
+
+    /// Whether a new visitor's consent is reported to the vendor.
+    enum ConsentReport: Sendable {
+        case due
+        /// The vendor knows.
+        case needless
+        /// It has to wait for the next change or the next visitor object.
+        case impossible
     }
 
     struct ShownFlag: Hashable {
@@ -37,13 +48,13 @@ public final class FlagshipVisitor: Sendable {
     let consentTurn = FlagshipTurn()
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
-    /// Creates a visitor; ``prepare(isConsentKnown:)`` passes its consent to the session.
+    /// Creates a visitor; ``prepare(_:)`` passes its consent to the session.
     init(
         flagship: Flagship,
         identity: FlagshipIdentity,
         context: FlagshipContextStore,
         hasConsented: Bool,
-        isConsentKnown: Bool,
+        report: ConsentReport,
         listener: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
     ) {
         self.flagship = flagship
@@ -53,7 +64,7 @@ public final class FlagshipVisitor: Sendable {
                 anonymousID: identity.anonymousID,
                 isAuthenticated: identity.isAuthenticated,
                 attributes: Attributes(context.values),
-                consent: !isConsentKnown ? .unknown : hasConsented ? .granted : .denied
+                consent: report == .due ? .unknown : hasConsented ? .granted : .denied
             )
         )
         state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
@@ -74,8 +85,8 @@ public final class FlagshipVisitor: Sendable {
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
     /// delivered from then on.
     ///
-    /// - Parameter isConsentKnown: Whether the vendor knows already.
-    func prepare(isConsentKnown: Bool) async {
+    /// - Parameter report: Whether the consent is reported to the vendor.
+    func prepare(_ report: ConsentReport) async {
         let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
         let cache = flagship.visitors
         if hasConsented {
@@ -85,8 +96,8 @@ public final class FlagshipVisitor: Sendable {
             }
             if let data = found ?? nil { restore(data, id: id) }
         }
-        // If known and given, the vendor has been informed.
-        if !hasConsented || !isConsentKnown { await carryOutConsent() }
+        if !hasConsented || report == .due { await carryOutConsent() }
+        if report == .impossible { state.withLock { $0.owesConsent = true } }
         await flagship.client?.beginDelivery()
     }
 

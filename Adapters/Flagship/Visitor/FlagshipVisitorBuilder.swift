@@ -71,24 +71,30 @@ public struct FlagshipVisitorBuilder: Sendable {
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
-        // The vendor is informed once for each visitor and after changes, but not before the start or in panic.
-        let status = flagship.status
-        var isConsentKnown = status == .notInitialized || status == .panic
-        if !isConsentKnown, hasConsented {
-            isConsentKnown = await flagship.consents.isKnown(identity.visitorID, at: flagship.environment.time.now)
-        }
+        let report = await consentReport(of: identity.visitorID)
         let visitor = FlagshipVisitor(
             flagship: flagship,
             identity: identity,
             context: FlagshipContextStore(values),
             hasConsented: hasConsented,
-            isConsentKnown: isConsentKnown,
+            report: report,
             listener: onFetchStatusChanged
         )
         visitor.noteForReports()
-        await visitor.prepare(isConsentKnown: isConsentKnown)
+        await visitor.prepare(report)
         if instance == .shared { flagship.share(visitor) }
         return visitor
+    }
+
+    /// Whether to tell the vendor of the consent: once for each visitor and after changes, but not before the start or
+    /// in panic.
+    private func consentReport(of visitorID: String) async -> FlagshipVisitor.ConsentReport {
+        switch flagship.status {
+        case .notInitialized, .panic: return .impossible
+        case .initializing, .initialized: break
+        }
+        guard hasConsented else { return .due }
+        return await flagship.consents.isKnown(visitorID, at: flagship.environment.time.now) ? .needless : .due
     }
 }
 
