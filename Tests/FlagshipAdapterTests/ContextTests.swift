@@ -3,6 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import MockVendors
+import Synchronization
 import Testing
 
 @testable import FlagshipAdapter
@@ -30,6 +31,40 @@ struct ContextTests {
         await visitor.fetchFlags()
         try await flagship.client?.flush()
         #expect(await bench.hits.filter { $0["t"] == "SEGMENT" }.count == 2)
+    }
+
+    @Test("a context whose hit was refused, or was removed with a withdrawal of consent, is sent after the next fetch")
+    func segmentAgain() async throws {
+        let bench = try await Bench()
+        let flaky = FlakyOutbox(bench.store.outbox)
+        let store = ClientStore(outbox: flaky, state: bench.store.state)
+        let flagship = await bench.flagship(.bucketing, store: store)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        try await flagship.client?.flush()
+        flaky.isRefusing.store(true, ordering: .relaxed)
+        await visitor.fetchFlags()
+        flaky.isRefusing.store(false, ordering: .relaxed)
+        await visitor.fetchFlags()
+        #expect(try await flagship.client?.waitingEvents().map(\.envelope.event.type) == ["native"])
+        await visitor.setConsent(false)
+        await visitor.setConsent(true)
+        await visitor.fetchFlags()
+        try await flagship.client?.flush()
+        #expect(
+            await bench.hits.compactMap { $0["el"] ?? $0["t"] } == ["iOS:true", "iOS:false", "iOS:true", "SEGMENT"]
+        )
+    }
+
+    /// Rejects hits while told to.
+    final class FlakyOutbox: OutboxStoreDecorator {
+        let base: any OutboxStore
+        let isRefusing = Atomic(false)
+        init(_ base: any OutboxStore) { self.base = base }
+
+        func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+            if isRefusing.load(ordering: .relaxed) { throw ExperimentationError(.store, "as the test wants it") }
+            return try await base.append(events, now: now)
+        }
     }
 
     @Test(

@@ -10,7 +10,7 @@ extension FlagshipVisitor {
     public func setConsent(_ hasConsented: Bool) async {
         state.withLock { state in
             state.hasConsented = hasConsented
-            if !hasConsented { (state.exposed, state.shown, state.history) = ([], [], [:]) }
+            if !hasConsented { state.forgetTracking() }
         }
         noteForReports()
         await carryOutConsent()

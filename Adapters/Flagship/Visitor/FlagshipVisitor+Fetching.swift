@@ -62,13 +62,23 @@ extension FlagshipVisitor {
             await flagship.visitors.cacheVisitor(record.visitorID, record.json)
             if !self.hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
         }
-        guard flagship.options.mode == .bucketing else { return }
         // The vendor isn't asked for decisions, so a hit sends it each context once.
+        if flagship.options.mode == .bucketing { await send(context, in: session) }
+    }
+
+    private func send(_ context: [String: FlagValue], in session: UserSession) async {
+        // Claimed first, so that of two fetches at once only one sends it.
         let isNews = state.withLock { state in
             defer { state.sentContext = context }
             return state.sentContext != context
         }
-        if isNews { try? await session.track(TrackingEvent(.native(FlagshipHit.segment(context).native))) }
+        guard isNews else { return }
+        do throws(ExperimentationError) {
+            try await session.track(TrackingEvent(.native(FlagshipHit.segment(context).native)))
+        } catch {
+            state.withLock { if $0.sentContext == context { $0.sentContext = nil } }
+            log.log(.error, .hit, "the context is left out: \(error)")
+        }
     }
 
     /// Adds the variations of current flags to a visitor's history, in which none is replaced.

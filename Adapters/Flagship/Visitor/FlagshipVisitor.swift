@@ -224,4 +224,10 @@ extension FlagshipVisitor.State {
         if !values.isEmpty { values[FlagshipContextKey.users] = .string(identity.visitorID) }
         return values
     }
+
+    /// Clears what is remembered of exposures and hits.
+    mutating func forgetTracking() {
+        (exposed, shown, history) = ([], [], [:])
+        sentContext = nil
+    }
 }
