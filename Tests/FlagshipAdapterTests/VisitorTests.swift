@@ -176,13 +176,37 @@ struct VisitorTests {
     @Test("changes during a request still require a fetch")
     func changeDuringFetch() {
         var machine = FlagshipFetchMachine()
-        _ = machine.take(.fetchStarted)
+        let (first, _) = machine.begin()
+        var heard = [machine.take(.contextChanged), machine.take(.fetchSucceeded(first))]
+        let (second, news) = machine.begin()
+        heard += [news, machine.take(.fetchSucceeded(second)), machine.take(.fetchSucceeded(second))]
+        #expect(
+            heard.map { $0.map { "\($0.status)/\($0.reason)" } }
+                == ["fetchRequired/updateContext", nil, "fetching/none", "fetched/none", nil]
+        )
+    }
+
+    @Test("of two fetches at once, the failure of the earlier one doesn't replace the flags of the later one")
+    func failureOfEarlierFetch() {
+        var machine = FlagshipFetchMachine()
+        let (earlier, _) = machine.begin()
+        let (later, _) = machine.begin()
+        let heard = [machine.take(.fetchSucceeded(later)), machine.take(.fetchFailed(earlier))]
+        #expect(heard == [FlagshipFetchMachine.Announcement(status: .fetched, reason: .none), nil])
+        #expect(machine.current.status == .fetched)
+    }
+
+    @Test("a fetch that began before a change doesn't bring the flags that a later one is still fetching")
+    func earlierSuccess() {
+        var machine = FlagshipFetchMachine()
+        let (earlier, _) = machine.begin()
+        _ = machine.take(.contextChanged)
+        let (later, _) = machine.begin()
         let heard = [
-            FlagshipFetchMachine.Event.contextChanged, .fetchSucceeded, .fetchStarted, .fetchSucceeded, .fetchSucceeded,
-        ].map { event in
-            machine.take(event).map { "\($0.status)/\($0.reason)" }
-        }
-        #expect(heard == ["fetchRequired/updateContext", nil, "fetching/none", "fetched/none", nil])
+            machine.take(.fetchSucceeded(earlier)), machine.take(.fetchFailed(later)),
+            machine.take(.fetchSucceeded(earlier)),
+        ]
+        #expect(heard == [nil, FlagshipFetchMachine.Announcement(status: .fetchRequired, reason: .fetchError), nil])
     }
 
     @Test("F78 without an id a visitor gets one of 36 uppercase characters, different each time")

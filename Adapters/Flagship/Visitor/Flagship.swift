@@ -140,16 +140,22 @@ public final class Flagship: Sendable {
     /// The status.
     public var status: FlagshipStatus { machine.withLock { $0.status } }
 
-    func set(_ status: FlagshipStatus) {
-        let isNew = machine.withLock { machine in
-            guard machine.set(status) else { return false }
+    /// Sets the status to what a closure finds.
+    ///
+    /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.
+    @discardableResult
+    func set(_ find: () -> FlagshipStatus) -> FlagshipStatus {
+        let (status, isNew) = machine.withLock { machine in
+            let status = find()
+            guard machine.set(status) else { return (status, false) }
             // Under the lock, so that announcements have the order of the changes.
             statuses.add(status)
-            return true
+            return (status, true)
         }
-        guard isNew else { return }
+        guard isNew else { return status }
         environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
         statuses.speak()
+        return status
     }
 
     /// Whether there are rules to decide by, of this run or an earlier one.
@@ -165,15 +171,21 @@ public final class Flagship: Sendable {
         return .initialized
     }
 
+    private func follow(_ status: ProviderStatus) {
+        // Outside the lock: it evaluates a flag, and so may run the application's hooks.
+        let found = statusFollowing(status)
+        set { found }
+    }
+
     private func watch() {
         guard let client else { return }
-        set(statusFollowing(client.status))
+        follow(client.status)
         let events = client.statusEvents()
         let task = Task { [weak self] in
             for await event in events {
                 guard let self else { return }
                 // A visitor's own fetch is newer than a pending event.
-                self.set(self.statusFollowing(self.client?.status ?? event.status))
+                self.follow(self.client?.status ?? event.status)
             }
         }
         watching.withLock { $0 = task }

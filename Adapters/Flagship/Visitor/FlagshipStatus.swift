@@ -85,6 +85,14 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         var reason: FlagshipFetchReason
     }
 
+    /// A fetch in progress.
+    struct Fetch: Sendable, Hashable {
+        /// Its place among the visitor's fetches.
+        fileprivate var number: Int
+        /// The changes that it takes into account.
+        fileprivate var changes: Int
+    }
+
     /// What happens to a visitor's flags.
     enum Event: Sendable, Hashable {
         /// Flags of an earlier run were found.
@@ -95,12 +103,10 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         case authenticated
         /// The visitor signed out.
         case unauthenticated
-        /// A fetch began.
-        case fetchStarted
         /// A fetch brought flags.
-        case fetchSucceeded
+        case fetchSucceeded(Fetch)
         /// A fetch failed.
-        case fetchFailed
+        case fetchFailed(Fetch)
         /// A fetch found the kill switch on.
         case panicFound
         /// A fetch was requested although nothing was started.
@@ -110,7 +116,16 @@ struct FlagshipFetchMachine: Sendable, Hashable {
     private(set) var current = Announcement(status: .fetchRequired, reason: .visitorCreate)
     /// Counts the changes that make flags out of date, so that a fetch that began earlier doesn't clear them.
     private var changes = 0
-    private var changesAtStart = 0
+    /// The number of fetches that have begun.
+    private var fetches = 0
+
+    /// Begins a fetch, and returns the announcement if the status changes.
+    mutating func begin() -> (fetch: Fetch, news: Announcement?) {
+        fetches += 1
+        // The original still reports the old reason here, unlike its own documentation.
+        let news = change(to: Announcement(status: .fetching, reason: .none))
+        return (Fetch(number: fetches, changes: changes), news)
+    }
 
     /// Takes an event and returns the announcement, if the status changes.
     mutating func take(_ event: Event) -> Announcement? {
@@ -120,18 +135,21 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         case .contextChanged: next = require(.updateContext)
         case .authenticated: next = require(.authenticate)
         case .unauthenticated: next = require(.unauthenticate)
-        case .fetchStarted:
-            changesAtStart = changes
-            // The original still reports the old reason here, unlike its own documentation.
-            next = Announcement(status: .fetching, reason: .none)
-        case .fetchSucceeded:
+        case .fetchSucceeded(let fetch):
             // Changes made during the request still need a fetch.
-            if changes != changesAtStart, current.status == .fetchRequired { return nil }
+            if fetch.changes != changes, current.status != .panic { return nil }
             next = Announcement(status: .fetched, reason: .none)
-        case .fetchFailed: next = Announcement(status: .fetchRequired, reason: .fetchError)
+        case .fetchFailed(let fetch):
+            // The outcome of a later fetch counts.
+            if fetch.number != fetches { return nil }
+            next = Announcement(status: .fetchRequired, reason: .fetchError)
         case .panicFound: next = Announcement(status: .panic, reason: .none)
         case .fetchedUnstarted: next = Announcement(status: .fetchRequired, reason: .none)
         }
+        return change(to: next)
+    }
+
+    private mutating func change(to next: Announcement) -> Announcement? {
         guard next != current else { return nil }
         current = next
         return next

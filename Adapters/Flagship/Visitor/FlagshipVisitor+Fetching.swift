@@ -12,7 +12,7 @@ extension FlagshipVisitor {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
             return take(.fetchedUnstarted)
         }
-        take(.fetchStarted)
+        let fetch = beginFetch()
         let asked = state.withLock { $0.identity }
         reportSetup()
         do throws(ExperimentationError) {
@@ -20,19 +20,16 @@ extension FlagshipVisitor {
             if try await !session.decideByRestoredRules() { try await session.refresh() }
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
-            take(.fetchFailed)
+            take(.fetchFailed(fetch))
             return await afterFetch(session, for: nil)
         }
-        if session.status == .disabled {
-            flagship.set(.panic)
-            return take(.panicFound)
-        }
-        flagship.set(.initialized)
+        let status = flagship.set { session.status == .disabled ? .panic : .initialized }
+        if status == .panic { return take(.panicFound) }
         state.withLock { state in
             state.hasFetched = true
             state.cached = nil
         }
-        take(.fetchSucceeded)
+        take(.fetchSucceeded(fetch))
         await afterFetch(session, for: asked)
     }
 

@@ -82,6 +82,17 @@ public final class FlagshipVisitor: Sendable {
         announcer.speak()
     }
 
+    /// Begins a fetch, and announces the change.
+    func beginFetch() -> FlagshipFetchMachine.Fetch {
+        let fetch = state.withLock { state in
+            let (fetch, news) = state.machine.begin()
+            if let news { announcer.add(news) }
+            return fetch
+        }
+        announcer.speak()
+        return fetch
+    }
+
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
     /// delivered from then on.
     ///
