@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -267,6 +268,20 @@ struct VisitorTests {
         let shared = await flagship.newVisitor("ada", hasConsented: true).build()
         _ = await flagship.newVisitor("ben", hasConsented: true, instance: .new).build()
         #expect(flagship.sharedVisitor === shared)
+    }
+
+    @Test("after closing, a shared visitor no longer keeps Flagship alive")
+    func endOfSharedVisitor() async throws {
+        let bench = try await Bench()
+        weak var kept: Flagship?
+        do {
+            let flagship = await bench.flagship()
+            _ = await flagship.newVisitor("ada", hasConsented: true).build()
+            kept = flagship
+            await flagship.close()
+            #expect(flagship.sharedVisitor == nil)
+        }
+        try await eventually("the end of Flagship") { kept == nil }
     }
 
     @Test("F65 closing delivers every visitor's waiting hits")

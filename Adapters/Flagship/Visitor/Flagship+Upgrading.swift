@@ -1,0 +1,50 @@
+import AdapterKit
+import Experimentation
+import Foundation
+
+extension Flagship {
+    /// Imports what the vendor's SDK for iOS stored about a visitor, so that the upgrade changes no visitor's
+    /// variations.
+    ///
+    /// - Parameter record: The value of the column `data_visitor` in its table of visitors.
+    /// - Throws: `ErrorCode.parseError` for anything but a record.
+    public func importVisitor(_ record: Data) async throws(ExperimentationError) {
+        let visitor = try FlagshipVisitorRecord(record)
+        guard visitor.consent else { return }
+        await visitors.cacheVisitor(visitor.visitorID, visitor.json)
+    }
+
+    /// Imports hits that the vendor's SDK for iOS hadn't sent yet.
+    ///
+    /// - Parameters:
+    ///   - records: The values of the column `data_hit` in its table of hits, by id.
+    ///   - environmentID: The environment; hits of another one are left out.
+    ///   - apiKey: The key with which Flagship is then started.
+    ///   - options: The options with which it is then started.
+    ///   - store: The store with which it is then started.
+    ///   - now: The time; hits older than four hours are left out.
+    /// - Returns: How many were imported.
+    /// - Throws: `ErrorCode.store` if the store can't be written; nothing was imported then.
+    @discardableResult
+    public static func importHits(
+        _ records: [String: Data],
+        environmentID: String,
+        apiKey: Secret,
+        options: FlagshipOptions = FlagshipOptions(),
+        into store: ClientStore,
+        now: Date
+    ) async throws(ExperimentationError) -> Int {
+        let oldest = FlagshipHitRecord.oldest(at: now)
+        let envelopes = records.compactMap { id, data -> Envelope? in
+            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest,
+                record.belongs(to: environmentID)
+            else { return nil }
+            return record.envelope(id: id)
+        }
+        .sorted { ($0.date, $0.id) < ($1.date, $1.id) }
+        let configuration = options.configuration(environmentID: environmentID, apiKey: apiKey)
+        let destination = FlagshipProvider(configuration: configuration).destination
+        let refusals = try await store.outbox.append(envelopes.map { NewEvent($0, to: destination) }, now: now)
+        return refusals.count { $0 == nil }
+    }
+}
