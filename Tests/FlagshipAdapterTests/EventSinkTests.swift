@@ -256,7 +256,7 @@ struct EventSinkTests {
         arguments: [
             (VendorTransport.Failure.status(204), nil), (.status(302), .answered(302)), (.status(500), .answered(500)),
             (.body("<!DOCTYPE html><html></html>"), .foreign), (.error(.transport), .unreachable),
-            (.body("anything"), nil),
+            (.body("<!-- login --><HTML>"), .foreign), (.body("anything"), nil),
         ] as [(VendorTransport.Failure, OutageReason?)]
     )
     func deliveries(failure: VendorTransport.Failure, reason: OutageReason?) async throws {

@@ -42,7 +42,7 @@ enum FlagshipErrors {
     /// - Returns: The verdict on each of the events.
     static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
         switch reply.status {
-        case 200...299 where isPage(reply.body): .outage(because: .foreign)
+        case 200...299 where reply.isPage: .outage(because: .foreign)
         // The vendor refuses a whole request for one bad entry.
         case 400, 422:
             count > 1
@@ -50,11 +50,5 @@ enum FlagshipErrors {
                 : .failed("Flagship refused the event (\(reply.status))")
         default: DeliveryVerdict.of(reply, now: now)
         }
-    }
-
-    private static func isPage(_ body: [UInt8]) -> Bool {
-        let start = body.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }.prefix(14)
-        let text = String(decoding: start, as: UTF8.self).lowercased()
-        return text.hasPrefix("<!doctype html") || text.hasPrefix("<html")
     }
 }

@@ -96,7 +96,7 @@ enum WebhookAnswer {
     static func report(on batch: [Envelope], _ reply: HTTPReply, now: Date) -> DeliveryReport {
         guard (200...299).contains(reply.status) else { return DeliveryReport(DeliveryVerdict.of(reply, now: now)) }
         let answer = try? JSON.parse(reply.body)
-        if isPage(reply) || (answer == nil && claimsJSON(reply)) {
+        if reply.isPage || (answer == nil && claimsJSON(reply)) {
             return DeliveryReport(.outage(because: .foreign))
         }
         let named = answer?.objectValue?["rejected"]?.arrayValue ?? []
@@ -107,25 +107,9 @@ enum WebhookAnswer {
         )
     }
 
-    private static func type(of reply: HTTPReply) -> String {
-        reply.response.headerFields[.contentType]?.lowercased() ?? ""
-    }
-
     /// Whether the body must be JSON; a receiver that has nothing to say may say so under any type.
     private static func claimsJSON(_ reply: HTTPReply) -> Bool {
-        let type = type(of: reply).prefix { $0 != ";" }
-        return (type.hasSuffix("/json") || type.hasSuffix("+json")) && reply.body.contains { !$0.isBlank }
-    }
-
-    private static func isPage(_ reply: HTTPReply) -> Bool {
-        let type = type(of: reply)
-        if type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") { return true }
-        return reply.body.first { !$0.isBlank } == UInt8(ascii: "<")
-    }
-}
-
-extension UInt8 {
-    fileprivate var isBlank: Bool {
-        self == 0x20 || (0x09...0x0D).contains(self) || self == 0xEF || self == 0xBB || self == 0xBF
+        let type = (reply.response.headerFields[.contentType]?.lowercased() ?? "").prefix { $0 != ";" }
+        return (type.hasSuffix("/json") || type.hasSuffix("+json")) && !reply.isBlank
     }
 }
