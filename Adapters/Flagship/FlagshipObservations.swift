@@ -8,9 +8,15 @@ import Synchronization
 final class FlagshipObservations: Sendable {
     /// The unit that the vendor counts: a visitor and a variation.
     struct Mark: Hashable, Sendable {
-        var visitor: String
-        var group: String
-        var variation: String
+        let visitor: ExactText
+        let group: String
+        let variation: String
+
+        init(visitor: String, group: String, variation: String) {
+            self.visitor = ExactText(visitor)
+            self.group = group
+            self.variation = variation
+        }
     }
 
     private struct Sight: Sendable {
@@ -27,7 +33,7 @@ final class FlagshipObservations: Sendable {
     }
 
     private struct State {
-        var contexts = Recent<String, [String: FlagValue]>()
+        var contexts = Recent<ExactText, [String: FlagValue]>()
         var underWay = Recent<Mark, UnderWay>()
         /// What the application is yet to be notified of, in order, and the task that is doing so.
         var untold: [Sight] = []
@@ -47,7 +53,7 @@ final class FlagshipObservations: Sendable {
     /// Stores a visitor's context, for exposures of an earlier run.
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
-        state.withLock { $0.contexts[context.user.id] = context.user.attributes.values }
+        state.withLock { $0.contexts[ExactText(context.user.id)] = context.user.attributes.values }
     }
 
     /// Adds a flag that a visitor saw: the application is notified of each once the vendor has accepted the exposure.
@@ -95,18 +101,20 @@ final class FlagshipObservations: Sendable {
 
     /// Removes a visitor who has withdrawn consent, and what they have seen.
     func forget(_ visitor: String) {
+        let visitor = ExactText(visitor)
         state.withLock { state in
             state.contexts[visitor] = nil
             state.underWay.removeAll { $0.visitor == visitor }
-            state.untold.removeAll { $0.visitor.id == visitor }
+            state.untold.removeAll { ExactText($0.visitor.id) == visitor }
         }
     }
 
     /// Whether anything is stored about a visitor.
     func isRemembering(_ visitor: String) -> Bool {
-        state.withLock { state in
+        let visitor = ExactText(visitor)
+        return state.withLock { state in
             state.contexts[visitor] != nil || state.underWay.contains { $0.visitor == visitor }
-                || state.untold.contains { $0.visitor.id == visitor }
+                || state.untold.contains { ExactText($0.visitor.id) == visitor }
         }
     }
 
@@ -120,7 +128,7 @@ final class FlagshipObservations: Sendable {
             let underWay = state.underWay.removeValue(Mark(of: exposure, visitor: id))
             let context =
                 envelope.event.attributes[Self.context]?.objectValue ?? underWay?.visitor?.context
-                ?? state.contexts[id] ?? [:]
+                ?? state.contexts[ExactText(id)] ?? [:]
             let visitor = FlagshipExposedVisitor(
                 id: id,
                 anonymousID: envelope.identity.anonymousID,

@@ -34,7 +34,8 @@ struct HitCacheContractTests {
     /// A store with a hit of each of two visitors, and its cache.
     private static func filled(
         _ strategy: FlagshipOptions.Tracking.Strategy,
-        _ time: ManualTime
+        _ time: ManualTime,
+        users: [String] = ["ada", "ben"]
     ) async throws -> (FlagshipHitCacheStore, OwnCache) {
         let cache = OwnCache()
         let store = try #require(
@@ -47,11 +48,21 @@ struct HitCacheContractTests {
                 time: time
             )
         )
-        let envelopes = ["ada", "ben"].map {
-            Envelope(id: $0, identity: Identity(id: $0), event: .screenView($0), date: time.now)
+        let envelopes = users.enumerated().map { index, user in
+            Envelope(id: "\(index)", identity: Identity(id: user), event: .screenView(user), date: time.now)
         }
         _ = try await store.append(envelopes.map { NewEvent($0, to: destination) }, now: time.now)
         return (store, cache)
+    }
+
+    @Test(
+        "a withdrawal removes no hit of a visitor whose id is only equivalent in Unicode",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func equivalentIDs(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let (store, cache) = try await Self.filled(strategy, ManualTime(), users: ["\u{E9}", "e\u{301}"])
+        _ = try await store.setConsent([ConsentChange(userID: "e\u{301}", isGranted: false)])
+        #expect(Array(cache.hits.keys) == ["0"])
     }
 
     /// Leases the lane for ten seconds.

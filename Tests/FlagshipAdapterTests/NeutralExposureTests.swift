@@ -155,4 +155,18 @@ struct NeutralExposureTests {
         try await Self.untilTold(client)
         #expect(await bench.mock.receivedActivations.isEmpty && heard.values.isEmpty)
     }
+
+    @Test("users whose ids are equivalent in Unicode are told apart")
+    func equivalentIDs() {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let observations = FlagshipObservations { _, _ in }
+        let context = EvaluationContext(user: User(id: composed, consent: .granted), date: ManualTime().now)
+        observations.note(context)
+        #expect(observations.isRemembering(composed) && !observations.isRemembering(decomposed))
+        observations.forget(decomposed)
+        #expect(observations.isRemembering(composed))
+        var identity = FlagshipIdentity(visitorID: "anon", isAuthenticated: false, makeID: { "" }, deviceID: { "" })
+        let changes = [composed, decomposed, decomposed].map { identity.authenticate($0) }
+        #expect(changes == [true, true, false])
+    }
 }

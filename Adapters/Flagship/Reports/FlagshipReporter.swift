@@ -58,7 +58,10 @@ final class FlagshipReporter: Sendable {
 
     /// Removes a visitor: reports without an id are no longer about them.
     func forget(_ visitor: String) {
-        state.withLock { if $0.visitor?.identity.id == visitor { $0.visitor = nil } }
+        let visitor = ExactText(visitor)
+        state.withLock { state in
+            if let known = state.visitor, ExactText(known.identity.id) == visitor { state.visitor = nil }
+        }
     }
 
     /// Sends a report, if the application and the vendor want it and the visitor has consented.

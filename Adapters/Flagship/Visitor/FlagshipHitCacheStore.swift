@@ -153,8 +153,10 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// Carries out changes of consent, in the cache as well; consent signals stay.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
         let outcome = try await base.setConsent(changes)
-        let denying = Set(changes.filter { !$0.isGranted }.map(\.userID))
-        if !denying.isEmpty { await forget { denying.contains($0.identity.id) && !$0.event.isConsentSignal } }
+        let denying = Set(changes.filter { !$0.isGranted }.map { ExactText($0.userID) })
+        if !denying.isEmpty {
+            await forget { denying.contains(ExactText($0.identity.id)) && !$0.event.isConsentSignal }
+        }
         return outcome
     }
 

@@ -45,6 +45,11 @@ struct FlagshipIdentity: Sendable, Hashable {
     /// The visitor's ids, current and from before signing in.
     var ids: [String] { [visitorID] + (anonymousID.map { [$0] } ?? []) }
 
+    /// Compares ids byte by byte, as the core does.
+    static func == (one: Self, other: Self) -> Bool { one.neutral == other.neutral }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(neutral) }
+
     /// The ids in the core's form.
     var neutral: Identity { Identity(id: visitorID, anonymousID: anonymousID, isAuthenticated: isAuthenticated) }
 }

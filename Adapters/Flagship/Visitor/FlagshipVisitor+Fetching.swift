@@ -83,8 +83,9 @@ extension FlagshipVisitor {
     /// - Returns: What is stored: the history, with the current variation of a group instead of an earlier one.
     private func remember(_ current: [String: String], of visitorID: String) -> [String: String] {
         state.withLock { state in
-            let history = state.history[visitorID, default: [:]].merging(current) { earlier, _ in earlier }
-            state.history[visitorID] = history
+            let visitor = ExactText(visitorID)
+            let history = state.history[visitor, default: [:]].merging(current) { earlier, _ in earlier }
+            state.history[visitor] = history
             return history.merging(current) { $1 }
         }
     }

@@ -16,7 +16,7 @@ public final class FlagshipVisitor: Sendable {
         var cached: Decisions?
         var hasFetched = false
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
-        var history: [String: [String: String]] = [:]
+        var history: [ExactText: [String: String]] = [:]
         /// The variations and flags that the visitor has seen.
         var exposed: Set<FlagshipObservations.Mark> = []
         var shown: Set<ShownFlag> = []
@@ -113,11 +113,12 @@ public final class FlagshipVisitor: Sendable {
     }
 
     private func restore(_ data: Data, id: String) {
-        guard let record = try? FlagshipVisitorRecord(data), record.visitorID == id else {
+        guard let record = try? FlagshipVisitorRecord(data), ExactText(record.visitorID) == ExactText(id)
+        else {
             return log.log(.warning, .cache, "the cached visitor can't be read, or is another")
         }
         session?.honor(EarlierAssignments(record.assignments))
-        state.withLock { $0.history[id] = record.assignments }
+        state.withLock { $0.history[ExactText(id)] = record.assignments }
         guard !record.flags.isEmpty else { return }
         state.withLock { $0.cached = record.decisions }
         take(.cacheFound)
