@@ -35,12 +35,24 @@ struct HitCacheContractTests {
     private static func filled(
         _ strategy: FlagshipOptions.Tracking.Strategy,
         _ time: ManualTime,
-        users: [String] = ["ada", "ben"]
+        users: [String] = ["ada", "ben"],
+        maximumCount: Int = .max
     ) async throws -> (FlagshipHitCacheStore, OwnCache) {
         let cache = OwnCache()
-        let store = try #require(
+        let store = try await store(strategy, time, maximumCount: maximumCount, mirroredIn: cache)
+        try await append(users, to: store, time)
+        return (store, cache)
+    }
+
+    private static func store(
+        _ strategy: FlagshipOptions.Tracking.Strategy,
+        _ time: ManualTime,
+        maximumCount: Int = .max,
+        mirroredIn cache: any FlagshipHitCache
+    ) async throws -> FlagshipHitCacheStore {
+        try #require(
             await FlagshipHitCacheStore(
-                InMemoryOutboxStore(),
+                InMemoryOutboxStore(maximumCount: maximumCount),
                 mirroredIn: FlagshipCaches(hits: cache),
                 strategy: strategy,
                 environmentID: Bench.environmentID,
@@ -48,11 +60,13 @@ struct HitCacheContractTests {
                 time: time
             )
         )
+    }
+
+    private static func append(_ users: [String], to store: FlagshipHitCacheStore, _ time: ManualTime) async throws {
         let envelopes = users.enumerated().map { index, user in
             Envelope(id: "\(index)", identity: Identity(id: user), event: .screenView(user), date: time.now)
         }
         _ = try await store.append(envelopes.map { NewEvent($0, to: destination) }, now: time.now)
-        return (store, cache)
     }
 
     @Test(
@@ -63,6 +77,38 @@ struct HitCacheContractTests {
         let (store, cache) = try await Self.filled(strategy, ManualTime(), users: ["\u{E9}", "e\u{301}"])
         _ = try await store.setConsent([ConsentChange(userID: "e\u{301}", isGranted: false)])
         #expect(Array(cache.hits.keys) == ["0"])
+    }
+
+    @Test(
+        "what a full outbox drops leaves the cache: at once while it is small, and at the latest when the client ends",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func fullOutbox(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let time = ManualTime()
+        let users = ["ada", "ben", "cleo", "dan", "eve"]
+        let (store, cache) = try await Self.filled(strategy, time, users: users, maximumCount: 2)
+        if strategy == .continuousCaching { #expect(cache.screens == ["dan", "eve"]) }
+        let lease = try await Self.lease(store, owner: 1, time)
+        try await store.release(lease.token, pause: nil, now: time.now)
+        #expect(cache.screens == ["dan", "eve"])
+
+        let many = (0..<100).map { "user-\($0)" }
+        let (large, its) = try await Self.filled(strategy, time, users: many, maximumCount: 99)
+        try await large.finishErasing()
+        #expect(Set(many.map { FlagValue.string($0) }).subtracting(its.screens) == ["user-0"])
+    }
+
+    @Test("the end of an old event concerns the cache only if it was owed to the vendor")
+    func otherDestination() async throws {
+        let time = ManualTime()
+        let (store, cache) = try await Self.filled(.continuousCaching, time)
+        let other = Destination(provider: "other", account: "one")
+        let late = time.now.addingTimeInterval(60)
+        _ = try await store.expire(before: late, owedTo: other, now: late)
+        _ = try await store.remove(owedTo: other, as: .purged)
+        #expect(cache.screens == ["ada", "ben"])
+        _ = try await store.expire(before: late, owedTo: Self.destination, now: late)
+        #expect(cache.hits.isEmpty)
     }
 
     /// Leases the lane for ten seconds.

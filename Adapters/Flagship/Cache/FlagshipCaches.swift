@@ -16,7 +16,7 @@ public protocol FlagshipVisitorCache: Sendable {
 /// A cache of unsent hits in the vendor's own record format; an application may supply its own.
 ///
 /// Only the look-up has a time limit: hits of all visitors, and their delivery, wait until the other calls return,
-/// because an accepted hit must be in the cache.
+/// because an accepted hit must be in the cache. Calls that write or delete are made one after another.
 public protocol FlagshipHitCache: Sendable {
     /// Stores hits by their ids.
     func cacheHits(_ hits: [String: FlagshipHitRecord]) async

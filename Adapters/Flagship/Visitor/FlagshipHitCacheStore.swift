@@ -1,6 +1,5 @@
 import Experimentation
 import Foundation
-import Synchronization
 
 /// An outbox whose events are mirrored in an application's own cache.
 ///
@@ -9,18 +8,10 @@ import Synchronization
 public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// The underlying outbox.
     public let base: any OutboxStore
-    private let cache: any FlagshipHitCache
+    private let mirror: FlagshipHitMirror
     private let strategy: FlagshipOptions.Tracking.Strategy
-    private let environmentID: String
-    private let waiting = Waiting()
-    /// Whether the cache may hold hits that weren't imported: of another environment, or of an earlier run, which only
-    /// the next start may delete.
-    private let mayHoldOthers: Bool
-
-    /// The waiting events, with the ids of their records.
-    private final class Waiting: Sendable {
-        let envelopes = Mutex<[String: Envelope]>([:])
-    }
+    private let destination: Destination
+    private let evictions: FlagshipEvictions
 
     /// Creates an outbox, and imports hits that are in the cache but not in the underlying outbox.
     ///
@@ -45,39 +36,48 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     ) async {
         guard let cache = caches.hits else { return nil }
         base = store
-        self.cache = cache
         self.strategy = strategy
-        self.environmentID = environmentID
+        self.destination = destination
+        evictions = FlagshipEvictions(known: store.overflowed)
         let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
         let known = await Self.waiting(in: store, for: destination)
         var taken: [Envelope]?
+        var mayHoldOthers = true
         if let records, let known {
             let own = records.filter { $1.belongs(to: environmentID) }
             taken = await Self.takeOver(own, of: cache, into: store, owedTo: destination, but: known, now: time.now)
             mayHoldOthers = taken == nil || own.count < records.count
-        } else {
-            mayHoldOthers = true
         }
-        waiting.envelopes.withLock { waiting in
-            waiting = known ?? [:]
-            for envelope in taken ?? [] { waiting[envelope.id] = envelope }
-        }
+        mirror = FlagshipHitMirror(
+            cache,
+            strategy: strategy,
+            environmentID: environmentID,
+            mayHoldOthers: mayHoldOthers,
+            holding: Array((known ?? [:]).values) + (taken ?? [])
+        )
     }
 
     /// Returns the outbox's events by id; `nil` if it can't list them now.
     private static func waiting(in store: any OutboxStore, for destination: Destination) async -> [String: Envelope]? {
-        var found: [String: Envelope] = [:]
-        var sequence: Int64 = 0
         do throws(ExperimentationError) {
-            while case let page = try await store.waiting(after: sequence, limit: 1_000), let last = page.last {
-                for event in page where event.deliveries.contains(where: { $0.destination == destination }) {
-                    found[event.envelope.id] = event.envelope
-                }
-                sequence = last.envelope.sequence
-            }
+            return try await list(store, for: destination)
         } catch {
             // A store that can't list its events isn't a file that outlived its process.
             return error.code == .unsupported ? [:] : nil
+        }
+    }
+
+    private static func list(
+        _ store: any OutboxStore,
+        for destination: Destination
+    ) async throws(ExperimentationError) -> [String: Envelope] {
+        var found: [String: Envelope] = [:]
+        var sequence: Int64 = 0
+        while case let page = try await store.waiting(after: sequence, limit: 1_000), let last = page.last {
+            for event in page where event.deliveries.contains(where: { $0.destination == destination }) {
+                found[event.envelope.id] = event.envelope
+            }
+            sequence = last.envelope.sequence
         }
         return found
     }
@@ -112,17 +112,41 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         zip(envelopes, refusals).filter { $1 == nil }.map(\.0)
     }
 
+    /// Removes from the cache what the outbox dropped to make room.
+    ///
+    /// - Parameter isExact: Whether the cache must be exact afterwards. Otherwise a few dropped events may stay until
+    ///   there are more, because finding them takes a list of all that wait.
+    private func followEvictions(isExact: Bool) async {
+        let count = base.overflowed
+        guard evictions.areDue(count, of: mirror.count, isExact: isExact) else { return }
+        let before = mirror.waiting
+        guard let left = try? await Self.list(base, for: destination) else { return }
+        evictions.follow(count)
+        await mirror.remove(before.map(\.id).filter { left[$0] == nil })
+    }
+}
+
+// MARK: - The outbox
+
+extension FlagshipHitCacheStore {
     /// Accepts events, and with the continuous strategy caches them.
     public func append(
         _ events: [NewEvent],
         now: Date
     ) async throws(ExperimentationError) -> [ExperimentationError?] {
-        let refusals = try await base.append(events, now: now)
-        let accepted = Self.accepted(events.map(\.envelope), refusals)
-        waiting.envelopes.withLock { waiting in
-            for envelope in accepted { waiting[envelope.id] = envelope }
+        let own = events.filter { $0.deliveries.contains { $0.destination == destination } }.map(\.envelope)
+        mirror.expect(own)
+        let refusals: [ExperimentationError?]
+        do throws(ExperimentationError) {
+            refusals = try await base.append(events, now: now)
+        } catch {
+            mirror.dismiss(own)
+            throw error
         }
-        if strategy == .continuousCaching, !accepted.isEmpty { await cache.cacheHits(records(of: accepted)) }
+        let accepted = Set(Self.accepted(events.map(\.envelope), refusals).map(\.id))
+        mirror.dismiss(own.filter { !accepted.contains($0.id) })
+        await mirror.accept(own.filter { accepted.contains($0.id) })
+        if strategy == .continuousCaching { await followEvictions(isExact: false) }
         return refusals
     }
 
@@ -133,6 +157,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         now: Date
     ) async throws(ExperimentationError) -> Bool {
         let isCurrent = try await base.settle(settlements, under: token, now: now)
+        guard token.destination == destination else { return isCurrent }
         var (delivered, dropped): ([String], [String]) = ([], [])
         for settlement in settlements {
             switch settlement.outcome {
@@ -143,11 +168,19 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         }
         // Whether the lease has passed to another holder, for whom they still wait, or was only disturbed.
         if !isCurrent, !dropped.isEmpty {
-            let left = await Self.waiting(in: base, for: token.destination)
+            let left = await Self.waiting(in: base, for: destination)
             dropped = left.map { left in dropped.filter { left[$0] == nil } } ?? []
         }
-        await forget(delivered + dropped)
+        await mirror.remove(delivered + dropped)
         return isCurrent
+    }
+
+    /// Releases a lane, and with the periodic strategy caches what then waits.
+    public func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError) {
+        try await base.release(token, pause: pause, now: now)
+        guard token.destination == destination, strategy == .periodicCaching else { return }
+        await followEvictions(isExact: true)
+        await mirror.write()
     }
 
     /// Carries out changes of consent, in the cache as well; consent signals stay.
@@ -155,7 +188,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         let outcome = try await base.setConsent(changes)
         let denying = Set(changes.filter { !$0.isGranted }.map { ExactText($0.userID) })
         if !denying.isEmpty {
-            await forget { denying.contains(ExactText($0.identity.id)) && !$0.event.isConsentSignal }
+            await mirror.remove { denying.contains(ExactText($0.identity.id)) && !$0.event.isConsentSignal }
         }
         return outcome
     }
@@ -167,7 +200,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         now: Date
     ) async throws(ExperimentationError) -> Int {
         let count = try await base.expire(before: date, owedTo: destination, now: now)
-        await forget { $0.date < date }
+        if count > 0, destination == self.destination { await mirror.remove { $0.date < date } }
         return count
     }
 
@@ -177,36 +210,15 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         as account: RemovalAccount
     ) async throws(ExperimentationError) -> Int {
         let count = try await base.remove(owedTo: destination, as: account)
-        await forget { account != .purged || !$0.event.isConsentSignal }
+        if destination == self.destination {
+            await mirror.remove { account != .purged || !$0.event.isConsentSignal }
+        }
         return count
     }
 
-    private func forget(_ isGone: (Envelope) -> Bool) async {
-        await forget(waiting.envelopes.withLock { $0.values.filter(isGone).map(\.id) })
-    }
-
-    private func forget(_ ids: [String]) async {
-        let (gone, left) = waiting.envelopes.withLock { waiting in
-            (ids.compactMap { waiting.removeValue(forKey: $0) }, Array(waiting.values))
-        }
-        switch strategy {
-        case .continuousCaching:
-            await flush(gone)
-        case .periodicCaching:
-            if mayHoldOthers { await flush(gone) } else { await cache.flushAllHits() }
-            if !left.isEmpty { await cache.cacheHits(records(of: left)) }
-        }
-    }
-
-    private func flush(_ gone: [Envelope]) async {
-        guard !gone.isEmpty else { return }
-        await cache.flushHits(records(of: gone).keys.sorted())
-    }
-
-    private func records(of envelopes: [Envelope]) -> [String: FlagshipHitRecord] {
-        envelopes.reduce(into: [:]) { records, envelope in
-            let own = FlagshipHitRecord.records(of: envelope, environmentID: environmentID)
-            records.merge(own) { $1 }
-        }
+    /// Brings the cache up to date, and waits until no trace is left of what was removed.
+    public func finishErasing() async throws(ExperimentationError) {
+        await followEvictions(isExact: true)
+        try await base.finishErasing()
     }
 }

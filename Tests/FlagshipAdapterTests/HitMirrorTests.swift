@@ -1,0 +1,107 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+import Waiting
+
+@testable import FlagshipAdapter
+
+/// A cache of which one call waits at a gate, each time until the gate is open.
+struct HeldCache: FlagshipHitCache {
+    let own = OwnCache()
+    let gate = AsyncGate()
+    let holdsWriting: Bool
+
+    func cacheHits(_ hits: [String: FlagshipHitRecord]) async {
+        if holdsWriting { await gate.wait() }
+        await own.cacheHits(hits)
+    }
+
+    func lookupHits() async -> [String: FlagshipHitRecord] { await own.lookupHits() }
+    func flushHits(_ ids: [String]) async { await own.flushHits(ids) }
+
+    func flushAllHits() async {
+        if !holdsWriting { await gate.wait() }
+        await own.flushAllHits()
+    }
+}
+
+@Suite("Flagship: the mirror of the outbox in an application's cache")
+struct HitMirrorTests {
+    private static func mirror(
+        _ strategy: FlagshipOptions.Tracking.Strategy,
+        in cache: any FlagshipHitCache
+    ) -> FlagshipHitMirror {
+        FlagshipHitMirror(
+            cache,
+            strategy: strategy,
+            environmentID: Bench.environmentID,
+            mayHoldOthers: false,
+            holding: []
+        )
+    }
+
+    private static let hits = ["ada", "ben"].map {
+        Envelope(id: $0, identity: Identity(id: $0), event: .screenView($0), date: ManualTime().now)
+    }
+
+    @Test("periodic: a hit that is removed while the cache is rewritten isn't written back")
+    func removedDuringRewrite() async throws {
+        let cache = HeldCache(holdsWriting: false)
+        defer { cache.gate.open() }
+        let mirror = Self.mirror(.periodicCaching, in: cache)
+        mirror.expect(Self.hits)
+        await mirror.accept(Self.hits)
+        let delivered = Task { await mirror.remove(["ada"]) }
+        try await eventually("the cache is emptied") { cache.gate.waiting == 1 }
+        let denied = Task { await mirror.remove { $0.identity.id == "ben" } }
+        try await eventually("the denied hit no longer waits") { mirror.waiting.isEmpty }
+        for _ in 0..<100 { await Task.yield() }
+        cache.gate.open()
+        await delivered.value
+        await denied.value
+        #expect(cache.own.hits.isEmpty)
+    }
+
+    @Test("continuous: a hit that is delivered while it is being cached doesn't stay in the cache")
+    func removedDuringWriting() async throws {
+        let cache = HeldCache(holdsWriting: true)
+        defer { cache.gate.open() }
+        let mirror = Self.mirror(.continuousCaching, in: cache)
+        mirror.expect(Self.hits)
+        let accepted = Task { await mirror.accept(Self.hits) }
+        try await eventually("the hits are being cached") { cache.gate.waiting == 1 }
+        let delivered = Task { await mirror.remove(["ada"]) }
+        try await eventually("the hit no longer waits") { mirror.waiting.map(\.id) == ["ben"] }
+        for _ in 0..<100 { await Task.yield() }
+        cache.gate.open()
+        await accepted.value
+        await delivered.value
+        #expect(Array(cache.own.hits.keys) == ["ben"])
+    }
+
+    @Test(
+        "a hit that is gone before the outbox says that it was accepted isn't cached",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func goneBeforeAccepted(strategy: FlagshipOptions.Tracking.Strategy) async {
+        let cache = OwnCache()
+        let mirror = Self.mirror(strategy, in: cache)
+        mirror.expect(Self.hits)
+        await mirror.remove(["ada"])
+        await mirror.accept(Self.hits)
+        await mirror.write()
+        #expect(Array(cache.hits.keys) == ["ben"])
+    }
+
+    @Test("periodic: a cache that nothing has changed in isn't rewritten")
+    func unchanged() async {
+        let cache = OwnCache()
+        let mirror = Self.mirror(.periodicCaching, in: cache)
+        mirror.expect(Self.hits)
+        await mirror.accept(Self.hits)
+        for _ in 0..<3 { await mirror.write() }
+        await mirror.remove { _ in false }
+        #expect(cache.calls == ["flushAllHits", "cacheHits 2"])
+    }
+}
