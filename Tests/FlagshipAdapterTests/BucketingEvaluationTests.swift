@@ -320,4 +320,27 @@ struct BucketingAllocationTests {
             }
         }
     }
+
+    @Test("a campaign of 16,000 variations with flags of their own is read and decided")
+    func manyVariations() throws {
+        let variations = (0..<16_000).map { index in
+            // All visitors get the hundredth; their flags come before and after others of the same variation.
+            #"{"id":"v-\#(index)","allocation":\#(index == 100 ? 100 : 0),"modifications":{"type":"FLAG","value":"#
+                + #"{"flag-\#(index)":\#(index),"all":\#(index),"flag-\#(index / 2)-half":\#(index)}}}"#
+        }
+        let json = """
+            {"campaigns":[{"id":"c","type":"ab","variationGroups":[{"id":"g","targeting":\(BucketingSample.everybody),
+            "variations":[\(variations.joined(separator: ","))]}]}]}
+            """
+        let ruleset = BucketingRuleset(try BucketingFile(try JSON.parse(json)), rules: .ios, automatic: [:])
+        let context = EvaluationContext(user: User(id: "ada"), date: Date(timeIntervalSince1970: 0))
+        let flags = ["all", "flag-50-half", "flag-99", "flag-100", "flag-15999"]
+        let values = try flags.map { key in
+            let flag = try #require(ruleset.catalogue.index(of: key))
+            return ruleset.outcome(ofFlag: flag, for: context)
+                .flatMap { ruleset.catalogue.resolution(ofFlag: flag, outcome: $0)?.value }
+        }
+        #expect(values == [100, 100, nil, 100, nil])
+        #expect(ruleset.decisions(for: context).keys.sorted() == ["all", "flag-100", "flag-50-half"])
+    }
 }

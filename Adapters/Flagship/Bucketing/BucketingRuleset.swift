@@ -12,8 +12,6 @@ struct BucketingRuleset: Ruleset {
         var isTest: Bool
         /// Its groups, among those of all campaigns.
         var groups: Range<Int>
-        /// The number of its first variation, among those of all campaigns.
-        var firstVariation: Int
     }
 
     struct Group: Sendable {
@@ -34,7 +32,7 @@ struct BucketingRuleset: Ruleset {
         var upTo: Int
         /// Its index in the catalogue's assignments.
         var assignment: Int
-        /// The flags that it sets, among the settings of all.
+        /// The flags that it sets, among the settings of all; sorted by flag.
         var settings: Range<Int>
     }
 
@@ -42,12 +40,6 @@ struct BucketingRuleset: Ruleset {
     struct Setting: Sendable {
         var flag: Int
         var outcome: Int
-    }
-
-    /// A campaign that can set a flag, with the outcome of each of its variations; -1 for those that don't set it.
-    struct Candidate: Sendable {
-        var campaign: Int
-        var outcomes: [Int]
     }
 
     let rules: FlagshipRules
@@ -58,7 +50,7 @@ struct BucketingRuleset: Ruleset {
     private let variations: [Variation]
     private let settings: [Setting]
     /// For each flag the campaigns that can set it, those that win first.
-    private let candidates: [[Candidate]]
+    private let candidates: [[Int]]
 
     /// Prepares a file.
     ///
@@ -100,13 +92,21 @@ struct BucketingRuleset: Ruleset {
         // Which test is the visitor's only one depends on all earlier campaigns.
         if isOneTestPerVisitor { return decisions(for: context).outcome(ofFlag: flag) }
         let isOrdinary = isOrdinary(context)
-        for candidate in candidates[flag] {
-            let found = variation(of: candidate.campaign, for: context, hasTest: false, isOrdinary: isOrdinary)
-            guard found >= 0 else { continue }
-            let outcome = candidate.outcomes[found - campaigns[candidate.campaign].firstVariation]
-            if outcome >= 0 { return outcome }
+        for campaign in candidates[flag] {
+            let found = variation(of: campaign, for: context, hasTest: false, isOrdinary: isOrdinary)
+            if found >= 0, let outcome = outcome(ofFlag: flag, in: variations[found].settings) { return outcome }
         }
         return nil
+    }
+
+    /// The outcome of a flag among the settings of a variation.
+    private func outcome(ofFlag flag: Int, in range: Range<Int>) -> Int? {
+        var (low, high) = (range.lowerBound, range.upperBound)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if settings[middle].flag < flag { low = middle + 1 } else { high = middle }
+        }
+        return low < range.upperBound && settings[low].flag == flag ? settings[low].outcome : nil
     }
 
     // A file has no dates; when a campaign begins or ends, there is another file.

@@ -7,7 +7,7 @@ struct BucketingRulesetBuilder {
     let automatic: [String: FlagValue]
     private(set) var flags: [FlagCatalogue.Flag] = []
     private(set) var assignments: [Assignment] = []
-    private(set) var candidates: [[BucketingRuleset.Candidate]] = []
+    private(set) var candidates: [[Int]] = []
     private(set) var groups: [BucketingRuleset.Group] = []
     private(set) var variations: [BucketingRuleset.Variation] = []
     private(set) var settings: [BucketingRuleset.Setting] = []
@@ -31,9 +31,7 @@ struct BucketingRulesetBuilder {
     }
 
     private mutating func prepare(_ campaign: BucketingFile.Campaign, index: Int) -> BucketingRuleset.Campaign {
-        let first = variations.count
         let firstGroup = groups.count
-        let count = campaign.groups.reduce(0) { $0 + $1.variations.count }
         for group in campaign.groups {
             var hash = FlagshipMurmur3()
             hash.feed(group.id)
@@ -43,8 +41,7 @@ struct BucketingRulesetBuilder {
                 let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
                 sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
                 let assignment = assignments.count
-                let place = BucketingPlace(campaign: index, offset: variations.count - first, count: count)
-                let set = outcomes(of: variation, in: group, of: campaign, at: place)
+                let set = outcomes(of: variation, in: group, of: campaign, at: index)
                 variations.append(
                     BucketingRuleset.Variation(
                         id: variation.id,
@@ -60,8 +57,7 @@ struct BucketingRulesetBuilder {
         return BucketingRuleset.Campaign(
             isOpenTo: campaign.bucketRanges,
             isTest: campaign.type == "ab",
-            groups: firstGroup..<groups.count,
-            firstVariation: first
+            groups: firstGroup..<groups.count
         )
     }
 
@@ -88,17 +84,11 @@ struct BucketingRulesetBuilder {
         return prepared
     }
 
-    private struct BucketingPlace {
-        var campaign: Int
-        var offset: Int
-        var count: Int
-    }
-
     private mutating func outcomes(
         of variation: BucketingFile.Variation,
         in group: BucketingFile.Group,
         of campaign: BucketingFile.Campaign,
-        at place: BucketingPlace
+        at index: Int
     ) -> [BucketingRuleset.Setting] {
         let origin = FlagshipOrigin(
             campaignID: campaign.id,
@@ -115,26 +105,19 @@ struct BucketingRulesetBuilder {
         // One for all: it is the largest part of a flag.
         let metadata = origin.metadata
         assignments.append(origin.assignment(describedBy: metadata))
-        return variation.flags.map { key, value in
-            let flag = index(of: key)
+        let set = variation.flags.map { key, value in
+            let flag = number(of: key)
             let outcome = flags[flag].outcomes.count
             flags[flag].outcomes.append(
                 origin.resolution(of: value, assignment: assignment, describedBy: metadata)
             )
-            if candidates[flag].last?.campaign != place.campaign {
-                candidates[flag].append(
-                    BucketingRuleset.Candidate(
-                        campaign: place.campaign,
-                        outcomes: Array(repeating: -1, count: place.count)
-                    )
-                )
-            }
-            candidates[flag][candidates[flag].count - 1].outcomes[place.offset] = outcome
+            if candidates[flag].last != index { candidates[flag].append(index) }
             return BucketingRuleset.Setting(flag: flag, outcome: outcome)
         }
+        return set.sorted { $0.flag < $1.flag }
     }
 
-    private mutating func index(of key: String) -> Int {
+    private mutating func number(of key: String) -> Int {
         let bytes = Array(key.utf8)
         if let index = indices[bytes] { return index }
         indices[bytes] = flags.count
