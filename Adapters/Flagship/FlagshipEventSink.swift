@@ -130,8 +130,9 @@ extension FlagshipHit {
         members["ds"] = .string(FlagshipWire.dataSource)
         members["qt"] = .int(envelope.queueTime(at: now))
         // Hits put the anonymous id first, and the customer's beside it only if there are two.
-        members["vid"] = .string(envelope.identity.anonymousID ?? envelope.identity.id)
-        if envelope.identity.anonymousID != nil { members["cuid"] = .string(envelope.identity.id) }
+        let ids = envelope.identity.flagship
+        members["vid"] = .string(ids.anonymous ?? ids.visitor)
+        if ids.anonymous != nil { members["cuid"] = .string(ids.visitor) }
         return .object(members)
     }
 }
@@ -141,12 +142,13 @@ extension Exposure {
     ///
     /// Unlike in hits, the visitor's id comes first here.
     func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
+        let ids = envelope.identity.flagship
         var members: [String: FlagValue] = [
-            "cid": .string(environmentID), "vid": .string(envelope.identity.id),
+            "cid": .string(environmentID), "vid": .string(ids.visitor),
             "caid": .string(assignment.group), "vaid": .string(assignment.variation.id),
             "qt": .int(envelope.queueTime(at: now)),
         ]
-        if let anonymous = envelope.identity.anonymousID { members["aid"] = .string(anonymous) }
+        if let anonymous = ids.anonymous { members["aid"] = .string(anonymous) }
         return .object(members)
     }
 }

@@ -91,6 +91,26 @@ struct ContextTests {
         #expect(second.flag("cta").value(default: "none") == "new")
     }
 
+    @Test(
+        "an empty id is none: the other one is the visitor's, in requests and in rules",
+        arguments: [Identity(id: "ada", anonymousID: ""), Identity(id: "", anonymousID: "ada")]
+    )
+    func emptyID(identity: Identity) throws {
+        let user = User(id: identity.id, anonymousID: identity.anonymousID, consent: .granted)
+        let context = EvaluationContext(user: user, date: ManualTime().now)
+        #expect(
+            context.flagshipQuestion([:]) == [
+                "visitor_id": "ada", "context": ["fs_users": "ada"], "trigger_hit": false, "visitor_consent": true,
+            ]
+        )
+        let rule = BucketingFile.Rule(key: FlagshipContextKey.users, comparison: "EQUALS", target: "ada")
+        #expect(BucketingRule(rule, rules: .ios, automatic: [:]).holdsOnIOS(for: context))
+        let split = BucketingSample(groups: [("g", BucketingSample.everybody, (0..<50).map { ("v-\($0)", "2") })])
+        let own = EvaluationContext(user: User(id: "ada"), date: ManualTime().now)
+        let ruleset = try split.ruleset()
+        #expect(ruleset.decisions(for: context)["flag"] == ruleset.decisions(for: own)["flag"])
+    }
+
     static let predefined: [(FlagshipContextKey, good: FlagValue, bad: FlagValue)] = [
         (.firstTimeInit, true, "true"), (.locale, "fr", 1), (.deviceType, "Tablet", 1), (.deviceModel, "X", true),
         (.locationCity, "toulouse", 1), (.locationRegion, "occitanie", 1), (.locationCountry, "France", 1),

@@ -236,6 +236,24 @@ struct EventSinkTests {
         #expect(times == [2_250, 0, 2_750, 0])
     }
 
+    @Test(
+        "an empty id is none: the other one is the visitor's",
+        arguments: [Identity(id: "ada", anonymousID: ""), Identity(id: "", anonymousID: "ada")]
+    )
+    func emptyID(identity: Identity) async throws {
+        let bench = try await Bench()
+        let sink = try #require(try await bench.roles().events)
+        let assignment = Assignment(experiment: Experiment(id: "c"), group: "g", variation: Variation(id: "v"))
+        let events: [TrackingEvent] = [.screenView("home"), TrackingEvent(.exposure(Exposure(assignment: assignment)))]
+        let envelopes = events.enumerated().map { index, event in
+            Envelope(id: "\(index)", identity: identity, event: event, date: bench.time.now)
+        }
+        _ = await sink.deliver(envelopes)
+        #expect(await bench.hits.map { [$0["vid"], $0["cuid"]] } == [["ada", nil]])
+        let entries = bench.transport.exchanges("activate").first?.json["batch"]?.arrayValue?.compactMap(\.objectValue)
+        #expect(entries?.map { [$0["vid"], $0["aid"]] } == [["ada", nil]])
+    }
+
     @Test("a rejected batch is halved until the faulty hit is alone")
     func split() async throws {
         let bench = try await Bench()

@@ -90,7 +90,7 @@ struct BucketingRule: Sendable {
     /// The value that the condition is evaluated on; `nil` if there is none.
     func value(for context: EvaluationContext) -> FlagValue? {
         switch subject {
-        case .visitor: .string(context.user.id)
+        case .visitor: .string(context.flagshipVisitor)
         case .everybody: context.user.attributes.values[FlagshipContextKey.allUsers] ?? ""
         case .attribute(let key): context.user.attributes.values[key] ?? fallback
         }

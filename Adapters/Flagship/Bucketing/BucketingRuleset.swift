@@ -138,7 +138,7 @@ struct BucketingRuleset: Ruleset {
     ) -> Int {
         if rules == .server {
             if isOneTestPerVisitor, campaigns[campaign].isTest, hasTest { return -1 }
-            let bucket = Double(FlagshipMurmur3.hash(context.user.id) % 100)
+            let bucket = Double(FlagshipMurmur3.hash(context.flagshipVisitor) % 100)
             guard campaigns[campaign].isOpenTo.contains(where: { $0.contains(bucket) }) else { return -1 }
         }
         for group in campaigns[campaign].groups {
@@ -153,7 +153,7 @@ struct BucketingRuleset: Ruleset {
                 if rules != .ios || found < 0 || !variations[found].settings.isEmpty { return found }
             }
             var hash = groups[group].hash
-            hash.feed(context.user.id)
+            hash.feed(context.flagshipVisitor)
             let place = Int(hash.value % 100)
             for index in range where place < variations[index].upTo { return index }
             // The server considers only the first group, the SDK continues with the next.

@@ -88,7 +88,18 @@ extension CampaignsAnswer {
 
 // MARK: - The visitor
 
+extension Identity {
+    /// The ids as Flagship takes them: an empty one is none, and without the first the other is the visitor's.
+    var flagship: (visitor: String, anonymous: String?) {
+        guard let anonymousID, !anonymousID.isEmpty else { return (id, nil) }
+        return id.isEmpty ? (anonymousID, nil) : (id, anonymousID)
+    }
+}
+
 extension EvaluationContext {
+    /// The id that campaigns are decided by.
+    var flagshipVisitor: String { user.id.isEmpty ? user.anonymousID ?? "" : user.id }
+
     /// Returns a visitor's whole context: the device's, the application's, and the visitor's id.
     ///
     /// Values that the vendor has no type for (lists, objects, null, numbers that aren't finite) are left out.
@@ -97,20 +108,21 @@ extension EvaluationContext {
         for (name, value) in user.attributes.values where FlagshipTranslation.isContextValue(value) {
             context[name] = value
         }
-        context[FlagshipContextKey.users] = .string(user.id)
+        context[FlagshipContextKey.users] = .string(flagshipVisitor)
         return context
     }
 
     /// Returns the body of a request for campaigns.
     func flagshipQuestion(_ automatic: [String: FlagValue]) -> FlagValue {
+        let ids = user.identity.flagship
         var members: [String: FlagValue] = [
-            "visitor_id": .string(user.id),
+            "visitor_id": .string(ids.visitor),
             "context": .object(flagshipContext(automatic)),
             // Exposures are reported when they happen, never by a request for campaigns.
             "trigger_hit": false,
             "visitor_consent": .bool(user.consent == .granted),
         ]
-        if let anonymous = user.anonymousID { members["anonymousId"] = .string(anonymous) }
+        if let anonymous = ids.anonymous { members["anonymousId"] = .string(anonymous) }
         return .object(members)
     }
 }
