@@ -116,6 +116,40 @@ struct DefectTests {
         #expect(!key.contains("ada"))
     }
 
+    @Test("of records in the store the most recently written are kept, and up to an eighth more")
+    func recordsAreBounded() async throws {
+        let state = InMemoryStateStore()
+        let limit = FlagshipRecordLimit(in: state, of: "visitor/", to: 8)
+        try await state.setValue([0], for: "other/0")
+        for index in 0..<24 {
+            try await state.setValue([1], for: "visitor/\(index)")
+            await limit.trim()
+            #expect(try await state.keys(beginningWith: "visitor/").count <= 9)
+        }
+        let kept = try await state.keys(beginningWith: "visitor/")
+        #expect(kept.suffix(8) == (16..<24).map { "visitor/\($0)" })
+        #expect(try await state.value(for: "other/0") == [0])
+    }
+
+    @Test(
+        "a visitor and a consent stored under a key of the first releases are found, and are removed with a withdrawal"
+    )
+    func earlierKeys() async throws {
+        let state = InMemoryStateStore()
+        let key = FlagshipMurmur3.pair(of: "ada", in: Bench.environmentID)
+        try await state.setValue([7], for: "flagship/visitor/\(key)/")
+        try await state.setValue([1], for: "flagship/consent/\(key)")
+        let cache = FlagshipStateCache(state: state, scope: Bench.environmentID)
+        let notes = FlagshipConsentNotes(state: state, environmentID: Bench.environmentID)
+        #expect(await cache.lookupVisitor("ada") == Data([7]))
+        #expect(await notes.isKnown("ada", at: ManualTime().now))
+        await cache.cacheVisitor("ada", Data([8]))
+        #expect(await cache.lookupVisitor("ada") == Data([8]))
+        await cache.flushVisitor("ada")
+        await notes.forget("ada")
+        #expect(try await state.keys(beginningWith: "") == [])
+    }
+
     @Test("a delivery has a limit on bytes")
     func batchesHaveALimit() async throws {
         let sink = try #require(try await Bench().roles().events)

@@ -55,29 +55,40 @@ public struct FlagshipCaches: Sendable {
 
 /// The default: visitors' records in the client's store, keyed by digests of their ids.
 struct FlagshipStateCache: FlagshipVisitorCache {
-    let state: any StateStore
-    let scope: String
+    private static let prefix = "flagship/visitor/"
 
-    private func key(_ visitorID: String) -> String {
-        // The store's keys must not identify a user; two 32-bit hashes with different prefixes avoid the collisions of
-        // one, and the record also names its visitor.
-        let one = FlagshipMurmur3.hash("\(scope)/a/\(visitorID)")
-        let two = FlagshipMurmur3.hash("\(scope)/b/\(visitorID)")
-        // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
-        return "flagship/visitor/\(String(one, radix: 36))-\(String(two, radix: 36))/"
+    private let state: any StateStore
+    private let scope: String
+    private let limit: FlagshipRecordLimit
+
+    init(state: any StateStore, scope: String) {
+        self.state = state
+        self.scope = scope
+        limit = FlagshipRecordLimit(in: state, of: Self.prefix)
+    }
+
+    // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
+    private func key(_ visitorID: String) -> String { "\(Self.prefix)\(Digest.hex(scope, visitorID))/" }
+
+    /// The key in the first releases; the record names its visitor, because two may have the same.
+    private func earlierKey(_ visitorID: String) -> String {
+        "\(Self.prefix)\(FlagshipMurmur3.pair(of: visitorID, in: scope))/"
     }
 
     func cacheVisitor(_ visitorID: String, _ record: Data) async {
         try? await state.setValue([UInt8](record), for: key(visitorID))
+        await limit.trim()
     }
 
     func lookupVisitor(_ visitorID: String) async -> Data? {
-        guard let bytes = try? await state.value(for: key(visitorID)) else { return nil }
-        return Data(bytes)
+        for key in [key(visitorID), earlierKey(visitorID)] {
+            if let bytes = try? await state.value(for: key) { return Data(bytes) }
+        }
+        return nil
     }
 
     func flushVisitor(_ visitorID: String) async {
-        try? await state.removeAll(beginningWith: key(visitorID))
+        try? await state.removeAll(beginningWith: [key(visitorID), earlierKey(visitorID)])
     }
 }
 

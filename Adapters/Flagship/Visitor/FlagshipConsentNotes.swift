@@ -6,8 +6,17 @@ import Foundation
 /// The vendor knows of it once a signal was delivered. One that merely waits may still expire or be dropped, so a note
 /// of it is believed only as long as a signal may wait.
 struct FlagshipConsentNotes: Sendable {
-    let state: any StateStore
-    let environmentID: String
+    private static let prefix = "flagship/consent/"
+
+    private let state: any StateStore
+    private let environmentID: String
+    private let limit: FlagshipRecordLimit
+
+    init(state: any StateStore, environmentID: String) {
+        self.state = state
+        self.environmentID = environmentID
+        limit = FlagshipRecordLimit(in: state, of: Self.prefix)
+    }
 
     /// How long a signal may wait.
     private static let longestWait = FlagshipConfiguration.oldestHit / .seconds(1)
@@ -22,32 +31,36 @@ struct FlagshipConsentNotes: Sendable {
 
     /// Returns whether the vendor knows that a visitor has consented, or a signal that says so is on its way.
     func isKnown(_ visitorID: String, at now: Date) async -> Bool {
-        guard let bytes = try? await state.value(for: key(visitorID)) else { return false }
-        return isValid(bytes, at: now)
+        for key in keys(visitorID) where await isValid(value(of: key), at: now) { return true }
+        return false
     }
 
     /// Notes that a signal of a visitor's consent waits for its delivery.
     func wait(_ visitorID: String, at now: Date) async {
         let key = key(visitorID)
-        guard let known = try? await state.value(for: key) else {
-            return _ = try? await state.update(key, to: Self.written(.waits(since: now)), if: nil)
-        }
-        // The delivery may have been quicker: its note stays.
-        guard !isValid(known, at: now) else { return }
+        let known = await value(of: key)
+        guard !isValid(known, at: now), await !isKnown(visitorID, at: now) else { return }
+        // The delivery may be quicker: its note stays.
         _ = try? await state.update(key, to: Self.written(.waits(since: now)), if: known)
+        await limit.trim()
     }
 
     /// Notes what the vendor was told last.
     func tell(_ visitorID: String, _ hasConsented: Bool) async {
         guard hasConsented else { return await forget(visitorID) }
         try? await state.setValue(Self.written(.told), for: key(visitorID))
+        await limit.trim()
     }
 
     /// Removes the note of a visitor, whose next consent is then sent whatever the vendor knew.
-    func forget(_ visitorID: String) async { try? await state.setValue(nil, for: key(visitorID)) }
+    func forget(_ visitorID: String) async {
+        for key in keys(visitorID) { try? await state.setValue(nil, for: key) }
+    }
 
-    private func isValid(_ bytes: [UInt8], at now: Date) -> Bool {
-        switch Self.read(bytes) {
+    private func value(of key: String) async -> [UInt8]? { (try? await state.value(for: key)) ?? nil }
+
+    private func isValid(_ bytes: [UInt8]?, at now: Date) -> Bool {
+        switch bytes.flatMap(Self.read) {
         case .told: true
         // A note from the future was written before the clock was set back.
         case .waits(let date): date <= now && now < date + Self.longestWait
@@ -67,9 +80,10 @@ struct FlagshipConsentNotes: Sendable {
         return Double(String(decoding: bytes, as: UTF8.self)).map { .waits(since: Date(timeIntervalSince1970: $0)) }
     }
 
-    private func key(_ visitorID: String) -> String {
-        let one = FlagshipMurmur3.hash("\(environmentID)/a/\(visitorID)")
-        let two = FlagshipMurmur3.hash("\(environmentID)/b/\(visitorID)")
-        return "flagship/consent/\(String(one, radix: 36))-\(String(two, radix: 36))"
+    private func key(_ visitorID: String) -> String { Self.prefix + Digest.hex(environmentID, visitorID) }
+
+    /// The key, and that of the first releases.
+    private func keys(_ visitorID: String) -> [String] {
+        [key(visitorID), Self.prefix + FlagshipMurmur3.pair(of: visitorID, in: environmentID)]
     }
 }

@@ -29,6 +29,12 @@ package struct FlagshipMurmur3: Sendable {
         return hash.value
     }
 
+    /// Returns two hashes of a visitor's id in an environment, of which the keys of the first releases were made.
+    static func pair(of visitorID: String, in scope: String) -> String {
+        let hashes = ["a", "b"].map { hash("\(scope)/\($0)/\(visitorID)") }
+        return hashes.map { String($0, radix: 36) }.joined(separator: "-")
+    }
+
     private mutating func feed(_ bytes: UnsafeBufferPointer<UInt8>) {
         let raw = UnsafeRawBufferPointer(bytes)
         var index = 0
