@@ -168,7 +168,6 @@ struct ReportTests {
         let block = AccountSettings.Troubleshooting(
             startDate: start,
             endDate: end,
-            timezone: "Europe/Paris",
             traffic: traffic
         )
         #expect(block.wants("ada", at: Self.now) == isWanted)
@@ -180,7 +179,6 @@ struct ReportTests {
         let block = AccountSettings.Troubleshooting(
             startDate: "2030-03-17T17:46:39Z",
             endDate: end,
-            timezone: "",
             traffic: 30
         )
         // Fourteen hours ahead, it is already the next day.

@@ -4,7 +4,7 @@ extension FlagshipHit {
     /// The type under which the core carries a hit that only this vendor has.
     static let nativeType = "flagship.hit"
 
-    /// The required wire members of each type, and whether they may be empty.
+    /// The required wire members of each type.
     private static let required: [String: [String]] = [
         "SCREENVIEW": ["dl"], "PAGEVIEW": ["dl"], "TRANSACTION": ["tid", "ta"], "ITEM": ["tid", "in", "ic"],
         "EVENT": ["ec", "ea"], "SEGMENT": ["s"],

@@ -13,7 +13,7 @@ public struct FlagshipOptions: Sendable {
             case periodicCaching = "PERIODIC_CACHING"
         }
 
-        /// The maximum number of waiting hits.
+        /// The number of waiting hits that starts a batch, and the most that go into one.
         public var poolMaxSize: Int
         /// How long a hit may wait.
         public var batchInterval: Duration

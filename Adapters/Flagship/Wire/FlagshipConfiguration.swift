@@ -55,7 +55,7 @@ public struct FlagshipConfiguration: Sendable {
     public var transferTimeout: Duration
     /// How often to request the file of all campaigns; zero for once.
     public var pollingInterval: Duration
-    /// The maximum number of events that wait, and that go into one delivery.
+    /// The number of waiting events that starts a delivery, and the most that go into one.
     public var poolSize: Int
     /// How long an event may wait.
     public var batchInterval: Duration
@@ -81,7 +81,7 @@ public struct FlagshipConfiguration: Sendable {
     ///   - timeout: The time limit for a request for campaigns.
     ///   - transferTimeout: The time limit for fetching the file of all campaigns, or for delivering events.
     ///   - pollingInterval: How often to request the file of all campaigns; zero for once.
-    ///   - poolSize: The maximum number of waiting events, at least 1.
+    ///   - poolSize: The number of waiting events that starts a delivery, and the most that go into one; at least 1.
     ///   - batchInterval: How long an event may wait.
     ///   - maximumAge: The maximum age of an event at its delivery.
     ///   - device: The device's part of every visitor's context.

@@ -74,7 +74,6 @@ struct CampaignsAnswer: Sendable {
 
 /// The account's settings, as far as clients receive them.
 struct AccountSettings: Sendable, Hashable {
-    var enabledXPC: Bool
     var enabled1V1T: Bool
     var troubleshooting: Troubleshooting?
 
@@ -82,18 +81,17 @@ struct AccountSettings: Sendable, Hashable {
     struct Troubleshooting: Sendable, Hashable {
         var startDate: String
         var endDate: String
-        var timezone: String
         var traffic: Int
     }
 
     init(_ members: [String: FlagValue]) {
-        enabledXPC = members["enabledXPC"]?.boolValue ?? false
         enabled1V1T = members["enabled1V1T"]?.boolValue ?? false
         troubleshooting = members["troubleshooting"]?.objectValue.flatMap { block in
+            // As in the original, a block without a time zone is none, although nothing uses the zone.
             guard let start = block["startDate"]?.stringValue, let end = block["endDate"]?.stringValue,
-                let timezone = block["timezone"]?.stringValue, let traffic = block["traffic"]?.intValue
+                block["timezone"]?.stringValue != nil, let traffic = block["traffic"]?.intValue
             else { return nil }
-            return Troubleshooting(startDate: start, endDate: end, timezone: timezone, traffic: traffic)
+            return Troubleshooting(startDate: start, endDate: end, traffic: traffic)
         }
     }
 }
