@@ -86,6 +86,32 @@ struct ExposureTests {
         #expect(noneProvider.exposures.isEmpty)
     }
 
+    @Test("a default that no event can carry is left out of the exposure, with and without a session")
+    func unwritableDefaults() async throws {
+        let experiment = InMemoryExperiment(
+            Experiment(id: "checkout"),
+            arms: [.init(Variation(id: "b"), weight: 100, flags: ["ratio": 0.5, "theme": ["dark": true]])]
+        )
+        let (client, provider, session) = try await session(.everyRead, experiments: [experiment])
+        let ada = User(id: "ada", consent: .granted)
+        let decisions = try await client.decisions(for: ada)
+        var deep: FlagValue = 1
+        for _ in 0..<200 { deep = [deep] }
+        for number in [Double.infinity, .nan] {
+            #expect(session.double("ratio", default: number) == 0.5)
+            #expect(client.double("ratio", default: number, for: ada) == 0.5)
+            #expect(decisions.double("ratio", default: number) == 0.5)
+        }
+        #expect(session.object("theme", default: deep) == ["dark": true])
+        #expect(client.object("theme", default: deep, for: ada) == ["dark": true])
+        #expect(decisions.object("theme", default: deep) == ["dark": true])
+        try await client.flush()
+        let assignment = Assignment(experiment: Experiment(id: "checkout"), variation: Variation(id: "b"))
+        let ratio = Exposure(assignment: assignment, flagKey: "ratio", value: 0.5)
+        let theme = Exposure(assignment: assignment, flagKey: "theme", value: ["dark": true])
+        #expect(provider.exposures == Array(repeating: ratio, count: 6) + Array(repeating: theme, count: 3))
+    }
+
     @Test("a mismatch, an unknown flag and a flag without an experiment record nothing")
     func none() async throws {
         let (client, provider, session) = try await session()

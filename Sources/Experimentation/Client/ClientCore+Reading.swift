@@ -182,10 +182,10 @@ extension ClientCore {
     ) {
         guard options.exposurePolicy != .manual else { return }
         let exposure = Exposure(
-            assignment: assignment,
-            flagKey: key,
+            of: assignment,
+            through: key,
             value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
-            defaultValue: defaultValue.flagValue
+            default: defaultValue.flagValue
         )
         noteExposure(exposure, user, isRepeatable: options.exposurePolicy == .everyRead)
     }

@@ -103,3 +103,14 @@ extension ClientCore {
         return (isRecorded, FlagSight(user: user, exposure: exposure, isRecorded: isRecorded))
     }
 }
+
+extension Exposure {
+    /// Creates the exposure that follows from a read, without a value that no event can carry.
+    ///
+    /// Nobody checks a caller's default, and an infinite one mustn't cost the exposure.
+    init(of assignment: Assignment, through flagKey: String?, value: FlagValue?, default defaultValue: FlagValue?) {
+        self.init(assignment: assignment, flagKey: flagKey)
+        if let value, value.fitsEvents { self.value = value }
+        if let defaultValue, defaultValue.fitsEvents { self.defaultValue = defaultValue }
+    }
+}

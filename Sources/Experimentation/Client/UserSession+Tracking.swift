@@ -179,7 +179,7 @@ extension UserSession {
         isRepeatable: Bool
     ) {
         guard core.roles.takesEvents else { return mark(assignment, at: place) }
-        let exposure = Exposure(assignment: assignment, flagKey: key, value: value, defaultValue: defaultValue)
+        let exposure = Exposure(of: assignment, through: key, value: value, default: defaultValue)
         let event = TrackingEvent(.exposure(exposure))
         guard core.takesExposure(event) else { return mark(assignment, at: place) }
         // One place decides whether it is new; the snapshot's mark only saves the detour.

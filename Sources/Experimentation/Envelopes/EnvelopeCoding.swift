@@ -69,3 +69,10 @@ package enum EnvelopeCoding {
         }
     }
 }
+
+extension FlagValue {
+    /// Whether an event can carry this: all its numbers are finite, and it isn't nested too deeply.
+    var fitsEvents: Bool {
+        depth(upTo: EnvelopeCoding.maximumDepth) <= EnvelopeCoding.maximumDepth && isFinite
+    }
+}

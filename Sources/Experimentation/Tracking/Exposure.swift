@@ -6,7 +6,7 @@ public struct Exposure: Sendable, Hashable, Codable {
     public var flagKey: String?
     /// The value that was read; `nil` if the variation has none for the flag, and the user saw the default.
     public var value: FlagValue?
-    /// The default given by the caller.
+    /// The default given by the caller; `nil` also if it holds a number that isn't finite, or is nested too deeply to be stored.
     public var defaultValue: FlagValue?
 
     /// Creates an exposure.
