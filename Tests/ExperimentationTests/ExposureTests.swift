@@ -1,6 +1,7 @@
-import Experimentation
 import ExperimentationTesting
 import Testing
+
+@testable import Experimentation
 
 @Suite("Exposures")
 struct ExposureTests {
@@ -12,12 +13,13 @@ struct ExposureTests {
     func session(
         _ policy: ExposurePolicy = .oncePerSession,
         consent: Consent = .granted,
-        experiments: [InMemoryExperiment] = [checkout]
+        experiments: [InMemoryExperiment] = [checkout],
+        hooks: [any Hook] = []
     ) async throws -> (ExperimentationClient, InMemoryProvider, UserSession) {
         let provider = InMemoryProvider(flags: [InMemoryFlag("plain", 1)], experiments: experiments)
         let client = try await ExperimentationClient(
             provider: provider,
-            options: ClientOptions(exposurePolicy: policy)
+            options: ClientOptions(hooks: hooks, exposurePolicy: policy)
         )
         let session = client.session(for: User(id: "ada", consent: consent))
         try await session.refresh()
@@ -110,6 +112,23 @@ struct ExposureTests {
         let ratio = Exposure(assignment: assignment, flagKey: "ratio", value: 0.5)
         let theme = Exposure(assignment: assignment, flagKey: "theme", value: ["dark": true])
         #expect(provider.exposures == Array(repeating: ratio, count: 6) + Array(repeating: theme, count: 3))
+    }
+
+    @Test("the variation that was read is exposed, even if other decisions come before that is recorded")
+    func changedMeanwhile() async throws {
+        func assignment(_ id: String) -> Assignment {
+            Assignment(experiment: Experiment(id: id), variation: Variation(id: "b"))
+        }
+        let flag = Resolution("blue", assignment: 0)
+        let hook = ReplacingHook(Decisions(flags: [("color", flag)], assignments: [assignment("y"), assignment("x")]))
+        let (client, provider, session) = try await session(hooks: [hook])
+        session.replace(Decisions(flags: [("color", flag)], assignments: [assignment("x"), assignment("y")]))
+        hook.session.value = session
+        #expect(session.string("color", default: "red") == "blue")
+        hook.session.value = nil
+        try await client.flush()
+        let seen = Exposure(assignment: assignment("x"), flagKey: "color", value: "blue", defaultValue: "red")
+        #expect(provider.exposures == [seen])
     }
 
     @Test("a mismatch, an unknown flag and a flag without an experiment record nothing")
@@ -231,5 +250,37 @@ struct ExposureTests {
         let other = second.session(for: User(id: "bob", consent: .granted))
         try await other.refresh()
         #expect(other.string("f", default: "") == "b")
+    }
+}
+
+/// Gives a session other decisions between a read and its end.
+private struct ReplacingHook: Hook {
+    let session = Shared<UserSession?>(nil)
+    let later: Decisions
+
+    init(_ later: Decisions) { self.later = later }
+
+    func after(
+        _ context: HookContext,
+        details: EvaluationDetails<FlagValue>,
+        data: inout HookData
+    ) throws(ExperimentationError) {
+        session.value?.replace(later)
+    }
+}
+
+extension UserSession {
+    /// Gives the session other decisions, as a refresh does.
+    fileprivate func replace(_ decisions: Decisions) {
+        update { former in
+            Snapshot(
+                decisions: decisions,
+                context: former.context,
+                origin: .fresh,
+                date: former.date,
+                instant: former.instant,
+                revision: former.revision
+            )
+        }
     }
 }

@@ -141,7 +141,8 @@ extension UserSession {
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
     ///   vendor takes no exposures.
     public func expose(_ experiment: String) throws(ExperimentationError) {
-        let catalogue = snapshots.current.decisions.catalogue
+        let decisions = decisions
+        let catalogue = decisions.catalogue
         let place = decisions.assignmentIndices.first { index in
             let assignment = catalogue.assignments[index]
             return assignment.experiment.id == experiment || assignment.experiment.name == experiment
@@ -153,20 +154,29 @@ extension UserSession {
         record(catalogue.assignments[place], at: place, key: nil, value: nil, default: nil, isRepeatable: false)
     }
 
-    /// Records the exposure that follows from a read, by the policy.
+    /// Records the exposure that follows from a read.
+    ///
+    /// - Parameters:
+    ///   - place: The assignment's index in the catalogue.
+    ///   - catalogue: The catalogue of the decisions that were read; the session's current ones may be others by now.
+    ///   - key: The flag.
+    ///   - value: Its value; `nil` if the variation has none for it.
+    ///   - defaultValue: The caller's default.
     @inline(never)
-    func recordExposure(at place: Int, key: String, value: FlagValue?, default defaultValue: FlagValue) {
-        let policy = core.options.exposurePolicy
-        guard policy != .manual else { return }
-        let assignments = snapshots.current.decisions.catalogue.assignments
-        guard assignments.indices.contains(place) else { return }
+    func recordExposure(
+        at place: Int,
+        of catalogue: FlagCatalogue,
+        key: String,
+        value: FlagValue?,
+        default defaultValue: FlagValue
+    ) {
         record(
-            assignments[place],
+            catalogue.assignments[place],
             at: place,
             key: key,
             value: value,
             default: defaultValue,
-            isRepeatable: policy == .everyRead
+            isRepeatable: core.options.exposurePolicy == .everyRead
         )
     }
 
@@ -206,6 +216,8 @@ extension UserSession {
         if core.roles.flagSeen != nil { return }
         let snapshot = snapshots.current
         let assignments = snapshot.decisions.catalogue.assignments
-        if assignments.indices.contains(place), assignments[place] == assignment { snapshot.marks.insert(place) }
+        let isThere = assignments.indices.contains(place) && assignments[place] == assignment
+        // Other decisions may have come since the read, where it has another place or none.
+        if let place = isThere ? place : assignments.firstIndex(of: assignment) { snapshot.marks.insert(place) }
     }
 }

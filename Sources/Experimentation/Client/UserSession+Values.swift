@@ -92,7 +92,7 @@ extension UserSession {
     /// The result of a quick read under the lane's lock.
     private enum Quick<Value: Sendable>: Sendable {
         case value(Value)
-        case revealing(Value, place: Int32)
+        /// It takes the long path: the decisions are old, or an exposure has to be recorded.
         case unclear
     }
 
@@ -103,23 +103,26 @@ extension UserSession {
         let quick = snapshots.read { snapshot -> Quick<Value> in
             if !snapshot.isPlain { return .unclear }
             guard let outcome = snapshot.decisions.chosen(key, hash: hash) else { return .value(defaultValue) }
-            let place = outcome.pointee.place
-            let isKnown =
-                place < 0 || (snapshot.marks.contains(Int(place)) && core.options.exposurePolicy == .oncePerSession)
+            let isRevealing = mustRecord(outcome.pointee.place, of: snapshot)
             guard let value = Value.read(outcome) else {
                 // A flag without a value may still reveal an assignment.
-                if !isKnown, case .none = outcome.pointee.scalar { return .unclear }
+                if isRevealing, case .none = outcome.pointee.scalar { return .unclear }
                 return .value(defaultValue)
             }
-            if isKnown { return .value(value) }
-            return .revealing(value, place: place)
+            return isRevealing ? .unclear : .value(value)
         }
-        switch quick {
-        case .value(let value): return value
-        case .revealing(let value, let place):
-            recordExposure(at: Int(place), key: key, value: value.flagValue, default: defaultValue.flagValue)
-            return value
-        case .unclear: return evaluate(key, defaultValue).value
+        guard case .value(let value) = quick else { return evaluate(key, defaultValue).value }
+        return value
+    }
+
+    /// Whether a read that reveals an assignment has to record its exposure.
+    @inline(__always)
+    private func mustRecord(_ place: Int32, of snapshot: Snapshot) -> Bool {
+        if place < 0 { return false }
+        return switch core.options.exposurePolicy {
+        case .oncePerSession: !snapshot.marks.contains(Int(place))
+        case .everyRead: true
+        case .manual: false
         }
     }
 
@@ -152,9 +155,9 @@ extension UserSession {
         let none = RawFlag(flagValue: .null)
         let reading = core.hooks.isEmpty ? read(key, none) : readWithHooks(key, none, EvaluationOptions())
         let (details, isOwn) = reading.details.decoded(default: defaultValue) { decoded.value(key, $0, as: type) }
-        if isOwn, reading.place >= 0 {
+        if isOwn, let catalogue = reading.catalogue {
             let value = reading.details.value.flagValue
-            recordExposure(at: Int(reading.place), key: key, value: value, default: .null)
+            recordExposure(at: Int(reading.place), of: catalogue, key: key, value: value, default: .null)
         }
         return details
     }
@@ -168,9 +171,10 @@ extension UserSession {
         let reading =
             core.hooks.isEmpty && options == nil
             ? read(key, defaultValue) : readWithHooks(key, defaultValue, options ?? EvaluationOptions())
-        if reading.place >= 0 {
+        if let catalogue = reading.catalogue {
             recordExposure(
                 at: Int(reading.place),
+                of: catalogue,
                 key: key,
                 value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
                 default: defaultValue.flagValue
@@ -179,20 +183,19 @@ extension UserSession {
         return reading.details
     }
 
-    /// Reads with all details; the place is -1 if its exposure need not be recorded again.
+    /// Reads with all details; there is a catalogue only if the exposure has to be recorded.
     @inline(__always)
     private func read<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         if !core.flagOverrides.isEmpty, let value = core.flagOverrides[key] {
             return FlagReader.overridden(key, defaultValue, by: value)
         }
         if core.isDisabled { return FlagReader.disabled(key, defaultValue) }
-        let isOnce = core.options.exposurePolicy == .oncePerSession
         let plain = snapshots.read { snapshot -> FlagReading<Value> in
             // Aged decisions are marked by an impossible place, which is cheaper than an optional.
             if !snapshot.isPlain { return aged(defaultValue) }
-            return reading(of: snapshot, key, defaultValue, isOnce)
+            return reading(of: snapshot, key, defaultValue)
         }
-        return plain.place == .min ? readAged(key, defaultValue, isOnce) : plain
+        return plain.place == .min ? readAged(key, defaultValue) : plain
     }
 
     @inline(never)
@@ -202,11 +205,7 @@ extension UserSession {
 
     /// Reads decisions whose age matters.
     @inline(never)
-    private func readAged<Value: FlagReadable>(
-        _ key: String,
-        _ defaultValue: Value,
-        _ isOnce: Bool
-    ) -> FlagReading<Value> {
+    private func readAged<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
         let now = core.environment.time.instant
         return snapshots.read { snapshot in
             if snapshot.revision == 0 { return notReady(key, defaultValue, snapshot.decisions) }
@@ -219,7 +218,7 @@ extension UserSession {
                 reason = .cached
             }
             let age = reason == nil ? nil : snapshot.instant.duration(to: now)
-            return reading(of: snapshot, key, defaultValue, isOnce, reason: reason, age: age)
+            return reading(of: snapshot, key, defaultValue, reason: reason, age: age)
         }
     }
 
@@ -228,7 +227,6 @@ extension UserSession {
         of snapshot: Snapshot,
         _ key: String,
         _ defaultValue: Value,
-        _ isOnce: Bool,
         reason: Reason? = nil,
         age: Duration? = nil
     ) -> FlagReading<Value> {
@@ -239,7 +237,7 @@ extension UserSession {
             reason: reason,
             age: age
         )
-        if isOnce, reading.place >= 0, snapshot.marks.contains(Int(reading.place)) { reading.place = -1 }
+        if mustRecord(reading.place, of: snapshot) { reading.catalogue = snapshot.decisions.catalogue }
         return reading
     }
 
