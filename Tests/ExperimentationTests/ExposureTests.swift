@@ -114,6 +114,28 @@ struct ExposureTests {
         #expect(provider.exposures == Array(repeating: ratio, count: 6) + Array(repeating: theme, count: 3))
     }
 
+    @Test(
+        "read as an application's type, a value that doesn't fit exposes nothing, and a variation without a value does"
+    )
+    func applicationTypes() async throws {
+        struct Theme: Codable, Sendable { var size = 1 }
+        let experiment = InMemoryExperiment(
+            Experiment(id: "checkout"),
+            arms: [.init(Variation(id: "b"), weight: 100, flags: ["odd": ["size": "big"], "gap": .null])]
+        )
+        let (client, provider, session) = try await session(experiments: [experiment])
+        let decisions = try await client.decisions(for: User(id: "ada", consent: .granted))
+        for key in ["odd", "gap"] {
+            #expect(session.value(key, default: Theme()).size == 1)
+            #expect(decisions.value(key, default: Theme()).size == 1)
+        }
+        try await client.flush()
+        let assignment = Assignment(experiment: Experiment(id: "checkout"), variation: Variation(id: "b"))
+        #expect(provider.exposures.map(\.flagKey) == ["gap", "gap"])
+        #expect(provider.exposures.compactMap(\.value).isEmpty)
+        #expect(provider.exposures.map(\.assignment) == [assignment, assignment])
+    }
+
     @Test("the variation that was read is exposed, even if other decisions come before that is recorded")
     func changedMeanwhile() async throws {
         func assignment(_ id: String) -> Assignment {

@@ -16,20 +16,38 @@ extension ClientCore {
         _ options: EvaluationOptions?,
         _ read: (EvaluationContext) -> StatelessReading<Value>
     ) -> EvaluationDetails<Value> {
-        let reading: StatelessReading<Value>
-        if hooks.isEmpty, options == nil {
-            reading = read(context)
-        } else {
-            reading = evaluateWithHooks(key, defaultValue, context, options ?? EvaluationOptions(), read)
-        }
-        if let assignment = reading.assignment {
-            recordExposure(assignment, key, reading.reading, defaultValue, context.user)
-        }
+        let reading = reading(key, defaultValue, context, options, read)
+        recordExposure(of: reading, key, defaultValue, context.user)
         return reading.reading.details
     }
 
+    /// Reads one flag without a session, with hooks; the caller records the exposure.
+    @inline(__always)
+    func reading<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ context: EvaluationContext,
+        _ options: EvaluationOptions?,
+        _ read: (EvaluationContext) -> StatelessReading<Value>
+    ) -> StatelessReading<Value> {
+        if hooks.isEmpty, options == nil { return read(context) }
+        return readWithHooks(key, defaultValue, context, options ?? EvaluationOptions(), read)
+    }
+
+    /// Records the exposure that follows from a read without a session, if there is one.
+    @inline(__always)
+    func recordExposure<Value: FlagReadable>(
+        of reading: StatelessReading<Value>,
+        _ key: String,
+        _ defaultValue: Value,
+        _ user: User
+    ) {
+        guard let assignment = reading.assignment else { return }
+        recordExposure(assignment, key, reading.reading, defaultValue, user)
+    }
+
     @inline(never)
-    private func evaluateWithHooks<Value: FlagReadable>(
+    private func readWithHooks<Value: FlagReadable>(
         _ key: String,
         _ defaultValue: Value,
         _ context: EvaluationContext,
@@ -171,9 +189,9 @@ extension ClientCore {
         return StatelessReading(reading: FlagReader.failure(key, defaultValue, code, message))
     }
 
-    /// Records the exposure that follows from a read without a session.
+    /// Records the exposure of an assignment, by the policy.
     @inline(never)
-    func recordExposure<Value: FlagReadable>(
+    private func recordExposure<Value: FlagReadable>(
         _ assignment: Assignment,
         _ key: String,
         _ reading: FlagReading<Value>,

@@ -119,8 +119,13 @@ public struct UserDecisions: Sendable {
         as type: Value.Type = Value.self,
         default defaultValue: Value
     ) -> Value {
-        let raw = evaluate(key, RawFlag(flagValue: .null))
-        return raw.decoded(default: defaultValue) { DecodedFlags.decoded($0, as: type) }.details.value
+        let none = RawFlag(flagValue: .null)
+        let reading = core.reading(key, none, context, nil) { [core, held] _ in core.read(key, none, from: held) }
+        let (details, isRevealing) = reading.reading.details.decoded(default: defaultValue) {
+            DecodedFlags.decoded($0, as: type)
+        }
+        if isRevealing { core.recordExposure(of: reading, key, none, context.user) }
+        return details.value
     }
 
     private func evaluate<Value: FlagReadable>(

@@ -154,11 +154,10 @@ extension UserSession {
     ) -> EvaluationDetails<Value> {
         let none = RawFlag(flagValue: .null)
         let reading = core.hooks.isEmpty ? read(key, none) : readWithHooks(key, none, EvaluationOptions())
-        let (details, isOwn) = reading.details.decoded(default: defaultValue) { decoded.value(key, $0, as: type) }
-        if isOwn, let catalogue = reading.catalogue {
-            let value = reading.details.value.flagValue
-            recordExposure(at: Int(reading.place), of: catalogue, key: key, value: value, default: .null)
+        let (details, isRevealing) = reading.details.decoded(default: defaultValue) {
+            decoded.value(key, $0, as: type)
         }
+        if isRevealing { recordExposure(of: reading, key, none) }
         return details
     }
 
@@ -171,16 +170,25 @@ extension UserSession {
         let reading =
             core.hooks.isEmpty && options == nil
             ? read(key, defaultValue) : readWithHooks(key, defaultValue, options ?? EvaluationOptions())
-        if let catalogue = reading.catalogue {
-            recordExposure(
-                at: Int(reading.place),
-                of: catalogue,
-                key: key,
-                value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
-                default: defaultValue.flagValue
-            )
-        }
+        recordExposure(of: reading, key, defaultValue)
         return reading.details
+    }
+
+    /// Records the exposure that follows from a read, if it is still to be recorded.
+    @inline(__always)
+    private func recordExposure<Value: FlagReadable>(
+        of reading: FlagReading<Value>,
+        _ key: String,
+        _ defaultValue: Value
+    ) {
+        guard let catalogue = reading.catalogue else { return }
+        recordExposure(
+            at: Int(reading.place),
+            of: catalogue,
+            key: key,
+            value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
+            default: defaultValue.flagValue
+        )
     }
 
     /// Reads with all details; there is a catalogue only if the exposure has to be recorded.

@@ -81,11 +81,12 @@ extension DecodingError {
 }
 
 extension EvaluationDetails<RawFlag> {
-    /// Returns the details with the value decoded, and whether it is the flag's own.
+    /// Returns the details with the value decoded, and whether the read reveals the flag's assignment: what doesn't fit
+    /// reveals nothing, what the variation leaves to the caller does.
     func decoded<Wanted: Decodable & Sendable>(
         default defaultValue: Wanted,
         _ decode: (FlagValue) -> Result<Wanted, ExperimentationError>
-    ) -> (details: EvaluationDetails<Wanted>, isOwn: Bool) {
+    ) -> (details: EvaluationDetails<Wanted>, isRevealing: Bool) {
         var details = EvaluationDetails<Wanted>(
             flagKey: flagKey,
             value: defaultValue,
@@ -96,7 +97,7 @@ extension EvaluationDetails<RawFlag> {
             metadata: metadata,
             age: age
         )
-        guard errorCode == nil, value.flagValue != .null else { return (details, false) }
+        guard errorCode == nil, value.flagValue != .null else { return (details, errorCode == nil) }
         switch decode(value.flagValue) {
         case .success(let own):
             details.value = own
