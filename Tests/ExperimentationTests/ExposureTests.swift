@@ -243,25 +243,27 @@ struct ExposureTests {
         #expect(session.assignments == [])
     }
 
+    /// An experiment with two variations and their weights.
+    static func arms(_ a: Double, _ b: Double) -> [InMemoryExperiment] {
+        [
+            InMemoryExperiment(
+                Experiment(id: "e"),
+                arms: [
+                    .init(Variation(id: "a"), weight: a, flags: ["f": "a"]),
+                    .init(Variation(id: "b"), weight: b, flags: ["f": "b"]),
+                ]
+            )
+        ]
+    }
+
     @Test("an assignment stays when the allocation changes, and over a restart")
     func sticky() async throws {
         let store = ClientStore.inMemory()
-        func arms(_ a: Double, _ b: Double) -> [InMemoryExperiment] {
-            [
-                InMemoryExperiment(
-                    Experiment(id: "e"),
-                    arms: [
-                        .init(Variation(id: "a"), weight: a, flags: ["f": "a"]),
-                        .init(Variation(id: "b"), weight: b, flags: ["f": "b"]),
-                    ]
-                )
-            ]
-        }
-        let provider = InMemoryProvider(experiments: arms(100, 0))
+        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
         let client = try await ExperimentationClient(provider: provider, store: store)
         let session = client.session(for: User(id: "ada", consent: .granted))
         try await session.refresh()
-        provider.replace(flags: [], experiments: arms(0, 100))
+        provider.replace(flags: [], experiments: Self.arms(0, 100))
         try await session.refresh(force: true)
         #expect(session.string("f", default: "") == "a")
         let second = try await ExperimentationClient(provider: provider, store: store)
@@ -272,6 +274,26 @@ struct ExposureTests {
         let other = second.session(for: User(id: "bob", consent: .granted))
         try await other.refresh()
         #expect(other.string("f", default: "") == "b")
+    }
+
+    @Test(
+        "an assignment from before the user consented is stored with the next refresh, also after a denial",
+        arguments: [(Consent.unknown, [Consent.granted]), (.granted, [.denied, .granted])]
+    )
+    func stickyAfterConsent(first: Consent, later: [Consent]) async throws {
+        let store = ClientStore.inMemory()
+        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada", consent: first))
+        try await session.refresh()
+        for consent in later { try await session.setConsent(consent) }
+        try await session.refresh(force: true)
+        provider.replace(flags: [], experiments: Self.arms(0, 100))
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        let again = second.session(for: User(id: "ada", consent: .granted))
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "a")
+        #expect(again.assignments.map(\.origin) == [.sticky])
     }
 }
 

@@ -123,9 +123,10 @@ extension UserSession {
 }
 
 extension UserSession.State {
-    /// Clears what is remembered of events.
+    /// Clears what is remembered of events, and of what is stored: a denial removes both.
     mutating func forgetTracking() {
         recorded = []
+        storedAssignments = [:]
         pendingChanges = [:]
         epochs = [:]
     }

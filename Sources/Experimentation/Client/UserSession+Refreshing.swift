@@ -174,6 +174,7 @@ extension UserSession {
         state.withLock { state in
             guard state.user.id == user.id else { return }
             state.earlierAssignments.merge(stored) { present, _ in present }
+            state.storedAssignments = stored
         }
     }
 
@@ -190,13 +191,15 @@ extension UserSession {
     private func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
         let new = EarlierAssignments(decisions.assignments)
-        let all = state.withLock { state -> [String: String]? in
+        let unstored = state.withLock { state -> [String: String]? in
             guard state.user.id == user.id else { return nil }
-            let before = state.earlierAssignments
             state.earlierAssignments.merge(new.variations) { present, _ in present }
-            return state.earlierAssignments == before ? nil : state.earlierAssignments
+            // Compared with the store: what came before the user consented is still to be written.
+            guard mayKeep(state.user), state.earlierAssignments != state.storedAssignments else { return nil }
+            state.storedAssignments = state.earlierAssignments
+            return state.earlierAssignments
         }
-        if let all, mayKeep(user) { await core.kept.write(all, .assignments(of: user.id)) }
+        if let unstored { await core.kept.write(unstored, .assignments(of: user.id)) }
     }
 
     // MARK: Either kind

@@ -33,6 +33,8 @@ public final class UserSession: Sendable {
         var attributeDates: [String: Date]
         var pendingChanges: Attributes
         var earlierAssignments: [String: String] = [:]
+        /// What of them was last written to the store, or restored from it.
+        var storedAssignments: [String: String] = [:]
         var isRestored = false
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard
@@ -113,6 +115,7 @@ public final class UserSession: Sendable {
             state.revision += 1
             state.isRestored = false
             state.earlierAssignments = [:]
+            state.storedAssignments = [:]
             state.untoldConsent = nil
             stateConsent(of: &state)
         }
