@@ -95,12 +95,13 @@ extension UserSession {
         guard mayKeep(context.user) else { return }
         await core.kept.write(StoredDecisions(decisions, date: context.date), of: context.user.id)
         await core.kept.trim("decisions/", to: core.options.cachedUsers)
-        // A denial during the request has removed the state stored before, but not this.
-        if isForgotten(context.user.id) { try? await core.kept.forget(userID: context.user.id) }
+        await removeIfDenied(context.user.id)
     }
 
-    private func isForgotten(_ userID: String) -> Bool {
-        state.withLock { $0.user.id == userID && $0.user.consent == .denied }
+    /// Removes what has just been stored of a user: a denial meanwhile has removed only what was there before.
+    private func removeIfDenied(_ userID: String) async {
+        let isDenied = state.withLock { $0.user.id == userID && $0.user.consent == .denied }
+        if isDenied { try? await core.kept.forget(userID: userID) }
     }
 
     /// Whether this user's data may be stored.
@@ -172,7 +173,8 @@ extension UserSession {
         guard needs, core.roles.assignments.isSticky, mayKeep(user) else { return }
         guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
         state.withLock { state in
-            guard state.user.id == user.id else { return }
+            // A denial meanwhile has removed what was stored.
+            guard state.user.id == user.id, mayKeep(state.user) else { return }
             state.earlierAssignments.merge(stored) { present, _ in present }
             state.storedAssignments = stored
         }
@@ -199,7 +201,9 @@ extension UserSession {
             state.storedAssignments = state.earlierAssignments
             return state.earlierAssignments
         }
-        if let unstored { await core.kept.write(unstored, .assignments(of: user.id)) }
+        guard let unstored else { return }
+        await core.kept.write(unstored, .assignments(of: user.id))
+        await removeIfDenied(user.id)
     }
 
     // MARK: Either kind

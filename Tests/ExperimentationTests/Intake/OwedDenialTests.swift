@@ -250,4 +250,36 @@ struct OwedDenialTests {
         #expect(try await store.value(for: key) == nil)
         #expect(try await store.keys(beginningWith: "").isEmpty)
     }
+
+    /// A store that is slow to write assignments.
+    private struct SlowAssignments: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let reached = AsyncGate()
+        let mayWrite = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.contains("/assignments/") {
+                reached.open()
+                await mayWrite.wait()
+            }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    @Test("an assignment that is being stored when its user denies consent isn't kept")
+    func assignmentDuringDenial() async throws {
+        let arm = InMemoryExperiment.Arm(Variation(id: "a"), weight: 100, flags: ["f": "a"])
+        let provider = InMemoryProvider(experiments: [InMemoryExperiment(Experiment(id: "e"), arms: [arm])])
+        let state = SlowAssignments()
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        let refreshing = Task { try await ada.refresh() }
+        await state.reached.wait()
+        try await ada.setConsent(.denied)
+        state.mayWrite.open()
+        try await refreshing.value
+        #expect(try await state.keys(beginningWith: "").allSatisfy { !$0.contains("/assignments/") })
+        #expect(ada.string("f", default: "") == "a")
+    }
 }
