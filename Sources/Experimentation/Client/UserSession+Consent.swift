@@ -96,7 +96,8 @@ extension UserSession {
     func stateConsent(of state: inout State) {
         let (userID, consent) = (state.user.id, state.user.consent)
         state.statementFailure = nil
-        guard consent != .unknown, core.roles.takesEvents else { return }
+        // Without events there is nothing to release, but a denial also removes what is stored.
+        guard consent == .denied || (consent == .granted && core.roles.takesEvents) else { return }
         if consent == .denied {
             state.forgetTracking()
             core.cache.forget(userID)

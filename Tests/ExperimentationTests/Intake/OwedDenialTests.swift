@@ -282,4 +282,16 @@ struct OwedDenialTests {
         #expect(try await state.keys(beginningWith: "").allSatisfy { !$0.contains("/assignments/") })
         #expect(ada.string("f", default: "") == "a")
     }
+
+    @Test("what is kept of a user goes when a session begins as denied, also where the vendor takes no events")
+    func deniedWithoutEvents() async throws {
+        let provider = GatedProvider(source: GatedSource())
+        let key = "\(provider.destination.account.prefix(32))/decisions/\(Digest.hex("ada"))"
+        try await state.setValue([1], for: key)
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        _ = client.session(for: User(id: "ada", consent: .denied))
+        await client.core.outbox.drain()
+        #expect(try await isForgotten())
+    }
 }
