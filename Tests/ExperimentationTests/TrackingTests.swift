@@ -187,6 +187,28 @@ struct TrackingTests {
         )
     }
 
+    @Test("attributes from before and during a denial are sent once the user consents again, and not with its signal")
+    func attributesAfterDenial() async throws {
+        let provider = InMemoryProvider()
+        let client = try await client(provider)
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada", attributes: ["plan": "free"], consent: .granted))
+        try await session.track(.custom("one"))
+        try await session.setConsent(.denied)
+        try session.update(["age": 41])
+        try await session.setConsent(.granted)
+        try await session.track(.custom("two"))
+        await client.setConnectivity(.online)
+        try await client.flush()
+        #expect(
+            provider.delivered == [
+                TrackingEvent(.consentChanged(granted: false)), TrackingEvent(.consentChanged(granted: true)),
+                .custom("two"),
+            ]
+        )
+        #expect(provider.record.delivered.map(\.attributeChanges) == [[:], ["plan": "free", "age": 41], [:]])
+    }
+
     @Test("flush and shutdown end by their deadline even if the vendor never answers")
     func deadline() async throws {
         let sink = HungProvider()

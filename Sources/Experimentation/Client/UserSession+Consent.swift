@@ -125,10 +125,12 @@ extension UserSession {
 
 extension UserSession.State {
     /// Clears what is remembered of events, and of what is stored: a denial removes both.
+    ///
+    /// The vendor may have to forget the user's attributes too, so all of them are changes after another grant.
     mutating func forgetTracking() {
         recorded = []
         storedAssignments = [:]
-        pendingChanges = [:]
+        pendingChanges = user.attributes
         epochs = [:]
     }
 }

@@ -115,9 +115,8 @@ extension UserSession {
                 surface: surface,
                 event: event,
                 date: date,
-                attributeChanges: state.pendingChanges
+                attributeChanges: state.takeChanges()
             )
-            state.pendingChanges = [:]
             // The store couldn't be told of the session's initial consent: tell it again, before the event.
             if state.statementFailure != nil { stateConsent(of: &state) }
             return (envelope, enter(envelope, state.user.consent))

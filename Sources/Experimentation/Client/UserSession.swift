@@ -225,6 +225,14 @@ extension UserSession.State {
         }
         revision += 1
     }
+
+    /// Returns the attribute changes that the next event carries; none for a user who denies consent, whose only event
+    /// is the signal of that.
+    mutating func takeChanges() -> Attributes {
+        if user.consent == .denied { return [:] }
+        defer { pendingChanges = [:] }
+        return pendingChanges
+    }
 }
 
 extension ExperimentationError {
