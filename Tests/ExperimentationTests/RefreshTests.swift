@@ -173,6 +173,24 @@ struct RefreshTests {
         #expect(details.reason != .stale && details.age == nil)
     }
 
+    @Test("a caller who stops waiting for rules leaves them good for everybody else")
+    func cancelledFetch() async throws {
+        let source = GatedRules()
+        let client = try await ExperimentationClient(provider: source)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let impatient = Task { try await client.refresh(force: true) }
+        await source.isAskedAgain.wait()
+        impatient.cancel()
+        let error = await #expect(throws: ExperimentationError.self) { try await impatient.value }
+        #expect(error?.code == .cancelled)
+        #expect(client.status == .ready)
+        #expect(client.details("a", default: false, for: User(id: "bob")).reason == .static)
+        #expect(session.details("a", default: false).reason == .static)
+        source.mayAnswer.open()
+        await client.shutdown()
+    }
+
     @Test("decisions of a vendor that is asked survive a restart")
     func keptAnswer() async throws {
         let store = ClientStore.inMemory()
@@ -338,6 +356,37 @@ private final class SlowForAda: DecisionSource {
         await mayFail.wait()
         throw ExperimentationError(.transport, "gone")
     }
+}
+
+/// Publishes rules with one flag: at once, and again when a gate is open.
+private final class GatedRules: ExperimentationProvider, RulesetSource, Ruleset {
+    let name = "gated rules"
+    let scope = ""
+    let capabilities: Set<Capability> = [.flags]
+    let freshness = Freshness()
+    let isAskedAgain = AsyncGate()
+    let mayAnswer = AsyncGate()
+    private let requests = Shared(0)
+    private let rules = Decisions(flags: [("a", Resolution(true, reason: .static))])
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .computed(self))
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        requests.change { $0 += 1 }
+        if requests.value > 1 {
+            isAskedAgain.open()
+            await mayAnswer.wait()
+        }
+        return .replaced(self, validator: nil, raw: [])
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset { self }
+
+    var catalogue: FlagCatalogue { rules.catalogue }
+
+    func decisions(for context: EvaluationContext) -> Decisions { rules }
 }
 
 struct GatedProvider: ExperimentationProvider {

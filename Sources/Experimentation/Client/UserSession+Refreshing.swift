@@ -117,8 +117,9 @@ extension UserSession {
         let rules: RulesetKeeper.Kept?
         do throws(ExperimentationError) {
             rules = try await core.rules?.current(force: force)
+        } catch  where error.code.isOwn {
+            throw error
         } catch {
-            if error.code == .cancelled, Task.isCancelled { throw error }
             // The last good rules also decide for what has changed since they last did.
             if snapshots.current.revision < state.withLock({ $0.revision }), let old = await core.rules?.atHand {
                 await apply(old, freshness: freshness, origin: old.isRestored ? .restored : .stale)

@@ -103,3 +103,8 @@ extension ErrorCode: CustomStringConvertible {
     /// The written form.
     public var description: String { rawValue }
 }
+
+extension ErrorCode {
+    /// Whether it is about the caller's own task or client, and says nothing of the vendor.
+    var isOwn: Bool { [.cancelled, .shutDown].contains(self) }
+}

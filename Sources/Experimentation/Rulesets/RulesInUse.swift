@@ -51,6 +51,9 @@ final class RulesInUse: Sendable {
         let outcome: RulesetKeeper.Outcome
         do throws(ExperimentationError) {
             outcome = try await keeper.current(force: force)
+        } catch  where error.code.isOwn {
+            // The vendor hasn't answered, and others may still wait for it.
+            throw error
         } catch {
             published.update { $0.kept == nil || $0.isStale ? nil : PublishedRules($0.kept, isStale: true) }
             failed(error, before != nil)

@@ -53,8 +53,3 @@ struct RecalledAnswer: Sendable {
     /// Notes that the answer that was due isn't fetched after all.
     mutating func giveUp() { isRefreshing = false }
 }
-
-extension ErrorCode {
-    /// Whether it is about the caller's own task or client, and says nothing of the vendor.
-    var isOwn: Bool { [.cancelled, .shutDown].contains(self) }
-}
