@@ -266,6 +266,9 @@ struct RefreshTests {
         let session = client.session(for: User(id: "ada"))
         try await session.refresh()
         try await session.refresh(force: true)
+        provider.replace(flags: [InMemoryFlag("a", false)])
+        try await session.refresh(force: true)
+        try await session.refresh(force: true)
         let gone = ExperimentationError(.transport, "gone")
         provider.setFailure(gone)
         try? await session.refresh(force: true)
@@ -277,6 +280,7 @@ struct RefreshTests {
         #expect(
             seen == [
                 ProviderEvent(.reconciling, status: .notReady), ProviderEvent(.ready, status: .ready),
+                ProviderEvent(.configurationChanged, status: .ready),
                 ProviderEvent(.stale, status: .stale, error: gone),
             ]
         )

@@ -68,18 +68,20 @@ final class RulesInUse: Sendable {
             if rules === before, killSwitch.isOn { return nil }
             await killSwitch.set(false)
             publish(rules)
-            if let before, before.ruleset.catalogue !== rules.ruleset.catalogue, !rules.isRestored {
-                status.announce(.configurationChanged, .ready)
-            } else {
-                status.announce(.ready, .ready)
-            }
+            status.announce(.ready, .ready)
             return rules
         }
     }
 
     private func publish(_ rules: RulesetKeeper.Kept) {
-        let isNew = published.update { $0.kept === rules && !$0.isStale ? nil : PublishedRules(rules) }
-        if isNew, !killSwitch.isOn, !rules.isRestored { status.announce(.ready, .ready) }
+        var before: RulesetKeeper.Kept?
+        let isNew = published.update { published in
+            before = published.kept
+            return published.kept === rules && !published.isStale ? nil : PublishedRules(rules)
+        }
+        guard isNew, !killSwitch.isOn, !rules.isRestored else { return }
+        status.announce(.ready, .ready)
+        if let before, before.catalogue !== rules.catalogue { status.mention(.configurationChanged) }
     }
 }
 

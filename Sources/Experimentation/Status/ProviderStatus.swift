@@ -21,6 +21,8 @@ public struct ProviderEvent: Sendable, Equatable {
         /// The provider is ready.
         case ready = "PROVIDER_READY"
         /// The decisions, or the rules behind them, have changed.
+        ///
+        /// The status doesn't change, and late observers aren't told.
         case configurationChanged = "PROVIDER_CONFIGURATION_CHANGED"
         /// The decisions have expired.
         case stale = "PROVIDER_STALE"

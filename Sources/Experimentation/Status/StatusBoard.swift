@@ -32,7 +32,7 @@ final class StatusBoard: Sendable {
         let event = ProviderEvent(kind, status: status, error: error)
         // Added under the lock, which keeps the order, and told without it.
         state.withLock { state in
-            guard state.latest != event || kind == .configurationChanged, !state.isFinished else { return }
+            guard state.latest != event, !state.isFinished else { return }
             state.latest = event
             listeners.add(event)
         }
@@ -40,7 +40,7 @@ final class StatusBoard: Sendable {
     }
 
     /// Announces something that leaves the status unchanged, to current listeners only.
-    func mention(_ kind: ProviderEvent.Kind, error: ExperimentationError) {
+    func mention(_ kind: ProviderEvent.Kind, error: ExperimentationError? = nil) {
         state.withLock { state in
             listeners.add(ProviderEvent(kind, status: state.latest.status, error: error))
         }
