@@ -73,11 +73,13 @@ final class RulesInUse: Sendable {
         }
     }
 
-    private func publish(_ rules: RulesetKeeper.Kept) {
+    /// Makes rules the current ones, unless there are newer: those who wait for a fetch needn't return in order.
+    func publish(_ rules: RulesetKeeper.Kept) {
         var before: RulesetKeeper.Kept?
         let isNew = published.update { published in
             before = published.kept
-            return published.kept === rules && !published.isStale ? nil : PublishedRules(rules)
+            if published.kept === rules, !published.isStale { return nil }
+            return rules.isOlder(than: published.kept) ? nil : PublishedRules(rules)
         }
         guard isNew, !killSwitch.isOn, !rules.isRestored else { return }
         status.announce(.ready, .ready)

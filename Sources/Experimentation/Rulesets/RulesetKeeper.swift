@@ -26,6 +26,12 @@ actor RulesetKeeper {
             self.instant = instant
             self.isRestored = isRestored
         }
+
+        /// Whether these rules came before others; unknown, and so untrue, for those of an earlier run.
+        func isOlder(than other: Kept?) -> Bool {
+            guard let instant, let other = other?.instant else { return false }
+            return instant < other
+        }
     }
 
     /// The outcome of a refresh.
