@@ -135,6 +135,25 @@ struct ApplicationTypesTests {
         #expect(await iterator.next() == DecisionChange(flags: ["b"], status: .ready))
     }
 
+    @Test("a session announces that the kill switch turns every flag off, and on again")
+    func killSwitch() async throws {
+        let (provider, client) = try await client([InMemoryFlag("a", 1), InMemoryFlag("b", 1)])
+        let session = client.session(for: User(id: "ada"))
+        let other = client.session(for: User(id: "bob"))
+        try await session.refresh()
+        var changes = session.changes.makeAsyncIterator()
+        var others = other.changes.makeAsyncIterator()
+        provider.setDisabled(true)
+        try await session.refresh(force: true)
+        #expect(await changes.next() == DecisionChange(flags: ["a", "b"], status: .disabled))
+        #expect(await others.next() == DecisionChange(flags: [], status: .disabled))
+        provider.setDisabled(false)
+        try await session.refresh(force: true)
+        #expect(await changes.next() == DecisionChange(flags: ["a", "b"], status: .ready))
+        #expect(await others.next() == DecisionChange(flags: [], status: .notReady))
+        await client.shutdown()
+    }
+
     @Test("bundled values are read until there are decisions, also from a file")
     func bootstrap() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "bootstrap-\(FreshID.make()).json")

@@ -93,7 +93,9 @@ final class ClientCore: Sendable {
             events: events,
             accepted: { overflow.look() }
         )
-        killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox)
+        killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox) { [sessions] in
+            for session in sessions.all { session.announceChangeOfAll() }
+        }
         if case .computed(let source) = roles.decisions {
             rules = RulesInUse(
                 keeper: RulesetKeeper(source: source, of: provider.name, state: kept, environment: environment),

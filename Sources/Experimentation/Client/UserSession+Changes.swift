@@ -16,7 +16,7 @@ extension UserSession {
     /// The changes of what this session reads, from now on.
     ///
     /// A change is announced when flags read differently or the status changes: after a refresh, a failed answer, a
-    /// login, an override. The sequence ends with the client, or when its consumer stops iterating.
+    /// login, an override, the vendor's kill switch. The sequence ends with the client, or when its consumer stops iterating.
     ///
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
@@ -29,6 +29,9 @@ extension UserSession {
         changeListeners.add(DecisionChange(flags: flags, status: status))
         changeListeners.tell()
     }
+
+    /// Announces that every flag reads differently, as when the vendor's kill switch turns.
+    func announceChangeOfAll() { announceChange(of: Set(snapshots.current.decisions.keys)) }
 
     /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
     @discardableResult

@@ -6,13 +6,22 @@ final class KillSwitch: Sendable {
     private let kept: KeptState
     private let status: StatusBoard
     private let outbox: Outbox
+    private let changed: @Sendable () -> Void
     /// The task that stores the last change, after all earlier ones.
     private let last = Mutex<Task<Void, Never>?>(nil)
 
-    init(kept: KeptState, status: StatusBoard, outbox: Outbox) {
+    /// Creates a switch that is off.
+    ///
+    /// - Parameters:
+    ///   - kept: Where it is stored.
+    ///   - status: Where it is announced.
+    ///   - outbox: What it stops.
+    ///   - changed: Called after each announced change.
+    init(kept: KeptState, status: StatusBoard, outbox: Outbox, changed: @escaping @Sendable () -> Void) {
         self.kept = kept
         self.status = status
         self.outbox = outbox
+        self.changed = changed
     }
 
     /// Whether the kill switch is on.
@@ -54,5 +63,6 @@ final class KillSwitch: Sendable {
         } else {
             status.announce(.ready, .ready)
         }
+        changed()
     }
 }
