@@ -146,6 +146,50 @@ struct UserDecisionsTests {
         expect(.stale, .seconds(11))
     }
 
+    @Test(
+        "published rules expire without a session as in one: they are stale, or read as the default",
+        arguments: [
+            (
+                Freshness.AfterExpiry.stale, "green", Reason.stale, Duration?.some(.milliseconds(10_001)),
+                ErrorCode?.none
+            ),
+            (.notReady, "none", .error, nil, .providerNotReady),
+        ]
+    )
+    func overdueRules(
+        policy: Freshness.AfterExpiry,
+        value: String,
+        reason: Reason,
+        age: Duration?,
+        code: ErrorCode?
+    ) async throws {
+        let time = ManualTime()
+        let provider = InMemoryProvider(
+            flags: [InMemoryFlag("color", "green")],
+            freshness: Freshness(lifetime: .seconds(10), afterExpiry: policy)
+        )
+        let client = try await ExperimentationClient(
+            provider: provider,
+            options: ClientOptions(bootstrap: Bootstrap(flags: ["color": "grey"])),
+            environment: ClientEnvironment(time: time)
+        )
+        let (user, session) = (User(id: "ada"), client.session(for: User(id: "ada")))
+        try await session.refresh()
+        time.advance(by: .seconds(10))
+        #expect(client.details("color", default: "none", for: user).reason == .static)
+        #expect(client.string("color", default: "none", for: user) == "green")
+        time.advance(by: .milliseconds(1))
+        for details in [
+            client.details("color", default: "none", for: user), session.details("color", default: "none"),
+        ] {
+            #expect(details.value == value)
+            #expect(details.reason == reason)
+            #expect(details.age == age)
+            #expect(details.errorCode == code)
+        }
+        #expect(client.string("color", default: "none", for: user) == value)
+    }
+
     @Test("after an invalid answer the last good one stays, as stale, for vendors that are asked and for rules")
     func bad() async throws {
         let time = ManualTime()

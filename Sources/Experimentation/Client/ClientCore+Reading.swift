@@ -93,6 +93,8 @@ extension ClientCore {
                         ? failure(key, defaultValue, .providerFatal, "The provider has failed for good.")
                         : failure(key, defaultValue, .providerNotReady, "There are no rules yet.")
                 }
+                let standing = rules.standing
+                if standing == .gone { return overdue(key, defaultValue) }
                 let flag = rules.catalogue.find(key)
                 let chosen = flag < 0 ? nil : ruleset.outcome(ofFlag: flag, for: context)
                 // A ruleset comes from an adapter, possibly a third party's: check its index before using it to access
@@ -101,14 +103,15 @@ extension ClientCore {
                     choice >= 0 && choice < rules.catalogue.outcomeCount(ofFlag: flag)
                         ? rules.catalogue.outcome(flag, choice) : nil
                 }
-                let reason: Reason? = rules.isStale ? .stale : rules.isRestored ? .cached : nil
+                let reason: Reason? = standing == .stale ? .stale : rules.isRestored ? .cached : nil
                 return result(
                     FlagReader.details(
                         key,
                         default: defaultValue,
                         outcome: outcome,
                         reason: reason,
-                        age: reason == nil ? nil : rules.age(at: environment.time)
+                        age: reason == nil
+                            ? nil : rules.age(at: environment.time)
                     ),
                     rules.catalogue
                 )
@@ -134,9 +137,7 @@ extension ClientCore {
         }
         if isDisabled { return StatelessReading(reading: FlagReader.disabled(key, defaultValue)) }
         let standing = held.standing
-        if standing == .gone {
-            return failure(key, defaultValue, .providerNotReady, "The decisions for this user are overdue.")
-        }
+        if standing == .gone { return overdue(key, defaultValue) }
         let isStale = standing == .stale
         return result(
             FlagReader.details(
@@ -160,9 +161,7 @@ extension ClientCore {
         return HeldDecisions(
             decisions: decisions,
             instant: instant,
-            expiry: freshness.lifetime.flatMap { lifetime in
-                lifetime > .zero ? Expiry(at: instant.advanced(by: lifetime), by: environment.time) : nil
-            },
+            expiry: Expiry(of: freshness, madeAt: instant, by: environment.time),
             afterExpiry: options.afterExpiry ?? freshness.afterExpiry
         )
     }
@@ -174,6 +173,19 @@ extension ClientCore {
     ) -> StatelessReading<Value> {
         let assignment = reading.place < 0 ? nil : catalogue.assignments[Int(reading.place)]
         return StatelessReading(reading: reading, assignment: assignment)
+    }
+
+    /// Returns the default because what is at hand has expired; as in a session, no bundled value takes its place.
+    @inline(never)
+    private func overdue<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> StatelessReading<Value> {
+        StatelessReading(
+            reading: FlagReader.failure(
+                key,
+                defaultValue,
+                .providerNotReady,
+                "The decisions for this user are overdue."
+            )
+        )
     }
 
     @inline(never)

@@ -99,6 +99,7 @@ final class ClientCore: Sendable {
         if case .computed(let source) = roles.decisions {
             rules = RulesInUse(
                 keeper: RulesetKeeper(source: source, of: provider.name, state: kept, environment: environment),
+                afterExpiry: options.afterExpiry ?? source.freshness.afterExpiry,
                 status: status,
                 killSwitch: killSwitch
             ) { [status, killSwitch, environment] error, hasDecisions in

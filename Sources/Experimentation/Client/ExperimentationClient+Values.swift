@@ -7,7 +7,8 @@ import Foundation
 /// synchronous reads here use what is at hand: for a vendor that publishes rules, ``refresh(force:)`` must have fetched
 /// them once; for one that is asked, ``decisions(for:honoring:)`` must have been called for the user, and its answer
 /// must still fit into ``ClientOptions/decisionCacheBytes``. A flag that isn't there reads as the default, with
-/// ``ErrorCode/providerNotReady``; an expired one has reason ``Reason/stale`` and its age, as in a session.
+/// ``ErrorCode/providerNotReady``; an expired one has reason ``Reason/stale`` and its age, or reads as the default
+/// if ``Freshness/afterExpiry`` says so, as in a session.
 extension ExperimentationClient {
     /// The Boolean value of a flag for a user, or the default.
     public func bool(_ key: String, default defaultValue: Bool, for user: User) -> Bool {
@@ -149,7 +150,7 @@ extension ExperimentationClient {
         }
         let context = core.context(for: user)
         let quick = rules.published.read { rules -> Quick<Value> in
-            guard let ruleset = rules.reader else { return .unclear }
+            guard let ruleset = rules.reader, !rules.isOverdue else { return .unclear }
             let flag = rules.catalogue.find(key)
             guard flag >= 0, let choice = ruleset.outcome(ofFlag: flag, for: context), choice >= 0,
                 choice < rules.catalogue.outcomeCount(ofFlag: flag)

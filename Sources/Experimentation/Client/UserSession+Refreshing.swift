@@ -227,16 +227,13 @@ extension UserSession {
         let date = date ?? core.environment.time.now
         let age = max(0, core.environment.time.now.timeIntervalSince(date))
         let instant = instant ?? core.environment.time.instant.advanced(by: .seconds(-age))
-        let expiry = freshness.lifetime.flatMap { lifetime in
-            lifetime > .zero ? Expiry(at: instant.advanced(by: lifetime), by: core.environment.time) : nil
-        }
         let snapshot = Snapshot(
             decisions: decisions,
             context: ContextBox(context),
             origin: origin,
             date: date,
             instant: instant,
-            expiry: expiry,
+            expiry: Expiry(of: freshness, madeAt: instant, by: core.environment.time),
             afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
             revision: context.revision
         )

@@ -3,26 +3,30 @@ import Foundation
 /// The rules used for evaluation, for a vendor that publishes them: fetched when due, announced when they change.
 final class RulesInUse: Sendable {
     private let keeper: RulesetKeeper
+    private let afterExpiry: Freshness.AfterExpiry
     private let status: StatusBoard
     private let killSwitch: KillSwitch
     private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
     /// The current rules for evaluations without a session.
-    let published = Lanes(PublishedRules(nil))
+    let published = Lanes(PublishedRules())
 
     /// Creates an empty place for rules.
     ///
     /// - Parameters:
     ///   - keeper: Fetches and keeps them.
+    ///   - afterExpiry: What happens once they have expired.
     ///   - status: Where changes are announced.
     ///   - killSwitch: The switch to set when the vendor turns it on or off.
     ///   - failed: Called when the vendor gave no valid answer.
     init(
         keeper: RulesetKeeper,
+        afterExpiry: Freshness.AfterExpiry,
         status: StatusBoard,
         killSwitch: KillSwitch,
         failed: @escaping @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
     ) {
         self.keeper = keeper
+        self.afterExpiry = afterExpiry
         self.status = status
         self.killSwitch = killSwitch
         self.failed = failed
@@ -55,7 +59,7 @@ final class RulesInUse: Sendable {
             // The vendor hasn't answered, and others may still wait for it.
             throw error
         } catch {
-            published.update { $0.kept == nil || $0.isStale ? nil : PublishedRules($0.kept, isStale: true) }
+            published.update { $0.isStale ? nil : $0.kept.map { readable($0, isStale: true) } }
             failed(error, before != nil)
             throw error
         }
@@ -79,11 +83,15 @@ final class RulesInUse: Sendable {
         let isNew = published.update { published in
             before = published.kept
             if published.kept === rules, !published.isStale { return nil }
-            return rules.isOlder(than: published.kept) ? nil : PublishedRules(rules)
+            return rules.isOlder(than: published.kept) ? nil : readable(rules)
         }
         guard isNew, !killSwitch.isOn, !rules.isRestored else { return }
         status.announce(.ready, .ready)
         if let before, before.catalogue !== rules.catalogue { status.mention(.configurationChanged) }
+    }
+
+    private func readable(_ rules: RulesetKeeper.Kept, isStale: Bool = false) -> PublishedRules {
+        PublishedRules(rules, isStale: isStale, expiry: keeper.expiry(of: rules), afterExpiry: afterExpiry)
     }
 }
 
@@ -97,19 +105,35 @@ final class PublishedRules: Sendable {
     let kept: RulesetKeeper.Kept?
     /// Whether a later answer was invalid.
     let isStale: Bool
+    private let expiry: Expiry?
+    private let afterExpiry: Freshness.AfterExpiry
 
-    init(_ kept: RulesetKeeper.Kept?, isStale: Bool = false) {
+    init(
+        _ kept: RulesetKeeper.Kept? = nil,
+        isStale: Bool = false,
+        expiry: Expiry? = nil,
+        afterExpiry: Freshness.AfterExpiry = .stale
+    ) {
         self.kept = kept
         self.isStale = isStale
+        self.expiry = expiry
+        self.afterExpiry = afterExpiry
         ruleset = kept?.ruleset
         reader = kept?.ruleset.reader
         catalogue = kept?.catalogue ?? .empty
         isRestored = kept?.isRestored ?? false
     }
 
-    /// The age of the rules: by the monotonic clock for those of this run, by the date for those of an earlier one.
-    func age(at time: any TimeSource) -> Duration? {
-        if let instant = kept?.instant { return instant.duration(to: time.instant) }
-        return kept.map { .seconds(max(0, time.now.timeIntervalSince($0.date))) }
+    /// Whether the rules have expired.
+    @inline(__always)
+    var isOverdue: Bool { expiry?.hasPassed ?? false }
+
+    /// The age of the rules.
+    func age(at time: any TimeSource) -> Duration? { kept?.moment(by: time).duration(to: time.instant) }
+
+    /// How to read them now.
+    var standing: HeldDecisions.Standing {
+        if isOverdue { return afterExpiry == .notReady ? .gone : .stale }
+        return isStale ? .stale : .good
     }
 }

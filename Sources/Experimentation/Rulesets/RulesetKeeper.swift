@@ -27,6 +27,11 @@ actor RulesetKeeper {
             self.isRestored = isRestored
         }
 
+        /// When the rules were fetched, on the monotonic clock; for those of an earlier run, as long ago as the date says.
+        func moment(by time: any TimeSource) -> ContinuousClock.Instant {
+            instant ?? time.instant.advanced(by: .seconds(-max(0, time.now.timeIntervalSince(date))))
+        }
+
         /// Whether these rules came before others; unknown, and so untrue, for those of an earlier run.
         func isOlder(than other: Kept?) -> Bool {
             guard let instant, let other = other?.instant else { return false }
@@ -97,6 +102,12 @@ actor RulesetKeeper {
             return age >= 0 && age <= lifetime.seconds
         }
         return source.freshness.polling != nil && !kept.isRestored
+    }
+
+    /// When rules expire.
+    nonisolated func expiry(of kept: Kept) -> Expiry? {
+        let time = environment.time
+        return Expiry(of: source.freshness, madeAt: kept.moment(by: time), by: time)
     }
 
     private func fetch() async throws(ExperimentationError) -> Outcome {

@@ -20,6 +20,12 @@ final class Expiry: Sendable {
         coarse = time is SystemTime ? CoarseMoment(in: time.instant.duration(to: instant)) : nil
     }
 
+    /// Creates the expiry of something made at a moment; `nil` if it doesn't expire.
+    convenience init?(of freshness: Freshness, madeAt instant: ContinuousClock.Instant, by time: any TimeSource) {
+        guard let lifetime = freshness.lifetime, lifetime > .zero else { return nil }
+        self.init(at: instant.advanced(by: lifetime), by: time)
+    }
+
     /// Whether the moment has passed.
     var hasPassed: Bool {
         if let coarse, coarse.isSurelyAhead { return false }
