@@ -191,6 +191,23 @@ struct RefreshTests {
         await client.shutdown()
     }
 
+    @Test("a vendor is asked again within the lifetime of its answer if the client's attributes have changed")
+    func changedAmbience() async throws {
+        let source = PlanSource()
+        let client = try await ExperimentationClient(
+            provider: GatedProvider(source: source),
+            environment: ClientEnvironment(time: ManualTime())
+        )
+        let session = client.session(for: User(id: "ada"))
+        client.attributes = ["plan": "free"]
+        for _ in 0..<2 { try await session.refresh() }
+        #expect(session.string("plan", default: "none") == "free")
+        client.attributes = ["plan": "pro"]
+        for _ in 0..<2 { try await session.refresh() }
+        #expect(session.string("plan", default: "none") == "pro")
+        #expect(source.requests.value == 2)
+    }
+
     @Test("rules that a caller brings late don't replace newer ones")
     func lateRules() async throws {
         let time = ManualTime()
@@ -358,6 +375,17 @@ final class GatedSource: DecisionSource {
         return .decided(
             Decisions(flags: [("a", Resolution(true)), ("user", Resolution(.string(context.user.id)))])
         )
+    }
+}
+
+/// Decides a flag with the user's plan, for ten minutes.
+private struct PlanSource: DecisionSource {
+    let freshness = Freshness(lifetime: .seconds(600))
+    let requests = Shared(0)
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        requests.change { $0 += 1 }
+        return .decided(Decisions(flags: [("plan", Resolution(context["plan"] ?? .null))]))
     }
 }
 

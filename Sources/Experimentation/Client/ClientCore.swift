@@ -39,20 +39,14 @@ final class ClientCore: Sendable {
     final class Ambient: Sendable {
         let attributes: Attributes
         let overrides: [AssignmentOverride]
-        let revision: UInt64
 
-        init(attributes: Attributes, overrides: [AssignmentOverride] = [], revision: UInt64 = 0) {
+        init(attributes: Attributes, overrides: [AssignmentOverride] = []) {
             self.attributes = attributes
             self.overrides = overrides
-            self.revision = revision
         }
 
         func with(attributes: Attributes? = nil, overrides: [AssignmentOverride]? = nil) -> Ambient {
-            Ambient(
-                attributes: attributes ?? self.attributes,
-                overrides: overrides ?? self.overrides,
-                revision: revision + 1
-            )
+            Ambient(attributes: attributes ?? self.attributes, overrides: overrides ?? self.overrides)
         }
     }
 

@@ -40,7 +40,7 @@ extension UserSession {
         await restoreDecisions(by: source.freshness)
         let context = currentContext()
         try context.user.validate()
-        if !force, isGood(source.freshness, revision: context.revision) { return }
+        if !force, isGood(source.freshness, for: context) { return }
         let answer: DecisionAnswer
         do throws(ExperimentationError) {
             answer = try await core.ask(source, for: context)
@@ -62,10 +62,13 @@ extension UserSession {
         }
     }
 
-    private func isGood(_ freshness: Freshness, revision: UInt64) -> Bool {
+    private func isGood(_ freshness: Freshness, for context: EvaluationContext) -> Bool {
         guard let lifetime = freshness.lifetime, lifetime > .zero else { return false }
         let snapshot = snapshots.current
-        guard snapshot.revision == revision, case .fresh = snapshot.origin else { return false }
+        guard snapshot.revision == context.revision, case .fresh = snapshot.origin else { return false }
+        // Attributes of the client, of the task or shared ones may have changed without a change of the user's own.
+        let former = snapshot.context.context
+        guard former.user == context.user, former.overrides == context.overrides else { return false }
         return snapshot.instant.duration(to: core.environment.time.instant) <= lifetime
     }
 
