@@ -63,6 +63,20 @@ struct LinkingTests {
         #expect(linker.seen.withLock { $0 } == [#"ada ["b"] []"#, #"ada ["b"] [1]"#, #"ada ["b"] [1]"#])
     }
 
+    @Test("a user who denies consent isn't linked, and nothing is kept of the attempt")
+    func denied() async throws {
+        let store = ClientStore.inMemory()
+        let linker = Linker(failures: 1)
+        let session = try await session(linker, store)
+        await #expect(throws: ExperimentationError.self) { try await session.link(to: Self.ada) }
+        try await session.setConsent(.denied)
+        let error = await #expect(throws: ExperimentationError.self) { try await session.link(to: Self.ada) }
+        #expect(error?.code == .consentDenied)
+        #expect(linker.seen.withLock { $0 } == ["ada [] []", "ada [] [1]"])
+        #expect(session.user.id == "anon")
+        #expect(try await store.state.keys(beginningWith: "").isEmpty)
+    }
+
     @Test(
         "an interrupted link isn't continued for another user or other criteria",
         arguments: [("ben", ["a": "b"], #"ben ["b"]"#), ("ada", ["a": "c"], #"ada ["c"]"#)]

@@ -11,7 +11,8 @@ extension UserSession {
     ///   - identity: The user's new identity.
     ///   - criteria: What the vendor finds the user by, where that isn't the id.
     /// - Returns: The ids that the vendor uses from now on.
-    /// - Throws: Why a step failed; calling again resumes there.
+    /// - Throws: Why a step failed; calling again resumes there. ``ErrorCode/consentDenied``, before a step, if the user
+    ///   has denied consent and the vendor would be told of them.
     @discardableResult
     public func link(
         to identity: Identity,
@@ -21,18 +22,26 @@ extension UserSession {
             identify(identity)
             return identity
         }
+        try checkConsent()
         let from = user.identity
         let key = KeptState.Key.link(of: from.id)
         var link = StoredLink(from: from, to: identity, criteria: criteria)
         if let stored = await core.kept.read(StoredLink.self, key), stored.asksFor(identity, criteria) { link = stored }
         try await core.kept.require(link, key)
         while !link.progress.isComplete {
+            try checkConsent()
             link.progress = try await linker.advance(link.progress)
             try await core.kept.require(link, key)
+            await removeIfDenied(from.id)
         }
         identify(link.progress.to)
         await core.kept.write(bytes: nil, key)
         return link.progress.to
+    }
+
+    /// A user who denies consent isn't linked: a step tells the vendor of two ids and of what it finds the user by.
+    private func checkConsent() throws(ExperimentationError) {
+        if user.consent == .denied { throw .consentDenied }
     }
 }
 

@@ -102,7 +102,7 @@ extension UserSession {
     }
 
     /// Removes what has just been stored of a user: a denial meanwhile has removed only what was there before.
-    private func removeIfDenied(_ userID: String) async {
+    func removeIfDenied(_ userID: String) async {
         let isDenied = state.withLock { $0.user.id == userID && $0.user.consent == .denied }
         if isDenied { try? await core.kept.forget(userID: userID) }
     }
