@@ -1,5 +1,6 @@
 import ExperimentationTesting
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -241,6 +242,38 @@ struct ExposureTests {
         try await second.force(.exclude(experiment: "e"))
         try await session.refresh()
         #expect(session.assignments == [])
+    }
+
+    /// A store that is slow to write overrides.
+    private struct SlowOverrides: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let reached = AsyncGate()
+        let mayWrite = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.hasSuffix("/overrides"), !reached.isOpen {
+                reached.open()
+                await mayWrite.wait()
+            }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    @Test("of two overrides at the same time both are kept over a restart")
+    func concurrentOverrides() async throws {
+        let slow = SlowOverrides()
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
+        let overrides = ["one", "two"].map { AssignmentOverride.exclude(experiment: $0) }
+        let first = Task { try await client.force(overrides[0]) }
+        await slow.reached.wait()
+        let second = Task { try await client.force(overrides[1]) }
+        try await eventually("the second is in force") { client.overrides.count == 2 }
+        for _ in 0..<200 { await Task.yield() }
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        #expect(try await ExperimentationClient(provider: InMemoryProvider(), store: store).overrides == overrides)
     }
 
     /// An experiment with two variations and their weights.

@@ -31,6 +31,7 @@ final class ClientCore: Sendable {
     let bootstrap: Decisions?
     /// What underlies every user's own context; read with every evaluation without a session.
     let ambient: Lanes<Ambient>
+    private let overridesTurn = AsyncSemaphore(limit: 1)
     private let isClosed = Atomic<Bool>(false)
     /// Whether it has been logged that the vendor takes no exposures.
     let hasToldOfExposures = Atomic<Bool>(false)
@@ -129,6 +130,17 @@ final class ClientCore: Sendable {
         await rules?.restore()
         if options.waitsForUser { await outbox.set(.unattended, true) }
         await outbox.resume()
+    }
+
+    /// Stores the current overrides, after everyone who began earlier: the last to write has the last list.
+    func storeOverrides() async {
+        // In a task of its own, which is never cancelled and so always admitted.
+        await Task {
+            try? await overridesTurn.enter()
+            defer { overridesTurn.leave() }
+            let overrides = ambient.current.overrides
+            await kept.write(overrides.isEmpty ? nil : overrides, .overrides)
+        }.value
     }
 
     /// Marks the client as shut down.

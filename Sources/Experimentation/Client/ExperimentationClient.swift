@@ -169,9 +169,8 @@ public final class ExperimentationClient: Sendable {
 
     private func setOverrides(_ change: ([AssignmentOverride]) -> [AssignmentOverride]) async {
         core.ambient.update { $0.with(overrides: change($0.overrides)) }
-        let overrides = overrides
         for session in core.sessions.all { session.state.withLock { $0.revision += 1 } }
-        await core.kept.write(overrides.isEmpty ? nil : overrides, .overrides)
+        await core.storeOverrides()
     }
 
     // MARK: Delivery
