@@ -64,23 +64,25 @@ extension UserSession {
         of userID: String,
         after failure: ExperimentationError?
     ) async throws(ExperimentationError) {
-        // Claim it first, so that only one of two concurrent calls sends it.
-        let isOwed = state.withLock { state in
-            guard state.untoldConsent == consent, state.user.id == userID else { return false }
-            state.untoldConsent = nil
-            return true
-        }
         let signal = TrackingEvent(.consentChanged(granted: consent == .granted))
-        if isOwed, (try? core.check(signal)) != nil {
-            do throws(ExperimentationError) {
-                try await track(signal)
-            } catch {
-                state.withLock { state in
-                    guard state.user.id == userID, state.user.consent == consent else { return }
-                    state.untoldConsent = consent
-                }
-                throw failure ?? error
+        let isWanted = (try? core.check(signal)) != nil
+        let now = core.environment.time.now
+        do throws(ExperimentationError) {
+            // Claimed and queued in one step: it is sent once, and never behind the signal of a later choice.
+            let queued = try state.withLock { state throws(ExperimentationError) -> (Envelope, Intake.Ticket)? in
+                guard state.untoldConsent == consent, state.user.id == userID else { return nil }
+                if isWanted { try state.user.validate() }
+                state.untoldConsent = nil
+                guard isWanted else { return nil }
+                return place(signal, at: now, on: nil, of: &state) { core.outbox.enter($0, consent: $1) }
             }
+            if let (envelope, ticket) = queued { try await outcome(of: envelope, ticket) }
+        } catch {
+            state.withLock { state in
+                guard state.user.id == userID, state.user.consent == consent else { return }
+                state.untoldConsent = consent
+            }
+            throw failure ?? error
         }
         if let failure { throw failure }
     }

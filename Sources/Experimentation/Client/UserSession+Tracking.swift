@@ -48,13 +48,18 @@ extension UserSession {
         } else {
             (envelope, ticket) = enter()
         }
+        try await outcome(of: envelope, ticket)
+        return envelope.id
+    }
+
+    /// Waits until the store has an event, or has refused it.
+    func outcome(of envelope: Envelope, _ ticket: Intake.Ticket) async throws(ExperimentationError) {
         do throws(ExperimentationError) {
             try await core.outbox.outcome(of: ticket)
         } catch {
             giveBack(envelope.attributeChanges)
             throw error
         }
-        return envelope.id
     }
 
     /// Tracks an event without waiting; it is accepted shortly afterwards, in the order of the calls.
@@ -99,28 +104,37 @@ extension UserSession {
         on surface: String?,
         _ enter: (Envelope, Consent) -> Ticket
     ) -> (Envelope, Ticket) {
-        let eventID = core.environment.makeID()
         let date = date ?? core.environment.time.now
-        return state.withLock { state in
-            if core.roles.campaigns != nil {
-                // This many wait only during a long outage. Events dropped meanwhile are never reported, so their
-                // entries would stay. Their campaigns count as after a start: for the surface's current epoch.
-                if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
-                state.epochs[eventID] = state.board.epoch(of: surface)
-            }
-            let envelope = Envelope(
-                id: eventID,
-                identity: state.user.identity,
-                session: id,
-                surface: surface,
-                event: event,
-                date: date,
-                attributeChanges: state.takeChanges()
-            )
-            // The store couldn't be told of the session's initial consent: tell it again, before the event.
-            if state.statementFailure != nil { stateConsent(of: &state) }
-            return (envelope, enter(envelope, state.user.consent))
+        return state.withLock { place(event, at: date, on: surface, of: &$0, enter) }
+    }
+
+    /// Wraps an event in an envelope and queues it for the store; called under the session's lock.
+    func place<Ticket>(
+        _ event: TrackingEvent,
+        at date: Date,
+        on surface: String?,
+        of state: inout State,
+        _ enter: (Envelope, Consent) -> Ticket
+    ) -> (Envelope, Ticket) {
+        let eventID = core.environment.makeID()
+        if core.roles.campaigns != nil {
+            // This many wait only during a long outage. Events dropped meanwhile are never reported, so their
+            // entries would stay. Their campaigns count as after a start: for the surface's current epoch.
+            if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
+            state.epochs[eventID] = state.board.epoch(of: surface)
         }
+        let envelope = Envelope(
+            id: eventID,
+            identity: state.user.identity,
+            session: id,
+            surface: surface,
+            event: event,
+            date: date,
+            attributeChanges: state.takeChanges()
+        )
+        // The store couldn't be told of the session's initial consent: tell it again, before the event.
+        if state.statementFailure != nil { stateConsent(of: &state) }
+        return (envelope, enter(envelope, state.user.consent))
     }
 
     /// Restores attribute changes whose event was not accepted, beneath what has changed since.
