@@ -241,6 +241,36 @@ struct RefreshTests {
         #expect(other.details("user", default: "").errorCode == .providerNotReady)
     }
 
+    @Test(
+        "decisions of an earlier run expire as those of this one do",
+        arguments: [(Freshness.AfterExpiry.stale, "free", Reason.stale), (.notReady, "none", .error)]
+    )
+    func keptTooLong(policy: Freshness.AfterExpiry, value: String, reason: Reason) async throws {
+        let time = ManualTime()
+        let store = ClientStore.inMemory()
+        let source = PlanSource(freshness: Freshness(lifetime: .seconds(600), afterExpiry: policy))
+        let ada = User(id: "ada", attributes: ["plan": "free"])
+        func session() async throws -> UserSession {
+            try await ExperimentationClient(
+                provider: GatedProvider(source: source),
+                store: store,
+                environment: ClientEnvironment(time: time)
+            ).session(for: ada)
+        }
+        try await session().refresh()
+        source.fails.value = true
+        time.advance(by: .seconds(599))
+        let early = try await session()
+        await #expect(throws: ExperimentationError.self) { try await early.refresh() }
+        #expect(early.details("plan", default: "none").value == "free")
+        #expect(early.details("plan", default: "none").reason == .cached)
+        time.advance(by: .seconds(2))
+        let late = try await session()
+        await #expect(throws: ExperimentationError.self) { try await late.refresh() }
+        #expect(late.details("plan", default: "none").value == value)
+        #expect(late.details("plan", default: "none").reason == reason)
+    }
+
     @Test("P36 the kill switch reaches every session, survives a restart, and lifts cleanly")
     func killSwitch() async throws {
         let store = ClientStore.inMemory()
@@ -380,11 +410,13 @@ final class GatedSource: DecisionSource {
 
 /// Decides a flag with the user's plan, for ten minutes.
 private struct PlanSource: DecisionSource {
-    let freshness = Freshness(lifetime: .seconds(600))
+    var freshness = Freshness(lifetime: .seconds(600))
     let requests = Shared(0)
+    let fails = Shared(false)
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         requests.change { $0 += 1 }
+        if fails.value { throw ExperimentationError(.transport, "gone") }
         return .decided(Decisions(flags: [("plan", Resolution(context["plan"] ?? .null))]))
     }
 }

@@ -81,12 +81,15 @@ extension UserSession {
         guard needs, mayKeep(user), snapshots.current.revision == 0 else { return }
         guard let stored = await core.kept.read(StoredDecisions.self, .decisions(of: user.id)) else { return }
         let age = max(0, core.environment.time.now.timeIntervalSince(stored.date))
+        let instant = core.environment.time.instant.advanced(by: .seconds(-age))
         let snapshot = Snapshot(
             decisions: stored.decisions,
             context: ContextBox(currentContext()),
             origin: .restored,
             date: stored.date,
-            instant: core.environment.time.instant.advanced(by: .seconds(-age)),
+            instant: instant,
+            expiry: Expiry(of: freshness, madeAt: instant, by: core.environment.time),
+            afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
             revision: revision
         )
         if update({ $0.revision == 0 ? marked(snapshot) : nil }) {

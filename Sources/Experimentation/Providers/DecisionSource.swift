@@ -109,7 +109,7 @@ extension Ruleset {
 
 /// How long decisions are valid, when they are fetched again, and what happens when they expire.
 public struct Freshness: Sendable, Hashable {
-    /// What a read returns once the decisions have expired.
+    /// What a read returns once the decisions have expired, those of an earlier run included.
     public enum AfterExpiry: Sendable, Hashable {
         /// The last good value, with reason ``Reason/stale``.
         case stale
