@@ -1,6 +1,5 @@
 import ExperimentationTesting
 import Testing
-import Waiting
 
 @testable import Experimentation
 
@@ -216,117 +215,6 @@ struct ExposureTests {
         try await unaskedSession.setConsent(.granted)
         try await unasked.flush()
         #expect(unaskedProvider.exposures.count == 1)
-    }
-
-    @Test("an override is honored, visible, kept over a restart, and not made sticky")
-    func overrides() async throws {
-        let store = ClientStore.inMemory()
-        let experiment = InMemoryExperiment(
-            Experiment(id: "e"),
-            arms: [
-                .init(Variation(id: "a", isControl: true), weight: 100, flags: ["f": "a"]),
-                .init(Variation(id: "b"), weight: 0, flags: ["f": "b"]),
-            ]
-        )
-        let provider = InMemoryProvider(experiments: [experiment])
-        let client = try await ExperimentationClient(provider: provider, store: store)
-        try await client.force(.include(experiment: "e", variation: "b"))
-        let second = try await ExperimentationClient(provider: provider, store: store)
-        let session = second.session(for: User(id: "ada"))
-        try await session.refresh()
-        #expect(session.string("f", default: "") == "b")
-        #expect(session.assignments.map(\.origin) == [.forcedHere])
-        await second.removeOverrides()
-        try await session.refresh()
-        #expect(session.string("f", default: "") == "a")
-        try await second.force(.exclude(experiment: "e"))
-        try await session.refresh()
-        #expect(session.assignments == [])
-    }
-
-    /// A store that is slow to write overrides.
-    private struct SlowOverrides: StateStoreDecorator {
-        let baseState: any StateStore = InMemoryStateStore()
-        let reached = AsyncGate()
-        let mayWrite = AsyncGate()
-
-        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-            if key.hasSuffix("/overrides"), !reached.isOpen {
-                reached.open()
-                await mayWrite.wait()
-            }
-            try await baseState.setValue(value, for: key)
-        }
-    }
-
-    @Test("of two overrides at the same time both are kept over a restart")
-    func concurrentOverrides() async throws {
-        let slow = SlowOverrides()
-        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
-        let client = try await ExperimentationClient(provider: InMemoryProvider(), store: store)
-        let overrides = ["one", "two"].map { AssignmentOverride.exclude(experiment: $0) }
-        let first = Task { try await client.force(overrides[0]) }
-        await slow.reached.wait()
-        let second = Task { try await client.force(overrides[1]) }
-        try await eventually("the second is in force") { client.overrides.count == 2 }
-        for _ in 0..<200 { await Task.yield() }
-        slow.mayWrite.open()
-        try await first.value
-        try await second.value
-        #expect(try await ExperimentationClient(provider: InMemoryProvider(), store: store).overrides == overrides)
-    }
-
-    /// An experiment with two variations and their weights.
-    static func arms(_ a: Double, _ b: Double) -> [InMemoryExperiment] {
-        [
-            InMemoryExperiment(
-                Experiment(id: "e"),
-                arms: [
-                    .init(Variation(id: "a"), weight: a, flags: ["f": "a"]),
-                    .init(Variation(id: "b"), weight: b, flags: ["f": "b"]),
-                ]
-            )
-        ]
-    }
-
-    @Test("an assignment stays when the allocation changes, and over a restart")
-    func sticky() async throws {
-        let store = ClientStore.inMemory()
-        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
-        let client = try await ExperimentationClient(provider: provider, store: store)
-        let session = client.session(for: User(id: "ada", consent: .granted))
-        try await session.refresh()
-        provider.replace(flags: [], experiments: Self.arms(0, 100))
-        try await session.refresh(force: true)
-        #expect(session.string("f", default: "") == "a")
-        let second = try await ExperimentationClient(provider: provider, store: store)
-        let later = second.session(for: User(id: "ada", consent: .granted))
-        try await later.refresh()
-        #expect(later.string("f", default: "") == "a")
-        #expect(later.assignments.map(\.origin) == [.sticky])
-        let other = second.session(for: User(id: "bob", consent: .granted))
-        try await other.refresh()
-        #expect(other.string("f", default: "") == "b")
-    }
-
-    @Test(
-        "an assignment from before the user consented is stored with the next refresh, also after a denial",
-        arguments: [(Consent.unknown, [Consent.granted]), (.granted, [.denied, .granted])]
-    )
-    func stickyAfterConsent(first: Consent, later: [Consent]) async throws {
-        let store = ClientStore.inMemory()
-        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
-        let client = try await ExperimentationClient(provider: provider, store: store)
-        let session = client.session(for: User(id: "ada", consent: first))
-        try await session.refresh()
-        for consent in later { try await session.setConsent(consent) }
-        try await session.refresh(force: true)
-        provider.replace(flags: [], experiments: Self.arms(0, 100))
-        let second = try await ExperimentationClient(provider: provider, store: store)
-        let again = second.session(for: User(id: "ada", consent: .granted))
-        try await again.refresh()
-        #expect(again.string("f", default: "") == "a")
-        #expect(again.assignments.map(\.origin) == [.sticky])
     }
 }
 
