@@ -91,6 +91,26 @@ struct HeldMovesTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("rules of an earlier run don't suffice if the new vendor was disabled when it last answered")
+    func disabledInAnEarlierRun() async throws {
+        let moves = Moves()
+        let first = try await moves.client()
+        let before = try Moves.migration(of: first)
+        for side in MigrationSide.allCases { _ = await before.experiments(of: side) }
+        await before.new.setOff(true)
+        await first.shutdown(within: .zero)
+        moves.new.setFailure(Self.away)
+        let second = try await moves.client()
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await Moves.migration(of: second).move(to: .live, share: 1)
+        }
+        #expect(
+            error?.message
+                == "The move to live is held: the rules of new can't be had now, so the mapping can't be checked: away"
+        )
+        await second.shutdown(within: .zero)
+    }
+
     @Test("rules of an earlier run suffice to check a move")
     func rulesOfAnEarlierRun() async throws {
         let moves = Moves()

@@ -1,8 +1,9 @@
 import Experimentation
-import ExperimentationMigration
 import ExperimentationTesting
 import Testing
 import Waiting
+
+@testable import ExperimentationMigration
 
 /// A server asks for one user after another without sessions, and for the same ones again and again.
 @Suite("Rules of a move on a server")
@@ -16,10 +17,10 @@ struct ServerRulesTests {
     private let new = InMemoryProvider(name: "new", freshness: Freshness(lifetime: .seconds(60)))
     private let users = ["ada", "ben", "ada", "ada", "ben"].map { User(id: $0) }
 
-    private func client() async throws -> ExperimentationClient {
+    private func client(on store: ClientStore = .inMemory()) async throws -> ExperimentationClient {
         try await ExperimentationClient(
             provider: MigratingProvider(from: old, to: new, plan: MigrationPlan()),
-            store: .inMemory(),
+            store: store,
             environment: ClientEnvironment(time: time)
         )
     }
@@ -91,5 +92,32 @@ struct ServerRulesTests {
         time.advance(by: .seconds(61))
         #expect(await ask(client) == Array(repeating: "first", count: 5))
         #expect(old.record.fetches == 3)
+    }
+
+    @Test("a disabled vendor that fails stays disabled for new users, also after a restart, until it answers")
+    func disabledAndFailing() async throws {
+        let store = ClientStore.inMemory()
+        let first = try await client(on: store)
+        _ = await ask(first)
+        old.setDisabled(true)
+        time.advance(by: .seconds(61))
+        _ = await ask(first)
+        old.setFailure(ExperimentationError(.transport, "gone"))
+        time.advance(by: .seconds(61))
+        let second = try await client(on: store)
+        let parties = try [first, second].map { try Moves.migration(of: $0).old }
+        func value(by party: Party, for user: String) async throws -> FlagValue? {
+            try await party.answer(for: EvaluationContext(user: User(id: user), date: time.now))?.decisions["plain"]?
+                .value
+        }
+        for party in parties {
+            for user in ["cid", "dan"] { #expect(try await value(by: party, for: user) == nil) }
+        }
+        #expect(parties.map(\.isOff) == [true, true])
+        old.setFailure(nil)
+        old.setDisabled(false)
+        time.advance(by: .seconds(61))
+        for party in parties { #expect(try await value(by: party, for: "eve") == "first") }
+        #expect(parties.map(\.isOff) == [false, false])
     }
 }

@@ -147,6 +147,7 @@ final class Party: Sendable {
         if let atHand, side == .old || !(isOff || atHand.isEmpty) { return atHand }
         do throws(ExperimentationError) {
             guard let known = try await rules.current(for: "", inSession: false, isForced: true) else { return nil }
+            if isOff, let failure = known.failure { throw failure }
             return VendorExperiment.all(in: known.ruleset.catalogue)
         } catch {
             guard let atHand, !isOff else { throw error }
@@ -194,6 +195,8 @@ final class Party: Sendable {
                 isShadow: isShadow
             )
             guard let known = rules else { return nil }
+            // A failure doesn't say that a disabled vendor is back.
+            if isOff, known.failure != nil { return nil }
             return Answer(
                 decisions: known.ruleset.decisions(for: context),
                 version: known.version,

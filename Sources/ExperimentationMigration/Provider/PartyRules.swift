@@ -9,6 +9,8 @@ actor PartyRules {
         var version: String
         /// `nil` for rules of an earlier run.
         var age: Duration?
+        /// Why the last fetch failed, if it did.
+        var failure: ExperimentationError?
     }
 
     private struct Held {
@@ -154,11 +156,11 @@ actor PartyRules {
         or error: ExperimentationError
     ) async throws(ExperimentationError) -> Known {
         guard served.use(user) == nil else { throw error }
-        if let held { return serve(held, to: user) }
+        if let held { return serve(held, to: user, after: error) }
         guard let restored else { throw error }
         // A session that has its decisions of the earlier run says how old they are.
         if inSession, await client?.hasDecisions(of: user.text) == true { throw error }
-        return serve(restored, to: user)
+        return serve(restored, to: user, after: error)
     }
 
     /// Marks the rules as outdated, because the vendor announced a change; the next request fetches them.
@@ -171,10 +173,10 @@ actor PartyRules {
         return restored?.ruleset
     }
 
-    private func serve(_ held: Held, to user: ExactText) -> Known {
+    private func serve(_ held: Held, to user: ExactText, after failure: ExperimentationError? = nil) -> Known {
         served.keep(held.fetched, for: user, weighing: 1)
         let age = held.isRestored ? nil : held.asked.duration(to: time.instant)
-        return Known(ruleset: held.ruleset, version: held.version, age: age)
+        return Known(ruleset: held.ruleset, version: held.version, age: age, failure: failure)
     }
 
     private func isGood(_ held: Held) -> Bool {
