@@ -125,6 +125,54 @@ struct PlansOfMovesTests {
         #expect(try await moves.standing() == before)
     }
 
+    @Test("a move from outside is checked from where the move stands, not from its plan's stage")
+    func aheadFromOutside() async throws {
+        let moves = Moves()
+        try await moves.client().shutdown(within: .zero)
+        let before = try await moves.standing()
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await move(moves, to: .complete) { ($0.stage, $0.share) = (.live, 0.5) }
+        }
+        #expect(
+            error?.message
+                == "The move to complete is held: users who come back only then would lose what old has dealt them; "
+                + "go through live or rampDown"
+        )
+        #expect(try await moves.standing() == before)
+    }
+
+    @Test("a move back from outside isn't held by what its plan's stage would need")
+    func backFromOutside() async throws {
+        let moves = Moves(experiments: 2)
+        let client = try await moves.client()
+        try await Moves.migration(of: client).move(to: .rampDown)
+        await client.shutdown(within: .zero)
+        let record = try await move(moves, to: .off) { plan in
+            (plan.stage, plan.share) = (.live, 0.5)
+            plan.mapping = Moves.mapping(1)
+        }
+        #expect(record.stage == .off)
+        let standing = try await moves.standing()
+        #expect(standing?.stage == .off)
+        #expect(standing?.plans == [.init(.off, share: 0), .init(.live, share: 0.5)])
+    }
+
+    /// Moves from outside, with another plan.
+    private func move(
+        _ moves: Moves,
+        to stage: MigrationStage,
+        under change: (inout MigrationPlan) -> Void
+    ) async throws -> MigrationRecord {
+        var plan = moves.plan
+        change(&plan)
+        return try await MigrationRecord.move(
+            to: stage,
+            with: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+            in: moves.store.state,
+            environment: ClientEnvironment(time: moves.time)
+        )
+    }
+
     @Test("eight applied plans are remembered; the oldest one then counts as new again")
     func bounded() {
         func plan(_ number: Int) -> MigrationPlan { MigrationPlan(stage: .live, share: Double(number) / 10) }

@@ -69,11 +69,17 @@ public struct MigratingProvider: ExperimentationProvider {
     /// - Throws: ``ErrorCode/configuration`` for an invalid plan, and if both vendors are the same account.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         let migration = try await begin(in: context)
+        do throws(ExperimentationError) {
+            try await check(migration)
+        } catch {
+            await migration.stop(by: context.environment.time.instant)
+            throw error
+        }
         await migration.notePlan()
         return roles(of: migration)
     }
 
-    /// Starts both vendors, and writes nothing of the move.
+    /// Starts both vendors; checks nothing but the plan itself, and writes nothing of the move.
     func begin(in context: ProviderContext) async throws(ExperimentationError) -> Migration {
         try plan.validate()
         guard old.destination != new.destination else {
@@ -90,9 +96,7 @@ public struct MigratingProvider: ExperimentationProvider {
             started.append(oldParty)
             let newParty = try await Party(new, .new, in: context, client: client)
             started.append(newParty)
-            let migration = Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
-            try await check(migration)
-            return migration
+            return Migration(plan, old: oldParty, new: newParty, in: context, imported: imported)
         } catch {
             for party in started { await party.roles.stop(context.environment.time.instant) }
             throw error
@@ -104,8 +108,12 @@ public struct MigratingProvider: ExperimentationProvider {
         // An unreadable store mustn't keep the application from starting; decisions read it again.
         let kept = try? await migration.reread()
         guard migration.stage == plan.stage, migration.share == plan.share else { return }
-        let before = kept ?? Standing(stage: .off, share: 0)
-        let reasons = await migration.objections(to: plan.stage, share: plan.share, from: before, isStart: true)
+        let reasons = await migration.objections(
+            to: plan.stage,
+            share: plan.share,
+            from: kept ?? .notBegun,
+            isStart: true
+        )
         if reasons.isEmpty { return migration.warn(of: plan.stage) }
         throw ExperimentationError(
             .configuration,

@@ -14,9 +14,10 @@ extension Migration {
             throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
         }
         try await noteAlarms()
-        let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
+        let after = try await record.update(under: applied) { (standing, stored) throws(ExperimentationError) in
             let share = share ?? standing.share
-            try await allow(stage, share: share, from: standing)
+            // A plan that isn't applied yet, as from outside, has taken no user anywhere.
+            try await allow(stage, share: share, from: stored ?? .notBegun)
             standing.go(to: stage, share: share)
         }
         hold([])

@@ -4,7 +4,8 @@ extension MigrationRecord {
     /// Changes the stage in a store; clients that use the store follow within a few seconds.
     ///
     /// Asks both vendors for their rules, if they publish any, and checks everything that ``Migration/move(to:share:)``
-    /// checks. Delivers nothing.
+    /// checks, beginning where the move stands. The plan's own stage isn't checked: it counts as applied once a move is
+    /// written. Delivers nothing.
     ///
     /// - Parameters:
     ///   - stage: The target stage.
@@ -21,7 +22,8 @@ extension MigrationRecord {
         in store: any StateStore,
         environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) -> MigrationRecord {
-        // Not started like a client: a move that is refused leaves the store as it was.
+        // Not started like a client: a plan that couldn't start mustn't keep anyone from moving back, and a move that is
+        // refused leaves the store as it was.
         let migration = try await provider.begin(in: ProviderContext(of: provider, in: store, environment))
         var failure: ExperimentationError?
         do throws(ExperimentationError) {

@@ -47,6 +47,9 @@ struct Standing: Sendable, Hashable {
     /// How many applied plans are remembered; with more, instances of the oldest one would have to be long gone.
     private static let mostPlans = 8
 
+    /// Where users are before any plan has been applied.
+    static let notBegun = Standing(stage: .off, share: 0)
+
     init(stage: MigrationStage, share: Double) { self.init(Planned(stage, share: share), of: nil) }
 
     /// Begins with a plan.

@@ -34,12 +34,26 @@ struct StandingRecord: Sendable {
         under plan: MigrationPlan,
         _ change: (inout Standing) async throws(ExperimentationError) -> Void
     ) async throws(ExperimentationError) -> Standing {
+        try await update(under: plan) { (standing, _) throws(ExperimentationError) in try await change(&standing) }
+    }
+
+    /// Changes where the move stands, also by what was there before the plan was applied.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan under which it is written.
+    ///   - change: As in the shorter method; also gets what is stored, under whichever plan.
+    /// - Returns: Where the move stands now.
+    /// - Throws: What `change` throws; ``ErrorCode/store``.
+    func update(
+        under plan: MigrationPlan,
+        _ change: (inout Standing, _ stored: Standing?) async throws(ExperimentationError) -> Void
+    ) async throws(ExperimentationError) -> Standing {
         var written = try await store.value(for: Self.key)
         for _ in 0..<32 {
             let kept = written.flatMap(Self.standing)
-            var standing =
-                kept.flatMap(ofThisMove)?.under(plan) ?? Standing(plan, of: move)
-            try await change(&standing)
+            let own = kept.flatMap(ofThisMove)
+            var standing = own?.under(plan) ?? Standing(plan, of: move)
+            try await change(&standing, own)
             if standing == kept { return standing }
             let encoder = JSONEncoder()
             encoder.outputFormatting = .sortedKeys
