@@ -106,6 +106,40 @@ struct PlansOfMovesTests {
         for client in [first, other, second] { await client.shutdown(within: .zero) }
     }
 
+    @Test("a plan that one instance has followed moves no more when another one follows it later")
+    func followedLater() async throws {
+        let moves = Moves()
+        let log = RecordingLog()
+        let first = try await moves.client()
+        let second = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time, log: log)
+        )
+        let migration = try Moves.migration(of: second)
+        var plan = moves.plan
+        plan.stage = .dualWrite
+        try await Moves.migration(of: first).follow(plan)
+        try await Moves.migration(of: first).move(to: .off)
+        try await migration.follow(plan)
+        #expect(migration.stage == .off)
+        #expect(try await moves.standing()?.stage == .off)
+        #expect(
+            log.entries.filter { $0.event == "migration.plan" }.map(\.message)
+                == [
+                    "The plan's stage dualWrite has been applied before; the move stays at off, with a share of 0.0. "
+                        + "Go back by a move, or raise the plan's revision."
+                ]
+        )
+        // The plan before it goes back, and then it is another one again.
+        try await migration.move(to: .shadow)
+        try await migration.follow(moves.plan)
+        #expect(migration.stage == .off)
+        try await migration.follow(plan)
+        #expect(migration.stage == .dualWrite)
+        for client in [first, second] { await client.shutdown(within: .zero) }
+    }
+
     @Test("a refused move from outside leaves the stored stage as it was, also under a plan that is new")
     func refusedFromOutside() async throws {
         let moves = Moves(canBeTold: false)

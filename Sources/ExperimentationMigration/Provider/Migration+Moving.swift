@@ -26,19 +26,24 @@ extension Migration {
 
     /// Goes to the stage and share of another version of the plan, which counts as applied from then on.
     ///
-    /// Of the plan, only stage, share and revision are taken over.
+    /// Of the plan, only stage, share and revision are taken over. If it is the last plan that was applied, as by another
+    /// instance, the move stays where it stands: it may have been moved since.
     ///
     /// - Throws: As ``move(to:share:)``.
     public func follow(_ plan: MigrationPlan) async throws(ExperimentationError) {
         try plan.validate()
         try await noteAlarms()
+        var isApplied = false
         let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
+            isApplied = standing.plans.last == Standing.Planned(plan)
+            if isApplied { return }
             try await allow(plan.stage, share: plan.share, from: standing)
             standing.apply(plan)
         }
         applied = plan
-        hold([])
+        if !isApplied { hold([]) }
         adopt(after)
+        if isApplied, (plan.stage, plan.share) != (after.stage, after.share) { warn(of: plan, leftFor: after) }
     }
 
     /// Moves to the stage that a flag's value names, unless the move has followed it or a later one.
@@ -90,7 +95,11 @@ extension Migration {
         // An unwritable store mustn't keep the application from starting.
         guard let standing = try? await record.update(under: applied, { _ in }) else { return }
         adopt(standing)
-        guard standing.hasLeft(plan) else { return }
+        if standing.hasLeft(plan) { warn(of: plan, leftFor: standing) }
+    }
+
+    /// Logs that a plan changes nothing.
+    private func warn(of plan: MigrationPlan, leftFor standing: Standing) {
         environment.log.log(
             .warning,
             "migration.plan",
