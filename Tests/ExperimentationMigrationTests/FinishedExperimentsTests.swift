@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import Synchronization
 import Testing
 
 @testable import ExperimentationMigration
@@ -104,6 +105,35 @@ struct FinishedExperimentsTests {
         try await come(client)
         #expect(try await refusal(client) == nil)
         await client.shutdown(within: .zero)
+    }
+
+    // MARK: What is kept
+
+    /// A store whose first write fails.
+    private final class FailingStore: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        private let isFailing = Atomic<Bool>(true)
+
+        func pass<Value: Sendable>(
+            _ operation: StoreOperation,
+            _ body: () async throws(ExperimentationError) -> Value
+        ) async throws(ExperimentationError) -> Value {
+            if operation == .update, isFailing.exchange(false, ordering: .relaxed) {
+                throw ExperimentationError(.store, "full")
+            }
+            return try await body()
+        }
+    }
+
+    @Test("an experiment first seen while the store failed is written with the next answer")
+    func unwritten() async throws {
+        let context = ProviderContext(environment: ClientEnvironment(time: ManualTime()), state: FailingStore())
+        let answer = Decisions(flags: [], assignments: [Self.assignment("e0", "a")])
+        let seen = SeenExperiments(in: context)
+        await seen.note(answer)
+        #expect(try await SeenExperiments(in: context).experiments() == nil)
+        await seen.note(answer)
+        #expect(try await SeenExperiments(in: context).experiments()?.map(\.group) == ["e0"])
     }
 
     // MARK: What was seen

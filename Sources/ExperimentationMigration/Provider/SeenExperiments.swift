@@ -7,6 +7,8 @@ actor SeenExperiments {
     private let time: any TimeSource
     /// What was seen; `nil` before the first answer.
     private var seen: SeenGroups?
+    /// Whether the store lacks some of it, because writing failed.
+    private var isUnwritten = false
     private static let key = "migration/experiments"
 
     init(in context: ProviderContext) {
@@ -14,15 +16,24 @@ actor SeenExperiments {
         time = context.environment.time
     }
 
-    /// Adds the experiments of an answer; writes at most once an hour and group, unless something new appears.
+    /// Adds the experiments of an answer.
+    ///
+    /// Writes at most once an hour and group, unless something new appears. What couldn't be written is written with the
+    /// next answer.
     func note(_ decisions: Decisions) async {
         let hour = SeenGroups.hour(of: time.now)
         let assignments = decisions.catalogue.assignments
         var all = seen ?? SeenGroups()
         all.note(assignments, at: hour)
-        guard all != seen else { return }
+        guard all != seen || isUnwritten else { return }
         seen = all
-        try? await keep(assignments, at: hour)
+        // Answers that come meanwhile needn't write the same.
+        isUnwritten = false
+        do throws(ExperimentationError) {
+            try await keep(assignments, at: hour)
+        } catch {
+            isUnwritten = true
+        }
     }
 
     /// Returns the experiments that any instance has seen and that may still run; `nil` if there was no answer yet.
@@ -39,7 +50,6 @@ actor SeenExperiments {
 
     private func keep(_ assignments: [Assignment], at hour: Int) async throws(ExperimentationError) {
         var written = try await state.value(for: Self.key)
-        // If others keep changing it, it is written with a later answer.
         for _ in 0..<32 {
             let kept = written.map { SeenGroups(stored: $0) }
             var all = seen ?? SeenGroups()
@@ -52,6 +62,7 @@ actor SeenExperiments {
             }
             written = other
         }
+        throw ExperimentationError(.store, "Other instances keep changing the experiments that were seen.")
     }
 
     private func merge(_ other: SeenGroups) {
