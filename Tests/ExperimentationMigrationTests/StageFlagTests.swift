@@ -1,4 +1,5 @@
 import Experimentation
+import ExperimentationComposition
 import ExperimentationTesting
 import Foundation
 import Testing
@@ -17,12 +18,15 @@ struct StageFlagTests {
     )
     private let new = InMemoryProvider(name: "new", freshness: Freshness(lifetime: .seconds(60)))
 
-    private func client(heedsFlag: Bool = true) async throws -> ExperimentationClient {
+    private func client(
+        from provider: (any ExperimentationProvider)? = nil,
+        heedsFlag: Bool = true
+    ) async throws -> ExperimentationClient {
         var plan = MigrationPlan()
         plan.reassignment = .accepted
         if heedsFlag { plan.stageFlag = .init(of: .old, key: "stage") }
         return try await ExperimentationClient(
-            provider: MigratingProvider(from: old, to: new, plan: plan),
+            provider: MigratingProvider(from: provider ?? old, to: new, plan: plan),
             store: store,
             environment: ClientEnvironment(time: time)
         )
@@ -76,6 +80,40 @@ struct StageFlagTests {
         for client in clients { await client.shutdown(within: .zero) }
     }
 
+    @Test("rules within a composition are as old as they may be, and those kept after a failure set no stage")
+    func olderRulesOfAComposition() async throws {
+        let composed = try ComposedProvider([.init(old), .init(Asked(InMemoryProvider(name: "asked")))])
+        let clients = [try await client(from: composed), try await client(from: composed)]
+        let migrations = try clients.map(Moves.migration)
+        try await decide(by: clients[0])
+        try await eventually("the first one follows") { migrations[0].stage == .dualWrite }
+        time.advance(by: .seconds(61))
+        try await decide(by: clients[0])
+        set("off")
+        time.advance(by: .seconds(2))
+        try await decide(by: clients[1])
+        try await eventually("the second one follows") { migrations[1].stage == .off }
+
+        // The first one's rules still say "dualWrite" for a minute, and longer while there are no others.
+        var stages: Set<MigrationStage> = []
+        for failure in [nil, ExperimentationError(.transport, "away")] {
+            old.setFailure(failure)
+            for _ in 0..<4 {
+                time.advance(by: .seconds(12))
+                for client in clients { try await decide(by: client) }
+                stages.formUnion(migrations.map(\.stage))
+            }
+        }
+        #expect(stages == [.off])
+
+        old.setFailure(nil)
+        set("dualWrite")
+        time.advance(by: .seconds(61))
+        try await decide(by: clients[0])
+        try await eventually("the change back is followed") { migrations[0].stage == .dualWrite }
+        for client in clients { await client.shutdown(within: .zero) }
+    }
+
     @Test("a move by command stays until the flag changes, also from the stage that the flag named")
     func command() async throws {
         let client = try await client()
@@ -124,10 +162,16 @@ struct StageFlagTests {
     )
     func changed(value: String, seconds: TimeInterval, isChanged: Bool) {
         let date = Date(timeIntervalSince1970: 1_000)
-        let before = FollowedFlag("dualWrite", asked: date.addingTimeInterval(-500))
-        let flag = FollowedFlag("live:0.5", asked: date, after: before)
-        let asked = date.addingTimeInterval(seconds)
+        func at(_ seconds: TimeInterval) -> ClosedRange<Date> {
+            date.addingTimeInterval(seconds)...date.addingTimeInterval(seconds)
+        }
+        let before = FollowedFlag("dualWrite", asked: at(-500))
+        let flag = FollowedFlag("live:0.5", asked: at(0), after: before)
+        let asked = at(seconds)
         #expect(flag.isChanged(to: value, asked: asked, now: date.addingTimeInterval(600)) == isChanged)
+        // An answer that may be older than it seems isn't later for certain.
+        let older = asked.lowerBound.addingTimeInterval(-100)...asked.upperBound
+        #expect(!flag.isChanged(to: value, asked: older, now: date.addingTimeInterval(600)))
         // What was followed by a clock an hour ahead counts for nothing.
         #expect(flag.isChanged(to: "off", asked: asked, now: date.addingTimeInterval(-3_600)))
     }

@@ -127,6 +127,8 @@ public struct Freshness: Sendable, Hashable {
     public var polling: Duration?
     /// What happens once ``lifetime`` has passed.
     public var afterExpiry: AfterExpiry
+    /// How much older than the question an answer may be, as of a composition with rules that were fetched earlier.
+    package var answerAge: Duration = .zero
 
     /// Creates a policy.
     public init(lifetime: Duration? = nil, polling: Duration? = nil, afterExpiry: AfterExpiry = .stale) {

@@ -11,8 +11,12 @@ final class ComposedDecisionSource: DecisionSource {
 
         var freshness: Freshness {
             switch self {
-            case .asked(let source): source.freshness
-            case .computed(let rules): rules.source.freshness
+            case .asked(let source):
+                return source.freshness
+            case .computed(let rules):
+                var freshness = rules.source.freshness
+                freshness.answerAge = freshness.lifetime ?? freshness.polling ?? .zero
+                return freshness
             }
         }
     }

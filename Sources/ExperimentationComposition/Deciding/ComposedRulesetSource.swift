@@ -114,13 +114,14 @@ final class ComposedRulesetSource: RulesetSource {
 }
 
 extension Freshness {
-    /// Combines freshness: the shortest lifetime and the shortest interval.
+    /// Combines freshness: the shortest lifetime, the shortest interval, and the highest age of an answer.
     init(of all: [Freshness]) {
         self.init(
             lifetime: all.compactMap(\.lifetime).min(),
             polling: all.compactMap(\.polling).min(),
             afterExpiry: all.contains { $0.afterExpiry == .notReady } ? .notReady : .stale
         )
+        answerAge = all.map(\.answerAge).max() ?? .zero
     }
 }
 

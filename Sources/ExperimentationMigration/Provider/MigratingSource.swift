@@ -140,12 +140,12 @@ struct MigratingSource: DecisionSource {
     private func heedStageFlag(_ answer: Party.Answer, _ side: MigrationSide, _ told: EvaluationContext) {
         guard let flag = plan.stageFlag else { return }
         if flag.side == side {
-            return migration.heed(answer.decisions[flag.key]?.value.stringValue, asked: answer.asked)
+            return migration.heed(flag.key, in: answer)
         }
         guard migration.party(flag.side).roles.decisions != nil, migration.isStageFlagDue() else { return }
         migration.shadows.submit(isComparison: false) { [migration] in
-            let answer = try? await migration.party(flag.side).answer(for: told, isShadow: true)
-            migration.heed(answer?.decisions[flag.key]?.value.stringValue, asked: answer?.asked)
+            guard let answer = try? await migration.party(flag.side).answer(for: told, isShadow: true) else { return }
+            migration.heed(flag.key, in: answer)
         }
     }
 

@@ -52,24 +52,24 @@ extension Migration {
     ///   - stage: The stage.
     ///   - share: The share; unchanged if `nil`.
     ///   - value: The flag's value.
-    ///   - date: When the flag's vendor was asked for it.
+    ///   - asked: When the flag's vendor was asked for it, at the earliest and at the latest.
     /// - Throws: As ``move(to:share:)``.
     func follow(
         _ stage: MigrationStage,
         share: Double?,
         by value: String,
-        asked date: Date
+        asked: ClosedRange<Date>
     ) async throws(ExperimentationError) {
         try await noteAlarms()
         let now = environment.time.now
         let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
-            guard standing.flag?.isChanged(to: value, asked: date, now: now) ?? true else { return }
+            guard standing.flag?.isChanged(to: value, asked: asked, now: now) ?? true else { return }
             let share = share ?? standing.share
             if stage != standing.stage || share != standing.share {
                 try await allow(stage, share: share, from: standing)
                 standing.go(to: stage, share: share)
             }
-            standing.flag = FollowedFlag(value, asked: date, after: standing.flag)
+            standing.flag = FollowedFlag(value, asked: asked, after: standing.flag)
         }
         hold([])
         adopt(after)

@@ -13,14 +13,16 @@ extension Migration {
     /// ignores other values.
     ///
     /// - Parameters:
-    ///   - text: The flag's value.
-    ///   - date: When its vendor was asked for it; `nil` for rules of an earlier run, which say nothing new.
-    func heed(_ text: String?, asked date: Date?) {
-        guard let text, let date, let (stage, share) = Self.place(text) else { return }
-        guard standing.flag?.isChanged(to: text, asked: date, now: environment.time.now) ?? true else { return }
+    ///   - key: The flag.
+    ///   - answer: The vendor's answer; rules of an earlier run, or kept after a failure, say nothing new.
+    func heed(_ key: String, in answer: Party.Answer) {
+        guard let asked = answer.asked, let flag = answer.decisions[key], flag.reason != .stale,
+            let text = flag.value.stringValue, let (stage, share) = Self.place(text)
+        else { return }
+        guard standing.flag?.isChanged(to: text, asked: asked, now: environment.time.now) ?? true else { return }
         // A stage that was refused isn't tried again for each user.
         guard isFlagValueDue(text, every: Self.flagInterval) else { return }
-        Task { try? await follow(stage, share: share, by: text, asked: date) }
+        Task { try? await follow(stage, share: share, by: text, asked: asked) }
     }
 
     /// Parses a flag's value; `nil` unless it is a stage with an optional share.

@@ -9,8 +9,8 @@ final class Party: Sendable {
         var decisions: Decisions
         var version: String?
         var age: Duration?
-        /// When the vendor was asked; `nil` for rules of an earlier run.
-        var asked: Date?
+        /// When the vendor was asked, at the earliest and at the latest; `nil` for rules of an earlier run.
+        var asked: ClosedRange<Date>?
         var latency: Duration
     }
 
@@ -186,7 +186,8 @@ final class Party: Sendable {
         case .asked(let source):
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
             await seen?.note(decisions)
-            return Answer(decisions: decisions, asked: start, latency: .zero)
+            let age = source.freshness.answerAge / .seconds(1)
+            return Answer(decisions: decisions, asked: start.addingTimeInterval(-age)...start, latency: .zero)
         case .computed:
             let rules = try await rules?.current(
                 for: context.user.id,
@@ -201,7 +202,10 @@ final class Party: Sendable {
                 decisions: known.ruleset.decisions(for: context),
                 version: known.version,
                 age: known.age,
-                asked: known.age.map { time.now.addingTimeInterval(-($0 / .seconds(1))) },
+                asked: known.age.map { age in
+                    let date = time.now.addingTimeInterval(-(age / .seconds(1)))
+                    return date...date
+                },
                 latency: .zero
             )
         case nil: throw ExperimentationError(.unsupported, "\(name) has no flags or experiments.")

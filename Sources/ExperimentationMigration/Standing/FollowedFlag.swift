@@ -6,7 +6,7 @@ import Foundation
 /// only if its vendor was asked for it after the followed one.
 struct FollowedFlag: Sendable, Hashable, Codable {
     var value: String
-    /// When the vendor was asked for it.
+    /// When the vendor was asked for it, at the latest.
     var asked: Date
     /// The value before it; `nil` for none.
     var replaced: String?
@@ -14,16 +14,16 @@ struct FollowedFlag: Sendable, Hashable, Codable {
     private static let tolerance: TimeInterval = 10
 
     /// Creates the record of a value that is followed.
-    init(_ value: String, asked: Date, after followed: FollowedFlag? = nil) {
-        (self.value, self.asked) = (value, asked)
+    init(_ value: String, asked: ClosedRange<Date>, after followed: FollowedFlag? = nil) {
+        (self.value, self.asked) = (value, asked.upperBound)
         replaced = followed?.value
     }
 
     /// Whether another value is a change since, and not what an instance still has from before.
-    func isChanged(to other: String, asked date: Date, now: Date) -> Bool {
+    func isChanged(to other: String, asked dates: ClosedRange<Date>, now: Date) -> Bool {
         guard other != value else { return false }
         // A clock that was wrong must not keep everyone from following the flag.
         if asked.timeIntervalSince(now) > Self.tolerance { return true }
-        return date.timeIntervalSince(asked) > (other == replaced ? Self.tolerance : 0)
+        return dates.lowerBound.timeIntervalSince(asked) > (other == replaced ? Self.tolerance : 0)
     }
 }
