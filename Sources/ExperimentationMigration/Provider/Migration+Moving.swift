@@ -14,7 +14,7 @@ extension Migration {
             throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
         }
         try await noteAlarms()
-        let after = try await record.update(under: applied) { (standing, stored) throws(ExperimentationError) in
+        let after = try await record.update(under: planInForce) { (standing, stored) throws(ExperimentationError) in
             let share = share ?? standing.share
             // A plan that isn't applied yet, as from outside, has taken no user anywhere.
             try await allow(stage, share: share, from: stored ?? .notBegun)
@@ -34,13 +34,13 @@ extension Migration {
         try plan.validate()
         try await noteAlarms()
         var isApplied = false
-        let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
+        let after = try await record.update(under: planInForce) { (standing) throws(ExperimentationError) in
             isApplied = standing.plans.last == Standing.Planned(plan)
             if isApplied { return }
             try await allow(plan.stage, share: plan.share, from: standing)
             standing.apply(plan)
         }
-        applied = plan
+        planInForce = plan
         if !isApplied { hold([]) }
         adopt(after)
         if isApplied, (plan.stage, plan.share) != (after.stage, after.share) { warn(of: plan, leftFor: after) }
@@ -62,8 +62,10 @@ extension Migration {
     ) async throws(ExperimentationError) {
         try await noteAlarms()
         let now = environment.time.now
-        let after = try await record.update(under: applied) { (standing) throws(ExperimentationError) in
-            guard standing.flag?.isChanged(to: value, asked: asked, now: now) ?? true else { return }
+        var isChange = false
+        let after = try await record.update(under: planInForce) { (standing) throws(ExperimentationError) in
+            isChange = standing.flag?.isChanged(to: value, asked: asked, now: now) ?? true
+            guard isChange else { return }
             let share = share ?? standing.share
             if stage != standing.stage || share != standing.share {
                 try await allow(stage, share: share, from: standing)
@@ -71,7 +73,8 @@ extension Migration {
             }
             standing.flag = FollowedFlag(value, asked: asked, after: standing.flag)
         }
-        hold([])
+        // Otherwise operators still need the reasons of an earlier refusal.
+        if isChange { hold([]) }
         adopt(after)
     }
 
@@ -93,7 +96,7 @@ extension Migration {
     /// Records that the plan is applied, so that its instances follow later ones from then on.
     func notePlan() async {
         // An unwritable store mustn't keep the application from starting.
-        guard let standing = try? await record.update(under: applied, { _ in }) else { return }
+        guard let standing = try? await record.update(under: planInForce, { _ in }) else { return }
         adopt(standing)
         if standing.hasLeft(plan) { warn(of: plan, leftFor: standing) }
     }
@@ -114,7 +117,7 @@ extension Migration {
     @discardableResult
     func noteDealt() async throws(ExperimentationError) -> Standing {
         if standing.hasDealt { return standing }
-        adopt(try await record.update(under: applied) { $0.hasDealt = true })
+        adopt(try await record.update(under: planInForce) { $0.hasDealt = true })
         return standing
     }
 
@@ -123,7 +126,7 @@ extension Migration {
         let alarms = tally.alarms.filter { !standing.alarms.contains($0) }
         if alarms.isEmpty { return }
         adopt(
-            try await record.update(under: applied) { standing in
+            try await record.update(under: planInForce) { standing in
                 for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
             }
         )

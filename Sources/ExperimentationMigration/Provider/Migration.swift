@@ -19,7 +19,9 @@ public final class Migration: Sendable {
         var isStopped = false
     }
 
-    /// The plan.
+    /// The plan that the move began with.
+    ///
+    /// After ``follow(_:)``, its stage, share and revision are still those of the beginning.
     public let plan: MigrationPlan
     let old: Party
     let new: Party
@@ -76,8 +78,8 @@ public final class Migration: Sendable {
 
     var standing: Standing { state.withLock { $0.standing } }
 
-    /// The version of the plan that this instance applies: the one it began with, or the one it has followed since.
-    var applied: MigrationPlan {
+    /// The version of the plan that this instance goes by: the one it began with, or the one it has followed since.
+    var planInForce: MigrationPlan {
         get { followed.withLock { $0 } }
         set { followed.withLock { $0 = newValue } }
     }
@@ -122,7 +124,7 @@ public final class Migration: Sendable {
     func reread() async throws(ExperimentationError) -> Standing? {
         let now = environment.time.instant
         let kept = try await record.read()
-        if let kept { adopt(kept.under(applied)) }
+        if let kept { adopt(kept.under(planInForce)) }
         state.withLock { $0.read = now }
         return kept
     }
