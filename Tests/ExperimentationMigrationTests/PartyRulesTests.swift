@@ -27,6 +27,17 @@ struct PartyRulesTests {
         func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset { NoRules() }
     }
 
+    private struct Stuck: ExperimentationProvider {
+        let source: StuckSource
+        var name: String { "stuck" }
+        var scope: String { "" }
+        var capabilities: Set<Capability> { [.flags] }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            ProviderRoles(decisions: .computed(source))
+        }
+    }
+
     private struct NoRules: Ruleset {
         var catalogue: FlagCatalogue { Decisions.none.catalogue }
         func decisions(for context: EvaluationContext) -> Decisions { .none }
@@ -44,6 +55,36 @@ struct PartyRulesTests {
         #expect(try await leader.value != nil)
         #expect(source.fetches.withLock { $0 } == 2)
         await #expect(throws: ExperimentationError.self) { try await shadow.value }
+    }
+
+    @Test("a shadow that gives up doesn't end a fetch for which others wait")
+    func shadow() async throws {
+        let source = StuckSource()
+        let time = ManualTime()
+        let context = ProviderContext(environment: ClientEnvironment(time: time))
+        let old = try await Party(InMemoryProvider(name: "old"), .old, in: context)
+        let new = try await Party(Stuck(source: source), .new, in: context)
+        let rules = try #require(new.rules)
+        let plan = MigrationPlan()
+        let shadow = Shadow(old: old, new: new, plan: plan, time: time, tally: Tally(plan))
+        let led = Shadow.Led(
+            side: .old,
+            answer: Party.Answer(decisions: .none, latency: .zero),
+            contexts: [.new: EvaluationContext(user: User(id: "ada"), date: time.now)],
+            user: "ada"
+        )
+        let comparing = Task { await shadow.compare(led) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        try await eventually("the deadline runs") { time.sleepers == 1 }
+        let leader = Task { try await rules.current(for: "ben", inSession: true, isForced: false) }
+        try await eventually("another waits") { rules.turn.waiting == 1 }
+        time.advance(by: plan.shadow.deadline)
+        // Gives the shadow the time to give up.
+        for _ in 0..<100 { await Task.yield() }
+        source.stuck.open()
+        #expect(try await leader.value != nil)
+        #expect(source.fetches.withLock { $0 } == 1)
+        await comparing.value
     }
 
     @Test(

@@ -79,10 +79,17 @@ struct Shadow: Sendable {
         let winner = await race.winner() ?? .failed(.cancelled)
         clock.cancel()
         if case .answer = winner { return winner }
-        asking.cancel()
-        if case .failed(.timeout) = winner {
-            // Occupies the worker until the request has ended, so that requests never outnumber workers.
+        guard case .failed(.timeout) = winner else {
+            asking.cancel()
+            return winner
+        }
+        // Who waits for the same rules would have to ask anew, after having waited for the deadline.
+        if !party.hasWaiting { asking.cancel() }
+        // Occupies the worker until the request has ended, so that requests never outnumber workers.
+        await withTaskCancellationHandler {
             await asking.value
+        } onCancel: {
+            asking.cancel()
         }
         return winner
     }
