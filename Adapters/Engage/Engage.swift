@@ -25,7 +25,7 @@ public struct Engage: Sendable {
     let events: EngageEventSink
     let linker: EngageLinker
     /// One change of the session's clock at a time, so that each is tracked once.
-    let sessions = AsyncSemaphore(limit: 1)
+    let sessions: AsyncSemaphore
     private let resuming: ResumingTask
 
     /// Takes the vendor's own features from a client.
@@ -46,6 +46,7 @@ public struct Engage: Sendable {
             plugin.feed.adopt(configuration.location)
         }
         environment = context.environment
+        sessions = AsyncSemaphore(limit: 1)
         resuming = ResumingTask()
         profile = EngageProfile(store: context.state, key: "profile", log: environment.log)
         let requests = EngageRequests(endpoint: configuration.endpoint)

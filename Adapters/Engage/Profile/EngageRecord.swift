@@ -1,3 +1,4 @@
+import Experimentation
 import Foundation
 
 /// The record that a profile stores; its field names are those of the file and are only ever added.

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 extension EngageConfiguration {
