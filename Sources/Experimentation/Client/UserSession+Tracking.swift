@@ -98,7 +98,7 @@ extension UserSession {
 
     /// Wraps an event in an envelope and queues it for the store, both under the session's lock, so that later changes
     /// of consent are queued behind it.
-    private func place<Ticket>(
+    private func place<Ticket: Sendable>(
         _ event: TrackingEvent,
         at date: Date?,
         on surface: String?,
@@ -109,7 +109,7 @@ extension UserSession {
     }
 
     /// Wraps an event in an envelope and queues it for the store; called under the session's lock.
-    func place<Ticket>(
+    func place<Ticket: Sendable>(
         _ event: TrackingEvent,
         at date: Date,
         on surface: String?,
