@@ -17,7 +17,8 @@ struct DoubtfulEventTests {
     private static func opened(
         losses: Int = 0,
         settings: Int = 0,
-        isShared: Bool = false
+        isShared: Bool = false,
+        time: ManualTime = ManualTime()
     ) async throws -> (intake: EventIntake, client: ExperimentationClient, provider: InMemoryProvider) {
         let outbox = SilentOutbox(base: InMemoryOutboxStore(), losses: Shared(losses))
         let state = FailingState(baseState: InMemoryStateStore(), settings: Shared(settings))
@@ -26,7 +27,7 @@ struct DoubtfulEventTests {
             provider: provider,
             store: ClientStore(outbox: outbox, state: state)
         )
-        let seen = SeenEvents(state: state, time: ManualTime(), isShared: isShared)
+        let seen = SeenEvents(state: state, time: time, isShared: isShared)
         return (try await EventIntake(client, seen: seen), client, provider)
     }
 
@@ -38,6 +39,19 @@ struct DoubtfulEventTests {
         let (intake, client, _) = try await Self.opened(losses: 1, isShared: isShared)
         let first = await intake.take([.success(Self.event("a"))])
         #expect(first == [.refused(EventRefusal(.store, "The answer was lost."))])
+        for _ in 0..<2 { #expect(await intake.take([.success(Self.event("a"))]) == [.repeated]) }
+        #expect(try await client.waitingEvents().map(\.envelope.id) == ["a"])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("it is found after midnight, too", arguments: [false, true])
+    func midnight(isShared: Bool) async throws {
+        // Two seconds before midnight.
+        let time = ManualTime(now: Date(timeIntervalSince1970: 1_795_305_598))
+        let (intake, client, _) = try await Self.opened(losses: 1, isShared: isShared, time: time)
+        let first = await intake.take([.success(Self.event("a"))])
+        #expect(first == [.refused(EventRefusal(.store, "The answer was lost."))])
+        time.advance(by: .seconds(7))
         for _ in 0..<2 { #expect(await intake.take([.success(Self.event("a"))]) == [.repeated]) }
         #expect(try await client.waitingEvents().map(\.envelope.id) == ["a"])
         await client.shutdown(within: .zero)

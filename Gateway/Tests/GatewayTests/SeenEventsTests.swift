@@ -55,4 +55,32 @@ struct SeenEventsTests {
         try await second.giveBack("a")
         #expect(try await third.claim("a") == .claimed)
     }
+
+    @Test("a claim that is over is taken over after midnight too, by the instance that made it and by others")
+    func takenOver() async throws {
+        let (first, second) = (instance(), instance())
+        for id in ["a", "b", "c"] { #expect(try await first.claim(id) == .claimed) }
+        time.advance(by: .seconds(4))
+        #expect(try await first.claim("a") == .taken)
+        #expect(try await second.claim("b") == .elsewhere)
+        time.advance(by: .seconds(21))
+        #expect(try await second.claim("b") == .taken)
+        // No instance claims under the other day any more.
+        time.advance(by: .seconds(3_600))
+        #expect(try await second.claim("c") == .taken)
+    }
+
+    @Test("an instance that gives way leaves the claim that it had taken over, so that its event is looked for")
+    func givesWay() async throws {
+        let (gone, behind, ahead) = (instance(), instance(), instance(ahead: 4))
+        time.advance(by: .seconds(-30))
+        #expect(try await gone.claim("a") == .claimed)
+        let key = gone.key("a", day: gone.today)
+        let claim = try await state.value(for: key)
+        time.advance(by: .seconds(30))
+        #expect(try await ahead.claim("a") == .taken)
+        #expect(try await behind.claim("a") == .elsewhere)
+        #expect(claim != nil)
+        #expect(try await state.value(for: key) == claim)
+    }
 }

@@ -34,6 +34,9 @@ struct SeenEvents: Sendable {
         case seen
         /// Another instance is accepting it.
         case elsewhere
+
+        /// Whether the caller must accept the event.
+        fileprivate var isForCaller: Bool { self == .claimed || self == .taken }
     }
 
     /// How long a claim is valid, in seconds; after that another instance may accept the event.
@@ -63,9 +66,10 @@ struct SeenEvents: Sendable {
     /// Claims an id, unless it was accepted today or yesterday.
     func claim(_ digest: String) async throws(ExperimentationError) -> Claim {
         let today = today
-        if let other = try await standing(of: digest, on: today - 1) {
+        let yesterday = try await standing(of: digest, on: today - 1)
+        guard yesterday.isForCaller else {
             // What was claimed before midnight may have been accepted after it.
-            return try await standing(of: digest, on: today) == .seen ? .seen : other
+            return try await standing(of: digest, on: today) == .seen ? .seen : yesterday
         }
         let now = time.now.timeIntervalSince1970
         let claim = Array("\(owner) \(now + Self.claimSeconds)".utf8)
@@ -73,13 +77,19 @@ struct SeenEvents: Sendable {
         while true {
             switch try await state.update(key(digest, day: today), to: claim, if: expected) {
             case .updated:
+                var found: Set<Claim> = [yesterday, expected == nil ? .claimed : .taken]
                 // Of two that claim an id around midnight, or by different clocks, each sees the other's claim, and gives way.
                 for day in neighbours(of: today, at: now) {
-                    guard let other = try await standing(of: digest, on: day) else { continue }
-                    try await giveBack(digest)
-                    return other
+                    let other = try await standing(of: digest, on: day)
+                    guard other.isForCaller else {
+                        // A claim that was over stays, so that whoever comes next looks for its event.
+                        _ = try await state.update(key(digest, day: today), to: expected, if: claim)
+                        return other
+                    }
+                    found.insert(other)
                 }
-                return expected == nil ? .claimed : .taken
+                // The event of a claim that is over may have been accepted, under whichever day.
+                return found.contains(.taken) ? .taken : .claimed
             case .conflict(Self.accepted?): return .seen
             case .conflict(let other):
                 if let other, !isOver(other, at: now) { return .elsewhere }
@@ -88,11 +98,11 @@ struct SeenEvents: Sendable {
         }
     }
 
-    /// What stands against claiming an id that another instance has under a day; `nil` for nothing.
-    private func standing(of digest: String, on day: Int) async throws(ExperimentationError) -> Claim? {
-        guard let value = try await state.value(for: key(digest, day: day)) else { return nil }
+    /// What claiming an id comes to, as far as a day has its key.
+    private func standing(of digest: String, on day: Int) async throws(ExperimentationError) -> Claim {
+        guard let value = try await state.value(for: key(digest, day: day)) else { return .claimed }
         if value == Self.accepted { return .seen }
-        return isOver(value, at: time.now.timeIntervalSince1970) ? nil : .elsewhere
+        return isOver(value, at: time.now.timeIntervalSince1970) ? .taken : .elsewhere
     }
 
     /// The days under which others may be claiming at this moment, besides today.
