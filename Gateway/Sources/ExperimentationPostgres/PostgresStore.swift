@@ -35,6 +35,9 @@ public final class PostgresStore: Sendable {
 
     /// Opens a store, creating or migrating its tables.
     ///
+    /// Tables may take a minute, or ``PostgresStoreOptions/patience`` if that is longer: another machine may be upgrading
+    /// them. A database that can't be reached is given up as soon as in any other operation.
+    ///
     /// - Parameters:
     ///   - url: The database, in libpq's format.
     ///   - options: The options.
@@ -54,7 +57,8 @@ public final class PostgresStore: Sendable {
             patience: options.patience
         )
         do throws(ExperimentationError) {
-            return PostgresStore(pool, try await StoreSchema.open(pool, shards: options.shards), options)
+            let opened = try await StoreSchema.open(pool, shards: options.shards, within: options.openingLimit)
+            return PostgresStore(pool, opened, options)
         } catch {
             pool.close()
             throw error

@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import GatewayWaiting
 import PostgresServers
 import Testing
 
@@ -72,6 +73,44 @@ struct OpeningTests {
         let board = RulesBoard(stores[1].pool, name: "a")
         #expect(try await board.setDisabled(true))
         for store in stores { await store.close() }
+    }
+
+    @Test("opening waits for a machine that is creating the tables, longer than another operation would")
+    func patient() async throws {
+        let server = try PostgresServer.shared
+        let schema = newSchema()
+        let lock = try OpeningLock(of: schema, at: server)
+        async let store = opened(schema, patience: .seconds(3))
+        try await eventually("opening has waited longer than its patience", within: .seconds(60)) {
+            try server.ask(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE \(lock.holder) = ANY (pg_blocking_pids(pid)) AND clock_timestamp() - query_start > '3500 ms'
+                """
+            ) == "1\n"
+        }
+        try lock.release()
+        try await store.close()
+    }
+
+    @Test("while the tables are opened, the server keeps the locks of a client that is gone no longer than ever")
+    func limits() async throws {
+        let store = try await opened(patience: .seconds(30))
+        let row = try await store.pool.transaction(.opening, within: .seconds(90)) {
+            transaction throws(ConnectionFailure) in
+            try transaction.rows(
+                Statement(
+                    """
+                    SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
+                      current_setting('idle_in_transaction_session_timeout')
+                    """
+                )
+            )[0]
+        }
+        #expect(row.cells == ["90s", "90s", "30s"].map { Array($0.utf8) })
+        await store.close()
+        #expect(PostgresStoreOptions().openingLimit == .seconds(60))
+        #expect(PostgresStoreOptions(patience: .seconds(90)).openingLimit == .seconds(90))
     }
 
     @Test("a role that may create nothing but tables in its own schema can open a new store there")

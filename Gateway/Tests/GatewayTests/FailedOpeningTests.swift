@@ -53,4 +53,30 @@ struct FailedOpeningTests {
         }
         #expect(open == [], "the file is closed")
     }
+
+    @Test("a database that answers, but too late to be opened, is used as soon as it can be")
+    func late() async throws {
+        let server = try PostgresServer.shared
+        let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
+        let lock = try OpeningLock(of: name, at: server)
+        var (tenant, database) = (Served.tenant(), SharedDatabase(url: server.url, schema: name))
+        database.openingPatience = .seconds(1)
+        tenant.store = .postgres(database)
+        let provider = Served.publisher()
+        let first = try await TenantConnection.opened(tenant, provider: provider, environment: ClientEnvironment())
+        #expect(first.isProvisional)
+        try lock.release()
+        database.openingPatience = nil
+        tenant.store = .postgres(database)
+        let second = try await TenantConnection(
+            tenant,
+            provider: provider,
+            environment: ClientEnvironment(),
+            after: first
+        )
+        #expect(!second.isProvisional)
+        first.retire(isInherited: true)
+        await first.close()
+        await second.close()
+    }
 }

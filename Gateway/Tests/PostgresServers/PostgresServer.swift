@@ -165,6 +165,15 @@ public final class PostgresServer: Sendable {
         return try Self.run("'\(programs)/psql' -X -A -t -q -v ON_ERROR_STOP=1 '\(url)'", input: statements)
     }
 
+    /// The server's own client, not yet started.
+    func session() throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "\(try Self.programs())/psql")
+        process.arguments = ["-X", "-A", "-t", "-q", url]
+        process.currentDirectoryURL = URL(fileURLWithPath: "/")
+        return process
+    }
+
     private static func programs() throws -> String {
         let root = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [])

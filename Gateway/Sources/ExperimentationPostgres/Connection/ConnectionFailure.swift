@@ -1,5 +1,10 @@
 import Experimentation
 
+/// The cause of an `ErrorCode.store` error for an answer that didn't come in time.
+///
+/// The database may be slow, or away, and may have carried out the operation.
+package struct LateAnswer: Error {}
+
 /// Why a transaction failed.
 enum ConnectionFailure: Error, Sendable {
     /// The server rejected a statement.
@@ -35,7 +40,7 @@ enum ConnectionFailure: Error, Sendable {
             ExperimentationError(.store, "PostgreSQL refused a statement (\(state)): \(message)")
         case .lost(let message): ExperimentationError(.store, "The connection to PostgreSQL was lost: \(message)")
         case .late(let patience):
-            ExperimentationError(.store, "PostgreSQL gave no answer within \(patience).")
+            ExperimentationError(.store, "PostgreSQL gave no answer within \(patience).", cause: LateAnswer())
         case .forgotten:
             ExperimentationError(
                 .store,

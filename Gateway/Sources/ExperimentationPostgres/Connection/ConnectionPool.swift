@@ -37,19 +37,20 @@ final class ConnectionPool: Sendable {
     ///
     /// - Parameters:
     ///   - mode: The mode of the transaction.
+    ///   - limit: The time limit, if it isn't the ordinary one, which still applies to connecting.
     ///   - body: The transaction; repeated after a conflict or a restart of the server.
     /// - Returns: The result of `body`.
     /// - Throws: `ErrorCode.store`.
     func transaction<Value: Sendable>(
         _ mode: Transaction.Mode = .writing,
+        within limit: Duration? = nil,
         _ body: @escaping @Sendable (Transaction) throws(ConnectionFailure) -> Value
     ) async throws(ExperimentationError) -> Value {
-        let deadline = Deadline(patience)
+        let deadline = Deadline(limit ?? patience)
         let result: Result<Value, ConnectionFailure> = await withCheckedContinuation { continuation in
-            queue.add { worker in
-                continuation.resume(
-                    returning: worker?.transaction(mode, by: deadline, body) ?? .failure(.lost("the store is closed"))
-                )
+            queue.add { [patience] worker in
+                let result = worker?.transaction(mode, by: deadline, patience: patience, body)
+                continuation.resume(returning: result ?? .failure(.lost("the store is closed")))
             }
         }
         switch result {

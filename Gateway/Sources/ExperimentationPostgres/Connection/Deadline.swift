@@ -19,6 +19,12 @@ struct Deadline: Sendable {
         return Deadline(patience, end: now.advanced(by: now.duration(to: end) / count))
     }
 
+    /// The deadline, or an earlier one after so much time.
+    func atMost(_ patience: Duration) -> Deadline {
+        let other = Deadline(patience)
+        return other.end < end ? other : self
+    }
+
     var isOver: Bool { ContinuousClock.now >= end }
 
     /// The remaining time, for `poll`.

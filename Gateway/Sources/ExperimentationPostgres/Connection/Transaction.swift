@@ -10,12 +10,12 @@ final class Transaction {
     private(set) var mark: TransactionMark?
     private let isMarked: Bool
 
-    init(_ connection: Connection, _ mode: Mode, schema: String, by deadline: Deadline) {
+    init(_ connection: Connection, _ mode: Mode, schema: String, by deadline: Deadline, patience: Duration) {
         self.connection = connection
         self.deadline = deadline
         isMarked = mode == .writing
         ahead = [Statement(mode.begin)]
-        ahead.append(Self.settings(schema: schema, patience: deadline.patience))
+        ahead.append(Self.settings(schema: schema, limit: deadline.patience, idle: patience))
     }
 
     /// The mode of a transaction.
@@ -38,17 +38,18 @@ final class Transaction {
     /// Settings for this transaction only, so that a connection pooler in between does no harm.
     ///
     /// Every statement finds its rows by an index; any other plan results from outdated statistics.
-    private static func settings(schema: String, patience: Duration) -> Statement {
-        let limit = String(Int(patience / .milliseconds(1)))
+    private static func settings(schema: String, limit: Duration, idle: Duration) -> Statement {
+        func text(_ duration: Duration) -> String { String(Int(duration / .milliseconds(1))) }
         return Statement(
             """
             SELECT set_config('search_path', $1, true), set_config('statement_timeout', $2, true),
-              set_config('lock_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $2, true),
+              set_config('lock_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $3, true),
               set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
               set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
             """,
             .text(schema),
-            .text(limit)
+            .text(text(limit)),
+            .text(text(idle))
         )
     }
 

@@ -15,9 +15,17 @@ final class Worker {
     }
 
     /// Runs a transaction by a deadline.
+    ///
+    /// - Parameters:
+    ///   - mode: The mode of the transaction.
+    ///   - deadline: When to give up.
+    ///   - patience: How long connecting may take, and how long the server keeps the locks of a client that is gone.
+    ///   - body: The transaction.
+    /// - Returns: The result of `body`, or why there is none.
     func transaction<Value>(
         _ mode: Transaction.Mode,
         by deadline: Deadline,
+        patience: Duration,
         _ body: (Transaction) throws(ConnectionFailure) -> Value
     ) -> Result<Value, ConnectionFailure> {
         var attempt = 1
@@ -25,8 +33,8 @@ final class Worker {
             if deadline.isOver { return .failure(.late(deadline.patience)) }
             var transaction: Transaction?
             do throws(ConnectionFailure) {
-                let connection = try opened(by: deadline)
-                let begun = Transaction(connection, mode, schema: schema, by: deadline)
+                let connection = try opened(by: deadline.atMost(patience))
+                let begun = Transaction(connection, mode, schema: schema, by: deadline, patience: patience)
                 transaction = begun
                 let value = try body(begun)
                 do throws(ConnectionFailure) { try begun.commit() } catch {

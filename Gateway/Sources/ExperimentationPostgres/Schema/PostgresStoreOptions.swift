@@ -10,6 +10,9 @@ public struct PostgresStoreOptions: Sendable, Hashable {
     public var connections: Int
     /// The time limit of an operation, including the wait for a connection.
     public var patience: Duration
+    /// The time limit for creating or upgrading the tables, or waiting until another machine has; `nil` for a minute, or
+    /// ``patience`` if that is longer.
+    package var openingPatience: Duration?
     /// The number of shards that users are distributed over; `nil` for the existing number, or 16 in a new store.
     ///
     /// Each shard is delivered to a destination by one machine at a time. The number can't be changed later.
@@ -46,6 +49,9 @@ public struct PostgresStoreOptions: Sendable, Hashable {
         self.maximumBytes = maximumBytes
         self.maximumEventBytes = maximumEventBytes
     }
+
+    /// The time limit of opening, once there is a connection.
+    var openingLimit: Duration { openingPatience ?? max(patience, .seconds(60)) }
 
     /// The maximum number of events per shard.
     func count(for shards: Int) -> Int64 { Int64(max(1, maximumCount / shards)) }

@@ -104,9 +104,13 @@ enum StoreSchema {
     }
 
     /// Creates or migrates the tables; concurrent calls take turns.
-    static func open(_ pool: ConnectionPool, shards: Int?) async throws(ExperimentationError) -> Opened {
+    static func open(
+        _ pool: ConnectionPool,
+        shards: Int?,
+        within limit: Duration
+    ) async throws(ExperimentationError) -> Opened {
         let name = pool.schema
-        return try await pool.transaction(.opening) { transaction throws(ConnectionFailure) in
+        return try await pool.transaction(.opening, within: limit) { transaction throws(ConnectionFailure) in
             let answers = try transaction.ask(
                 Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5551))", .text(name)),
                 Statement("SELECT to_regclass('store') IS NOT NULL"),

@@ -17,15 +17,16 @@ extension SharedDatabase {
         )
     }
 
-    /// Whether the database can't be reached; what it says when it can is another matter.
-    var isAway: Bool {
-        get async { await !PostgresStore.answers(url, within: .seconds(2)) }
+    /// Whether an opening failed because the database can't be reached, or is too slow; what it refused is another matter.
+    func isAway(after error: ExperimentationError) async -> Bool {
+        guard error.code == .store else { return false }
+        if error.cause is LateAnswer { return true }
+        return await !PostgresStore.answers(url, within: .seconds(2))
     }
 
     func opened() async throws(ExperimentationError) -> PostgresStore {
-        try await PostgresStore.open(
-            url,
-            options: PostgresStoreOptions(schema: schema, connections: connections, longestLease: lease)
-        )
+        var options = PostgresStoreOptions(schema: schema, connections: connections, longestLease: lease)
+        options.openingPatience = openingPatience
+        return try await PostgresStore.open(url, options: options)
     }
 }

@@ -62,7 +62,7 @@ final class TenantConnection: Sendable {
         try await self.init(configuration, in: place, environment, after: before)
     }
 
-    /// Opens vendor and store; where the shared database is away, what there is without it.
+    /// Opens vendor and store; where the shared database is away or too slow, what there is without it.
     ///
     /// A move is never opened without its store: who has which vendor is written there.
     ///
@@ -75,8 +75,8 @@ final class TenantConnection: Sendable {
         do throws(ExperimentationError) {
             return try await TenantConnection(configuration, provider: provider, environment: environment)
         } catch {
-            guard error.code == .store, case .postgres(let database) = configuration.store, configuration.move == nil,
-                await database.isAway
+            guard case .postgres(let database) = configuration.store, configuration.move == nil,
+                await database.isAway(after: error)
             else { throw error }
             environment.log.log(
                 .warning,
