@@ -102,7 +102,7 @@ func deliver(_ server: PostgresServer, deliverers: Int, events: Int) async throw
     await store.close()
 }
 
-let server = try PostgresServer()
+let server = try PostgresServer(isDurable: true)
 print("| | a second | p50 ms | p99 ms |\n|---|---|---|---|")
 for (callers, size, rounds) in [(1, 1, 500), (8, 1, 200), (1, 100, 60), (8, 100, 30), (8, 1_000, 6)] {
     for shards in [1, 16] {

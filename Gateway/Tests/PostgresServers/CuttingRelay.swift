@@ -1,6 +1,13 @@
 import Foundation
 import Synchronization
 
+extension Int32 {
+    /// A new socket of this process alone: a server that it starts again would keep it open.
+    static func own(_ family: Int32) -> Int32 {
+        socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    }
+}
+
 /// Stands between a client and the server's socket, and cuts the connection behind a commit: the server carries it out, and the
 /// client never hears.
 public final class CuttingRelay: Sendable {
@@ -21,7 +28,7 @@ public final class CuttingRelay: Sendable {
         self.server = server
         folder = "/tmp/pg-relay-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        listener = .own(AF_UNIX)
         guard Self.withAddress(folder, { bind(listener, $0, $1) }) == 0, listen(listener, 16) == 0 else {
             throw PostgresServer.Failure(description: "The relay can't listen.")
         }
@@ -47,7 +54,8 @@ public final class CuttingRelay: Sendable {
         while true {
             let client = accept(listener, nil, nil)
             if client < 0 { return }
-            let far = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+            let far = Int32.own(AF_UNIX)
             guard Self.withAddress(server.sockets, { connect(far, $0, $1) }) == 0 else {
                 close(client)
                 close(far)

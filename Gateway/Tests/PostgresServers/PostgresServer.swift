@@ -25,6 +25,12 @@ public final class PostgresServer: Sendable {
     public static var shared: PostgresServer { get throws { try one.get() } }
     private static let one = Result { try PostgresServer() }
 
+    /// Leaves the disk alone: everything is in the system's memory, which outlives the server's processes.
+    private static let hasty = [
+        "fsync = off", "full_page_writes = off", "wal_init_zero = off", "checkpoint_timeout = 1h",
+        "max_wal_size = 8GB", "shared_buffers = 128MB",
+    ]
+
     /// The port on loopback, if it has a certificate; otherwise 0.
     public let port: Int
 
@@ -53,8 +59,9 @@ public final class PostgresServer: Sendable {
     /// - Parameters:
     ///   - settings: More lines of its configuration.
     ///   - certificate: What it listens with on loopback; `nil` for its socket alone.
+    ///   - isDurable: Whether it survives a power cut, which no test needs: what is killed loses nothing anyway.
     /// - Throws: ``Failure``.
-    public init(settings: [String] = [], certificate: Certificate? = nil) throws {
+    public init(settings: [String] = [], certificate: Certificate? = nil, isDurable: Bool = false) throws {
         let programs = try Self.programs()
         port = certificate == nil ? 0 : Int.random(in: 20_000..<32_000)
         // Short, because a socket's path can't be long; outside of folders that another user may not enter.
@@ -78,8 +85,8 @@ public final class PostgresServer: Sendable {
         let lines =
             [
                 "listen_addresses = ''", "unix_socket_directories = '\(folder.path)'", "max_connections = 1000",
-                "shared_buffers = 64MB", "autovacuum_naptime = 5s",
-            ] + settings
+                "autovacuum_naptime = 5s",
+            ] + (isDurable ? ["shared_buffers = 64MB"] : Self.hasty) + settings
         try Self.run(
             "cat >> '\(data)/postgresql.conf'",
             input: lines.map { $0 + "\n" }.joined()
@@ -108,9 +115,14 @@ public final class PostgresServer: Sendable {
         life = pipe.fileHandleForWriting
         _ = try output.fileHandleForReading.read(upToCount: 1)
         guard FileManager.default.fileExists(atPath: "\(folder.path)/.s.PGSQL.\(port == 0 ? 5_432 : port)") else {
-            let log = (try? String(contentsOfFile: "\(data)/log", encoding: .utf8)) ?? "no log"
-            throw Failure(description: "PostgreSQL didn't start: \(log.suffix(600))")
+            throw Failure(description: "PostgreSQL didn't start: \(messages)")
         }
+    }
+
+    /// The last of what the server has logged.
+    public var messages: String {
+        let log = try? String(contentsOfFile: "\(folder.path)/data/log", encoding: .utf8)
+        return log.map { String($0.suffix(1_000)) } ?? "no log"
     }
 
     /// Ends the server.

@@ -78,7 +78,9 @@ struct Site {
     func instance(url: String? = nil, _ variables: [String: String] = [:]) async throws -> Instance {
         let own = ["XP_TEST_DATABASE": url ?? database.url].merging(variables) { $1 }
         let child = try await Child(["--config", path], variables: own)
-        return try Instance(child)
+        do { return try Instance(child) } catch let ended as Instance.Ended {
+            throw Instance.Ended(description: "\(ended); its database: \(database.messages)")
+        }
     }
 
     /// How often each goal was sent to the vendor.
