@@ -58,16 +58,8 @@ package struct EventRequest: Sendable, Codable {
             named: reader.document,
             at: path.isEmpty ? "event" : "\(path).event"
         )
-        date = try Self.date(&reader)
+        date = try reader.optionalTime("at")
         try reader.finish()
-    }
-
-    private static func date(_ reader: inout DocumentReader) throws(DocumentError) -> Date? {
-        guard let text = try reader.optionalString("at") else { return nil }
-        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
-            if let date = try? Date(text, strategy: style) { return date }
-        }
-        throw reader.wrong("at", expected: "a time as \"2026-11-21T10:00:00.000Z\"")
     }
 }
 

@@ -64,6 +64,8 @@ struct EventTests {
             #"{"id":"n","user":{"id":"u"},"event":{"type":"nothing"}}"#,
             #"{"id":"n","user":{},"event":{"type":"installed"}}"#, #"{"id":"n","event":{"type":"installed"}}"#,
             #"{"id":"n","user":{"id":"u"},"event":{"type":"installed"},"at":"yesterday"}"#,
+            #"{"id":"n","user":{"id":"u"},"event":{"type":"installed"},"at":"2026-11-21T10:00:00Z+05:00"}"#,
+            #"{"id":"n","user":{"id":"u"},"event":{"type":"installed"},"at":"2026-02-30T10:00:00Z"}"#,
             #"{"id":"n","user":{"id":"u"},"event":{"type":"installed"},"more":1}"#,
         ]
     )

@@ -98,7 +98,7 @@ struct EventLine {
             user = try UserLine.user(&reader)
             guard reader.has("event") else { throw reader.wrong("event", expected: "an object with a \"type\"") }
             event = try TrackingEvent(document: reader.value("event"), named: reader.document, at: "event")
-            date = try Self.date(&reader)
+            date = try reader.optionalTime("at")
             id = try reader.has("id") ? reader.name("id") : reader.optionalString("id")
             session = try reader.optionalString("session")
             surface = try reader.optionalString("surface")
@@ -106,13 +106,6 @@ struct EventLine {
             try reader.finish()
         } catch let error as DocumentError {
             throw LineError(.invalidArgument, error.description)
-        }
-    }
-
-    private static func date(_ reader: inout DocumentReader) throws -> Date? {
-        guard let text = try reader.optionalString("at") else { return nil }
-        do throws(EventTime.Fault) { return try EventTime.date(text) } catch {
-            throw reader.wrong("at", expected: error.expected)
         }
     }
 }

@@ -1,6 +1,18 @@
 import Foundation
 
-/// An event's time as in the input: `2026-11-21T10:00:00.000Z`, or with an offset in place of `Z`.
+extension DocumentReader {
+    /// Returns the time of a key, with its offset or in UTC; `nil` if it is missing.
+    ///
+    /// - Throws: If it isn't as `2026-11-21T10:00:00.000Z`, or is a time that doesn't exist, such as 30 February.
+    public mutating func optionalTime(_ key: String) throws(DocumentError) -> Date? {
+        guard let text = try optionalString(key) else { return nil }
+        do throws(EventTime.Fault) { return try EventTime.date(text) } catch {
+            throw wrong(key, expected: error.expected)
+        }
+    }
+}
+
+/// An event's time as documents have it: `2026-11-21T10:00:00.000Z`, or with an offset in place of `Z`.
 ///
 /// Checks form and ranges itself: Foundation ignores what follows a time, and accepts days that don't exist; 30 February
 /// becomes 2 March.
