@@ -136,12 +136,12 @@ struct MeanwhileConsentTests {
         await look()
         try await marks.set(by: Self.consent(false, "no"))
         await look()
-        try? await marks.end(of: "ada") { () async throws(ExperimentationError) in
+        try? await marks.end(by: Self.consent(true, "yes")) { () async throws(ExperimentationError) in
             await look()
             throw ExperimentationError(.outboxFull, "There is no room.")
         }
         await look()
-        try await marks.end(of: "ada") { () async throws(ExperimentationError) in await look() }
+        try await marks.end(by: Self.consent(true, "yes")) { () async throws(ExperimentationError) in await look() }
         await look()
         #expect(standings.value == [.free, .denied, .unsettled, .denied, .unsettled, .free])
     }
@@ -150,7 +150,7 @@ struct MeanwhileConsentTests {
     func later() async throws {
         let marks = DenialMarks(InMemoryStateStore())
         try await marks.set(by: Self.consent(false, "no"))
-        try await marks.end(of: "ada") { () async throws(ExperimentationError) in
+        try await marks.end(by: Self.consent(true, "yes")) { () async throws(ExperimentationError) in
             try await marks.set(by: Self.consent(false, "no again"))
         }
         #expect(await marks.standing(of: "ada") == .denied)
@@ -158,6 +158,53 @@ struct MeanwhileConsentTests {
         #expect(await marks.standing(of: "ada") == .denied)
         await marks.remove(after: Self.consent(false, "no again"))
         #expect(await marks.standing(of: "ada") == .free)
+    }
+
+    @Test(
+        "a grant that was accepted counts, although the denial's mark couldn't be removed",
+        arguments: [false, true]
+    )
+    func markThatStays(isRepeated: Bool) async throws {
+        let isAway = Shared(true)
+        let state = FailingState(baseState: InMemoryStateStore(), updates: Shared(1))
+        let meanwhile = try await Meanwhile(
+            scope: "s",
+            bytes: Self.room,
+            environment: ClientEnvironment(),
+            database: DatabaseSight { isAway.value }
+        ) { _ in ClientStore(outbox: InMemoryOutboxStore(), state: state) }
+        let outcomes = await Self.outcomes([Self.consent(false, "no"), Self.event("1", .granted)], of: meanwhile)
+        #expect(outcomes == ["no accepted", "1 STORE"])
+        if isRepeated {
+            let outcomes = await Self.outcomes([Self.event("1", .granted), Self.event("2")], of: meanwhile)
+            #expect(outcomes == ["1 repeated", "2 accepted"])
+        }
+        #expect(try await Self.handed(by: meanwhile, isAway) == ["no", "1"] + (isRepeated ? ["2"] : []))
+        await meanwhile.close()
+    }
+
+    @Test("grants that are accepted at the same moment end the denial, whichever is refused")
+    func several() async throws {
+        let marks = DenialMarks(InMemoryStateStore())
+        try await marks.set(by: Self.consent(false, "no"))
+        try? await marks.end(by: Self.event("1", .granted)) { () async throws(ExperimentationError) in
+            try await marks.end(by: Self.event("2", .granted)) {}
+            throw ExperimentationError(.outboxFull, "There is no room.")
+        }
+        #expect(await marks.standing(of: "ada") == .free)
+        try await marks.set(by: Self.consent(false, "no"))
+        try await marks.end(by: Self.event("1", .granted)) { () async throws(ExperimentationError) in
+            try? await marks.end(by: Self.event("2", .granted)) { () async throws(ExperimentationError) in
+                throw ExperimentationError(.outboxFull, "There is no room.")
+            }
+        }
+        #expect(await marks.standing(of: "ada") == .free)
+        // Of a grant that was refused, nothing stays.
+        try await marks.set(by: Self.consent(false, "no"))
+        try? await marks.end(by: Self.event("3", .granted)) { () async throws(ExperimentationError) in
+            throw ExperimentationError(.outboxFull, "There is no room.")
+        }
+        #expect(await marks.standing(of: "ada", for: Self.event("3", .granted)) == .denied)
     }
 
     @Test("the ids in the file are deleted after two days as well")

@@ -29,23 +29,37 @@ final class Meanwhile: Sendable {
     ///   - environment: Clock, randomness and log.
     ///   - database: Whether the database is known to be away.
     /// - Throws: `ErrorCode.store`.
-    init(
+    convenience init(
         file: URL,
         scope: String,
         bytes: Int,
         environment: ClientEnvironment,
         database: DatabaseSight
     ) async throws(ExperimentationError) {
+        try await self.init(scope: scope, bytes: bytes, environment: environment, database: database) {
+            provider throws(ExperimentationError) in
+            var options = SQLiteStore.Options()
+            // A parcel is an event within an event.
+            options.limits.maximumEventBytes *= 4
+            // The file has room for more than is let in, because a full one would drop what was accepted.
+            options.limits.maximumBytes = bytes + bytes / 2
+            return try await .sqlite(at: file, for: provider, options: options, log: environment.log)
+        }
+    }
+
+    /// Opens what takes the file's place.
+    init(
+        scope: String,
+        bytes: Int,
+        environment: ClientEnvironment,
+        database: DatabaseSight,
+        store open: (any ExperimentationProvider) async throws(ExperimentationError) -> ClientStore
+    ) async throws(ExperimentationError) {
         let (waiting, carrying) = (Waiting(limit: bytes), Carrying())
         let provider = Handover(scope: scope) { parcels in
             await carrying.carry(parcels, ifNot: { database.isAway }, counting: waiting)
         }
-        var options = SQLiteStore.Options()
-        // A parcel is an event within an event.
-        options.limits.maximumEventBytes *= 4
-        // The file has room for more than is let in, because a full one would drop what was accepted.
-        options.limits.maximumBytes = bytes + bytes / 2
-        let store = try await ClientStore.sqlite(at: file, for: provider, options: options, log: environment.log)
+        let store = try await open(provider)
         client = try await ExperimentationClient(provider: provider, store: store, environment: environment)
         (marks, outbox) = (DenialMarks(store.state), store.outbox)
         seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
@@ -84,7 +98,7 @@ final class Meanwhile: Sendable {
                 if stopped.contains(user) {
                     standing = .unsettled
                 } else if parcel.needsConsent {
-                    standing = await marks.standing(of: parcel.userID)
+                    standing = await marks.standing(of: parcel.userID, for: parcel.event)
                 }
                 switch standing {
                 case .free: sent.append((place, parcel))
@@ -112,7 +126,9 @@ final class Meanwhile: Sendable {
             let claim = try await seen.claim(digest)
             if claim == .seen { return .repeated }
             let isThere = claim == .taken ? try await client.isWaiting(event.id) : false
-            if !isThere {
+            if isThere {
+                try await marks.settle(event)
+            } else {
                 var dated = event
                 dated.date = event.date ?? seen.time.now
                 try await heed(event) { [dated] () async throws(ExperimentationError) in
@@ -140,8 +156,8 @@ final class Meanwhile: Sendable {
         case (.consentChanged(false), _):
             try await marks.set(by: event)
             try await accept()
-        case (.consentChanged(true), _): try await marks.end(of: event.user.id, once: accept)
-        case (_, .granted) where event.isConsentStated: try await marks.end(of: event.user.id, once: accept)
+        case (.consentChanged(true), _): try await marks.end(by: event, once: accept)
+        case (_, .granted) where event.isConsentStated: try await marks.end(by: event, once: accept)
         case (_, let consent):
             if consent == .denied { throw .deniedMeanwhile }
             if try await marks.isDenied(event.user.id) { throw .deniedMeanwhile }
@@ -209,15 +225,15 @@ final class Meanwhile: Sendable {
 }
 
 extension Parcel {
+    fileprivate var event: EventRequest? { if case .event(let event) = self { event } else { nil } }
+
     /// The event, if it is a denial of consent.
     fileprivate var denial: EventRequest? {
-        if case .event(let event) = self, case .consentChanged(false) = event.event.kind { event } else { nil }
+        if let event, case .consentChanged(false) = event.event.kind { event } else { nil }
     }
 
     fileprivate var needsConsent: Bool {
-        guard case .event(let event) = self else { return true }
-        if case .consentChanged = event.event.kind { return false }
-        return true
+        if let event, case .consentChanged = event.event.kind { false } else { true }
     }
 }
 

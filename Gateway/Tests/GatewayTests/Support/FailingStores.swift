@@ -21,6 +21,8 @@ struct FailingState: StateStoreDecorator {
     var settings = Shared(0)
     /// How many times it fails to remove anything.
     var removals = Shared(0)
+    /// How many times it fails to remove a value of the gateway by an update.
+    var updates = Shared(0)
     /// The most values that were removed in one transaction.
     let largestRemoval = Shared(0)
 
@@ -29,6 +31,17 @@ struct FailingState: StateStoreDecorator {
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         if key.hasPrefix(Self.prefix), settings.takeOne() { throw ExperimentationError(.store, "It can't be set.") }
         try await baseState.setValue(value, for: key)
+    }
+
+    func update(
+        _ key: String,
+        to value: [UInt8]?,
+        if expected: [UInt8]?
+    ) async throws(ExperimentationError) -> StateUpdate {
+        if value == nil, key.hasPrefix("gateway/"), updates.takeOne() {
+            throw ExperimentationError(.store, "It can't be removed.")
+        }
+        return try await baseState.update(key, to: value, if: expected)
     }
 
     func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
