@@ -56,6 +56,12 @@ struct HostsTests {
         #expect(silent.takeConnections() == 0)
     }
 
+    @Test("a name is looked up by one thread at a time, however often a store is opened")
+    func oneLookup() throws {
+        let url = "postgresql://a,b/app?sslmode=require"
+        #expect(try PostgresAddress(url).lookup === PostgresAddress(url).lookup)
+    }
+
     @Test("one whose address isn't found in time is given up for the next")
     func unresolved() async throws {
         let gate = DispatchSemaphore(value: 0)

@@ -8,6 +8,9 @@ final class HostLookup: Sendable {
     /// The addresses of a host, in the order in which they are to be tried.
     typealias Resolve = @Sendable (_ name: String) -> Result<[String], ConnectionFailure>
 
+    /// The one of this process, so that a resolver that hangs has one thread for each name, however often somebody connects.
+    static let shared = HostLookup()
+
     private let resolve: Resolve
     private let running = Mutex<[String: Pending]>([:])
 

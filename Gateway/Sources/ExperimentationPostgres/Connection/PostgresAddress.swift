@@ -17,7 +17,7 @@ struct PostgresAddress: Sendable {
     /// Validates a connection URL in libpq's format.
     ///
     /// - Throws: `ErrorCode.configuration`; the message never contains the URL.
-    init(_ url: String, lookup: HostLookup = HostLookup()) throws(ExperimentationError) {
+    init(_ url: String, lookup: HostLookup = .shared) throws(ExperimentationError) {
         guard let said = Self.options(PQconninfoParse(url, nil)) else {
             throw Self.error("expected a URL such as postgresql://user@host/database?sslmode=verify-full")
         }

@@ -35,8 +35,12 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Removes a key.
-    mutating func remove(_ key: Key) {
-        young[key] = nil
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - size: What its entry weighs.
+    mutating func remove(_ key: Key, weighing size: Int = 1) {
+        if young.removeValue(forKey: key) != nil { weight -= size }
         old[key] = nil
     }
 }

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import GatewayServer
+
+@Suite("A bounded set")
+struct BoundedSetTests {
+    @Test("a member that was removed takes no other's place")
+    func removed() {
+        let set = BoundedSet<String>(limit: 4)
+        #expect(set.insert("a"))
+        set.remove("a")
+        let members = ["b", "c", "d", "e"]
+        for member in members { #expect(set.insert(member)) }
+        #expect(members.filter(set.contains) == members)
+    }
+}
