@@ -49,7 +49,8 @@ public struct MobileIdentity: Sendable {
     public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
         try await turn.take()
         defer { turn.leave() }
-        return try await setup.complete()
+        let done = try await setup.complete()
+        return SetupResult(recipientID: done.recipientID, mobileUserID: done.mobileUserID)
     }
 
     /// Ensures without a network that this installation has a mobile user id, so that sessions can begin with it at

@@ -21,13 +21,14 @@ struct RecipientSetup: Sendable {
 
     /// Ensures that there are a mobile user id and its recipient.
     ///
+    /// - Returns: The ids of both.
     /// - Throws: ``EngageErrors/forgotten`` if the user was removed meanwhile; what the XML interface throws.
-    func complete() async throws(ExperimentationError) -> MobileIdentity.SetupResult {
+    func complete() async throws(ExperimentationError) -> (recipientID: String, mobileUserID: String) {
         try configuration.validateRecipients()
         try await profile.load()
         let record = profile.record
         if !record.recipientID.isEmpty, !record.mobileUserID.isEmpty, record.addUnderWay == nil {
-            return .init(recipientID: record.recipientID, mobileUserID: record.mobileUserID)
+            return (record.recipientID, record.mobileUserID)
         }
         let before = try await ensureID { record in
             // The next attempt must know that an answer may have been lost.
@@ -55,7 +56,7 @@ struct RecipientSetup: Sendable {
             return true
         }
         guard isKept else { throw EngageErrors.forgotten }
-        return .init(recipientID: recipientID, mobileUserID: mobileUserID)
+        return (recipientID, mobileUserID)
     }
 
     /// Ensures that there is a mobile user id, and changes the state together with it.

@@ -161,14 +161,14 @@ final class OwedDenials: Sendable {
     /// Runs one action at a time.
     ///
     /// It runs in a task of its own: others may wait for it too, and the caller's cancellation doesn't concern them.
-    private func inTurn<Value: Sendable, Failure: Error>(
-        _ action: @escaping @Sendable () async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        let result = await Task { () -> Result<Value, Failure> in
+    private func inTurn<Value: Sendable, Thrown: Error>(
+        _ action: @escaping @Sendable () async throws(Thrown) -> Value
+    ) async throws(Thrown) -> Value {
+        let result = await Task { () -> Result<Value, Thrown> in
             // This task is never cancelled, so it is always admitted.
             try? await self.turn.enter()
             defer { self.turn.leave() }
-            do throws(Failure) { return .success(try await action()) } catch { return .failure(error) }
+            do throws(Thrown) { return .success(try await action()) } catch { return .failure(error) }
         }.value
         return try result.get()
     }
