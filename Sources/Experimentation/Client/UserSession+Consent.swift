@@ -66,7 +66,7 @@ extension UserSession {
     ) async throws(ExperimentationError) {
         let signal = TrackingEvent(.consentChanged(granted: consent == .granted))
         let isWanted = (try? core.check(signal)) != nil
-        let now = core.environment.time.now
+        let (eventID, now) = (isWanted ? core.environment.makeID() : "", core.environment.time.now)
         do throws(ExperimentationError) {
             // Claimed and queued in one step: it is sent once, and never behind the signal of a later choice.
             let queued = try state.withLock { state throws(ExperimentationError) -> (Envelope, Intake.Ticket)? in
@@ -74,7 +74,7 @@ extension UserSession {
                 if isWanted { try state.user.validate() }
                 state.untoldConsent = nil
                 guard isWanted else { return nil }
-                return place(signal, at: now, on: nil, of: &state) { core.outbox.enter($0, consent: $1) }
+                return place(signal, eventID, at: now, on: nil, of: &state) { core.outbox.enter($0, consent: $1) }
             }
             if let (envelope, ticket) = queued { try await outcome(of: envelope, ticket) }
         } catch {

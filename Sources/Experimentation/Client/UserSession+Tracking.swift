@@ -104,19 +104,20 @@ extension UserSession {
         on surface: String?,
         _ enter: (Envelope, Consent) -> Ticket
     ) -> (Envelope, Ticket) {
-        let date = date ?? core.environment.time.now
-        return state.withLock { place(event, at: date, on: surface, of: &$0, enter) }
+        // Both are the application's code, and so not called under the lock.
+        let (eventID, date) = (core.environment.makeID(), date ?? core.environment.time.now)
+        return state.withLock { place(event, eventID, at: date, on: surface, of: &$0, enter) }
     }
 
     /// Wraps an event in an envelope and queues it for the store; called under the session's lock.
     func place<Ticket: Sendable>(
         _ event: TrackingEvent,
+        _ eventID: String,
         at date: Date,
         on surface: String?,
         of state: inout State,
         _ enter: (Envelope, Consent) -> Ticket
     ) -> (Envelope, Ticket) {
-        let eventID = core.environment.makeID()
         if core.roles.campaigns != nil {
             // This many wait only during a long outage. Events dropped meanwhile are never reported, so their
             // entries would stay. Their campaigns count as after a start: for the surface's current epoch.
