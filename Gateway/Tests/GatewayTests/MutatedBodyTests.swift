@@ -16,6 +16,7 @@ struct MutatedBodyTests {
     ]
     private static let events = [
         #"{"id":"order-7","user":{"id":"ada","consent":true},"event":{"type":"goalCompleted","name":"signed-up"}}"#,
+        #"{"id":"review","user":{"id":"ada","attributes":{"note":"most changes of a text leave it one"}},"event":{"type":"custom","name":"x"}}"#,
         #"{"events":[{"id":"1","user":{"id":"u","attributes":{"a":1}},"event":{"type":"custom","name":"x","value":2.5},"at":"2026-11-21T10:00:00.000Z"},{}]}"#,
     ]
     private static let pieces = [
