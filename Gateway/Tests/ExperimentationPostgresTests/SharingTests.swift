@@ -75,6 +75,22 @@ struct SharingTests {
         #expect(try PostgresServer.shared.ask("SELECT count(*) FROM \(schema).event") == "0\n")
     }
 
+    @Test("a lease says whether the lane has more, whatever filled its batches")
+    func hasMore() async throws {
+        let store = try await opened(newSchema(), shards: 1).outbox
+        let refusals = try await store.append((1...3).map { event("\($0)", of: "u\($0)") }, now: start)
+        #expect(refusals == [nil, nil, nil])
+        for (count, bytes, hasMore) in [(3, Int.max, false), (2, .max, true), (3, 1, true), (.max, .max, false)] {
+            let request = LeaseRequest(for: home, owner: 1, of: count, bytes: bytes, now: start, until: start + 60)
+            guard case .leased(let lease) = try await store.lease(request) else {
+                Issue.record("nothing was leased")
+                continue
+            }
+            #expect(lease.batches.joined().map(\.id) == (1...(bytes == 1 ? 1 : min(count, 3))).map(String.init))
+            #expect(lease.hasMore == hasMore, "\(count) of \(bytes) bytes")
+        }
+    }
+
     @Test("a lost instance keeps its lane until the lease ends; then others deliver its events")
     func gone() async throws {
         let schema = newSchema()

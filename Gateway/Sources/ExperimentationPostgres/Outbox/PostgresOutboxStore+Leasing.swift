@@ -120,12 +120,13 @@ extension PostgresOutboxStore {
                     next = min(next ?? span.due, span.due)
                 }
                 self.note(owner: request.owner)
-                let batches = try self.batches(after: first, &row, request, waiting, transaction)
+                let (batches, hasMore) = try self.batches(after: first, &row, request, waiting, transaction)
                 row.lane.out = max(row.lane.out, batches.last?.last?.sequence ?? 0)
                 let isOver = request.token == nil && batches.isEmpty
                 if isOver { row.lane.free() }
                 for statement in row.writing { transaction.later(statement) }
-                return isOver ? .nothing(until: next) : .leased(Lease(token: row.token, batches: batches))
+                if isOver { return .nothing(until: next) }
+                return .leased(Lease(token: row.token, batches: batches, hasMore: hasMore))
             }
         }
     }
@@ -147,8 +148,11 @@ extension PostgresOutboxStore {
         _ request: LeaseRequest,
         _ waiting: [[UInt8]: Int64],
         _ transaction: Transaction
-    ) throws(ConnectionFailure) -> [[Envelope]] {
+    ) throws(ConnectionFailure) -> (batches: [[Envelope]], hasMore: Bool) {
         let most = (max(1, request.batches), max(1, request.count))
+        let full = most.0.multipliedReportingOverflow(by: most.1)
+        // One more than fit, which shows that more follow.
+        let limit = min(full.overflow ? .max : full.partialValue, .max - 1) + 1
         let rows = try transaction.rows(
             Statement(
                 """
@@ -163,11 +167,12 @@ extension PostgresOutboxStore {
                 .whole(max(first, row.low)),
                 .blobs(Array(waiting.keys)),
                 .wholes(Array(waiting.values)),
-                .whole(Int64(clamping: most.0.multipliedReportingOverflow(by: most.1).partialValue))
+                .whole(Int64(limit))
             )
         )
         var batches: [[Envelope]] = []
         var size = 0
+        var hasMore = false
         var unreadable: [Int64] = []
         for delivery in rows {
             let body = delivery.bytes(2)
@@ -182,6 +187,7 @@ extension PostgresOutboxStore {
                 batches.append([])
                 size = body.count
             } else {
+                hasMore = true
                 break
             }
             var given = envelope
@@ -203,6 +209,6 @@ extension PostgresOutboxStore {
             try retire(unreadable, by: &lanes, transaction)
             row = lanes[0]
         }
-        return batches
+        return (batches, hasMore)
     }
 }
