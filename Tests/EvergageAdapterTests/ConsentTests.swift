@@ -54,6 +54,7 @@ struct ConsentTests {
         let app = try await App()
         let client = try #require(app.evergage.client)
         app.evergage.setConnectivity(.offline)
+        await app.settle()
         for user in [nil, "u-1", "u-2"] {
             app.evergage.userID = user
             try app.global.trackAction("A")
@@ -123,6 +124,7 @@ struct ConsentTests {
         let store = ClientStore.inMemory()
         let first = try await App(store: store)
         first.evergage.setConnectivity(.offline)
+        await first.settle()
         first.evergage.userID = "u-1"
         try first.global.trackAction("A")
         await first.settle()
