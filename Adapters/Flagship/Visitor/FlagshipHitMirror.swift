@@ -27,7 +27,7 @@ final class FlagshipHitMirror: Sendable {
     /// the next start may delete.
     private let mayHoldOthers: Bool
     private let state: Mutex<State>
-    private let turn = FlagshipTurn()
+    private let turn = AsyncSemaphore(limit: 1)
 
     init(
         _ cache: any FlagshipHitCache,
@@ -70,7 +70,7 @@ final class FlagshipHitMirror: Sendable {
             for event in events { state.entries[event.id]?.isAccepted = true }
         }
         guard strategy == .continuousCaching else { return }
-        await turn.take {
+        await turn.run {
             let left = self.state.withLock { state in events.filter { state.entries[$0.id] != nil } }
             if !left.isEmpty { await self.cache.cacheHits(self.records(of: left)) }
         }
@@ -96,7 +96,7 @@ final class FlagshipHitMirror: Sendable {
 
     /// Writes what has changed: what is gone, or with the periodic strategy all that waits.
     func write() async {
-        await turn.take {
+        await turn.run {
             let (left, gone, isChanged) = self.state.withLock { state in
                 defer { (state.gone, state.isChanged) = ([], false) }
                 return (state.entries.values.filter(\.isAccepted).map(\.envelope), state.gone, state.isChanged)

@@ -21,7 +21,7 @@ extension FlagshipVisitor {
     /// One call at a time, and each by the choice as it then is: an earlier one that is carried out late must not undo
     /// a later one.
     func carryOutConsent() async {
-        await consentTurn.take {
+        await consentTurn.run {
             let (identity, hasConsented, isOwed) = self.state.withLock { state in
                 defer { state.owesConsent = false }
                 return (state.identity, state.hasConsented, state.owesConsent)

@@ -45,7 +45,7 @@ public final class FlagshipVisitor: Sendable {
     let session: UserSession?
     let state: Mutex<State>
     /// Changes of consent are carried out one at a time.
-    let consentTurn = FlagshipTurn()
+    let consentTurn = AsyncSemaphore(limit: 1)
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
     /// Creates a visitor; ``prepare(_:)`` passes its consent to the session.

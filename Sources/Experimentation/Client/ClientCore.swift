@@ -134,13 +134,10 @@ final class ClientCore: Sendable {
 
     /// Stores the current overrides, after everyone who began earlier: the last to write has the last list.
     func storeOverrides() async {
-        // In a task of its own, which is never cancelled and so always admitted.
-        await Task {
-            try? await overridesTurn.enter()
-            defer { overridesTurn.leave() }
-            let overrides = ambient.current.overrides
-            await kept.write(overrides.isEmpty ? nil : overrides, .overrides)
-        }.value
+        await overridesTurn.run {
+            let overrides = self.ambient.current.overrides
+            await self.kept.write(overrides.isEmpty ? nil : overrides, .overrides)
+        }
     }
 
     /// Marks the client as shut down.

@@ -82,4 +82,19 @@ package final class AsyncSemaphore: Sendable {
         }
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
+
+    /// Runs an action once it is admitted, in a task of its own.
+    ///
+    /// The caller's cancellation reaches neither the wait nor the action, for which others may wait too.
+    package func run<Value: Sendable, Thrown: Error>(
+        _ action: @escaping @Sendable () async throws(Thrown) -> Value
+    ) async throws(Thrown) -> Value {
+        let result = await Task { () -> Result<Value, Thrown> in
+            // This task is never cancelled, so it is always admitted.
+            try? await enter()
+            defer { leave() }
+            do throws(Thrown) { return .success(try await action()) } catch { return .failure(error) }
+        }.value
+        return try result.get()
+    }
 }

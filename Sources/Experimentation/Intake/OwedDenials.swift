@@ -61,7 +61,7 @@ final class OwedDenials: Sendable {
     func note(_ userIDs: [String]) async {
         if userIDs.isEmpty { return }
         // In turn: a note written while the denial is being carried out would follow its own removal, and stay.
-        await inTurn {
+        await turn.run {
             let users = self.users
             await withTaskGroup { group in
                 for userID in userIDs where users.contains(ExactText(userID)) {
@@ -76,7 +76,7 @@ final class OwedDenials: Sendable {
     /// - Throws: What the state store throws while it can't be read what earlier runs owe; nothing may be sent then.
     func carryOut() async throws(ExperimentationError) {
         if areNone { return }
-        try await inTurn { () async throws(ExperimentationError) in
+        try await turn.run { () async throws(ExperimentationError) in
             try await self.restore()
             await self.carryOutAll()
         }
@@ -124,7 +124,7 @@ final class OwedDenials: Sendable {
 
     /// Carries out a user's denial, if one is owed.
     func carryOut(_ userID: String) async throws(ExperimentationError) {
-        try await inTurn { () async throws(ExperimentationError) in
+        try await turn.run { () async throws(ExperimentationError) in
             guard self.users.contains(ExactText(userID)) else { return }
             try await self.removeEvents(of: [ExactText(userID)])
             try await self.kept.forget(userID: userID)
@@ -142,7 +142,7 @@ final class OwedDenials: Sendable {
         _ userID: String,
         _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void = {}
     ) async throws(ExperimentationError) {
-        try await inTurn { () async throws(ExperimentationError) in
+        try await turn.run { () async throws(ExperimentationError) in
             guard self.mayBeOwed(userID) else { return }
             try await self.forget(userID)
             try await change()
@@ -156,20 +156,5 @@ final class OwedDenials: Sendable {
             state.users.remove(ExactText(userID))
             state.removed.remove(ExactText(userID))
         }
-    }
-
-    /// Runs one action at a time.
-    ///
-    /// It runs in a task of its own: others may wait for it too, and the caller's cancellation doesn't concern them.
-    private func inTurn<Value: Sendable, Thrown: Error>(
-        _ action: @escaping @Sendable () async throws(Thrown) -> Value
-    ) async throws(Thrown) -> Value {
-        let result = await Task { () -> Result<Value, Thrown> in
-            // This task is never cancelled, so it is always admitted.
-            try? await self.turn.enter()
-            defer { self.turn.leave() }
-            do throws(Thrown) { return .success(try await action()) } catch { return .failure(error) }
-        }.value
-        return try result.get()
     }
 }

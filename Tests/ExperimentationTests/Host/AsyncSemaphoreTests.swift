@@ -110,6 +110,27 @@ struct AsyncSemaphoreTests {
         #expect(Set(line.admitted) == [0, 1, 2, 3])
     }
 
+    @Test("runs an action in its turn although the caller is cancelled, and returns or throws what the action does")
+    func run() async throws {
+        let semaphore = AsyncSemaphore(limit: 1)
+        try await semaphore.enter()
+        let caller = Task { await semaphore.run { Task.isCancelled } }
+        await yield { semaphore.waiting == 1 }
+        caller.cancel()
+        await yield(times: 100)
+        #expect(semaphore.waiting == 1)
+        semaphore.leave()
+        #expect(await caller.value == false)
+        await #expect(throws: ExperimentationError.self) {
+            try await semaphore.run { () async throws(ExperimentationError) in
+                throw ExperimentationError(.store, "as the test wants it")
+            }
+        }
+        // Both have left.
+        try await semaphore.enter()
+        #expect(semaphore.waiting == 0)
+    }
+
     @Test("never exceeds its limit and loses no slot when tasks come, go and are cancelled in 500 races")
     func races() async throws {
         for seed in 0..<500 {
