@@ -116,21 +116,6 @@ struct DefectTests {
         #expect(!key.contains("ada"))
     }
 
-    @Test("of records in the store the most recently written are kept, and up to an eighth more")
-    func recordsAreBounded() async throws {
-        let state = InMemoryStateStore()
-        let limit = FlagshipRecordLimit(in: state, of: "visitor/", to: 8)
-        try await state.setValue([0], for: "other/0")
-        for index in 0..<24 {
-            try await state.setValue([1], for: "visitor/\(index)")
-            await limit.trim()
-            #expect(try await state.keys(beginningWith: "visitor/").count <= 9)
-        }
-        let kept = try await state.keys(beginningWith: "visitor/")
-        #expect(kept.suffix(8) == (16..<24).map { "visitor/\($0)" })
-        #expect(try await state.value(for: "other/0") == [0])
-    }
-
     @Test(
         "a visitor and a consent stored under a key of the first releases are found, and are removed with a withdrawal"
     )

@@ -59,12 +59,12 @@ struct FlagshipStateCache: FlagshipVisitorCache {
 
     private let state: any StateStore
     private let scope: String
-    private let limit: FlagshipRecordLimit
+    private let trimmer: StateTrimmer
 
     init(state: any StateStore, scope: String) {
         self.state = state
         self.scope = scope
-        limit = FlagshipRecordLimit(in: state, of: Self.prefix)
+        trimmer = StateTrimmer(state, of: Self.prefix, to: 10_000)
     }
 
     // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
@@ -77,7 +77,7 @@ struct FlagshipStateCache: FlagshipVisitorCache {
 
     func cacheVisitor(_ visitorID: String, _ record: Data) async {
         try? await state.setValue([UInt8](record), for: key(visitorID))
-        await limit.trim()
+        await trimmer.trim()
     }
 
     func lookupVisitor(_ visitorID: String) async -> Data? {

@@ -10,12 +10,12 @@ struct FlagshipConsentNotes: Sendable {
 
     private let state: any StateStore
     private let environmentID: String
-    private let limit: FlagshipRecordLimit
+    private let trimmer: StateTrimmer
 
     init(state: any StateStore, environmentID: String) {
         self.state = state
         self.environmentID = environmentID
-        limit = FlagshipRecordLimit(in: state, of: Self.prefix)
+        trimmer = StateTrimmer(state, of: Self.prefix, to: 10_000)
     }
 
     /// How long a signal may wait.
@@ -42,14 +42,14 @@ struct FlagshipConsentNotes: Sendable {
         guard !isValid(known, at: now), await !isKnown(visitorID, at: now) else { return }
         // The delivery may be quicker: its note stays.
         _ = try? await state.update(key, to: Self.written(.waits(since: now)), if: known)
-        await limit.trim()
+        await trimmer.trim()
     }
 
     /// Notes what the vendor was told last.
     func tell(_ visitorID: String, _ hasConsented: Bool) async {
         guard hasConsented else { return await forget(visitorID) }
         try? await state.setValue(Self.written(.told), for: key(visitorID))
-        await limit.trim()
+        await trimmer.trim()
     }
 
     /// Removes the note of a visitor, whose next consent is then sent whatever the vendor knew.

@@ -9,6 +9,7 @@ final class ClientCore: Sendable {
     let environment: ClientEnvironment
     let status = StatusBoard()
     let kept: KeptState
+    let decisionTrimmer: StateTrimmer
     let outbox: Outbox
     /// Holds back callers while too many events wait, if the options say so.
     let brake: Brake?
@@ -70,6 +71,7 @@ final class ClientCore: Sendable {
             log: environment.log,
             forgetElsewhere: roles.forget
         )
+        decisionTrimmer = kept.trimmer(of: "decisions/", to: options.cachedUsers)
         let events = DeliveryEvents()
         brake = options.backPressure.map { Brake($0, time: environment.time) }
         let overflow = OverflowWatch(store.outbox) { [status, environment] count in

@@ -100,7 +100,7 @@ extension UserSession {
     private func keep(_ decisions: Decisions, for context: EvaluationContext) async {
         guard mayKeep(context.user) else { return }
         await core.kept.write(StoredDecisions(decisions, date: context.date), of: context.user.id)
-        await core.kept.trim("decisions/", to: core.options.cachedUsers)
+        await core.decisionTrimmer.trim()
         await removeIfDenied(context.user.id)
     }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What the client keeps between runs, in a written form that is specific to this provider's scope.
 ///
@@ -10,7 +9,6 @@ struct KeptState: Sendable {
     private let prefix: String
     private let scope: String
     private let log: any LogSink
-    private let trims = Trims()
     private let forgetElsewhere: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void
 
     /// Creates the state of an account.
@@ -141,35 +139,13 @@ struct KeptState: Sendable {
         return users
     }
 
-    /// Keeps the values of the most recently written users, and up to an eighth more.
-    ///
-    /// Listing the values for every new user would cost more than writing them.
-    func trim(_ kind: String, to count: Int) async {
-        guard trims.areDue(of: kind, after: count / 8) else { return }
-        guard let keys = try? await store.keys(beginningWith: prefix + kind), keys.count > count else { return }
-        // Side by side, so that they share a transaction.
-        await withTaskGroup { group in
-            for key in keys.prefix(keys.count - count) { group.addTask { try? await store.setValue(nil, for: key) } }
-        }
-    }
+    /// Returns what limits a kind of value to the most recently written users.
+    func trimmer(of kind: String, to count: Int) -> StateTrimmer { StateTrimmer(store, of: prefix + kind, to: count) }
 
     private func sealed(_ content: [UInt8], _ key: Key) -> [UInt8] { seal(content, key) + content }
 
     private func seal(_ content: [UInt8], _ key: Key) -> [UInt8] {
         Digest.sha256(Array("\(scope)/\(key.name)/".utf8) + content)
-    }
-}
-
-/// Decides when to trim a kind of value that grows with each write: at the first, and then after every so many.
-private final class Trims: Sendable {
-    private let left = Mutex<[String: Int]>([:])
-
-    func areDue(of kind: String, after writes: Int) -> Bool {
-        left.withLock { left in
-            let before = left[kind] ?? 0
-            left[kind] = before > 0 ? before - 1 : writes
-            return before <= 0
-        }
     }
 }
 
