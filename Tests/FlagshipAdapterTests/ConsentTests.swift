@@ -9,7 +9,7 @@ import Waiting
 
 @testable import FlagshipAdapter
 
-@Suite("Flagship: consent")
+@Suite("Flagship: consent", .timeLimit(.minutes(10)))
 struct ConsentTests {
     /// What the vendor received: consents by label, screens by name.
     static func told(_ bench: Bench) async -> [FlagValue] {
@@ -103,6 +103,36 @@ struct ConsentTests {
             _ = await flagship.newVisitor("ada", hasConsented: true).build()
             try await flagship.client?.flush()
             await flagship.close()
+        }
+        #expect(await Self.told(bench) == ["iOS:true"])
+    }
+
+    @Test("a consent stated again is sent once if the visitor has another id, and not if it hasn't")
+    func statedAgain() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        await visitor.setConsent(true)
+        visitor.authenticate("ada")
+        for _ in 0..<2 { await visitor.setConsent(true) }
+        try await flagship.client?.flush()
+        let told = await bench.hits.compactMap { ($0["cuid"] ?? $0["vid"])?.stringValue }
+        #expect(told.sorted() == ["ada", "anon"])
+    }
+
+    @Test("a consent stated again is sent if the earlier signal couldn't be delivered in time")
+    func statedAgainLate() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .error(.transport), times: 50)
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        bench.time.advance(by: .seconds(5 * 3_600))
+        bench.transport.heal()
+        await visitor.setConsent(true)
+        for _ in 0..<200 where try await flagship.client?.ledger().pending != 0 {
+            bench.time.advance(by: .seconds(120))
+            _ = try? await flagship.client?.flush(retrying: false)
+            await Task.yield()
         }
         #expect(await Self.told(bench) == ["iOS:true"])
     }

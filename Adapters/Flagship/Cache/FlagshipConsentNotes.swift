@@ -39,8 +39,8 @@ struct FlagshipConsentNotes: Sendable {
     func wait(_ visitorID: String, at now: Date) async {
         let key = key(visitorID)
         let known = await value(of: key)
-        guard !isValid(known, at: now), await !isKnown(visitorID, at: now) else { return }
         // The delivery may be quicker: its note stays.
+        guard !isValid(known, at: now) else { return }
         _ = try? await state.update(key, to: Self.written(.waits(since: now)), if: known)
         await trimmer.trim()
     }

@@ -2,7 +2,7 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// Gives or withdraws consent, and informs the vendor of a change.
+    /// Gives or withdraws consent, and informs the vendor of a change, or of a consent that it doesn't know of.
     ///
     /// Withdrawing removes the visitor's cache and waiting hits, including those from before signing in, and nothing
     /// more is sent except the consent itself; once consent is given again, hits are sent again. Of several calls at
@@ -22,28 +22,37 @@ extension FlagshipVisitor {
     /// a later one.
     func carryOutConsent() async {
         await consentTurn.run {
-            let (identity, hasConsented, isOwed) = self.state.withLock { state in
-                defer { state.owesConsent = false }
-                return (state.identity, state.hasConsented, state.owesConsent)
+            let (identity, hasConsented, owesRefusal) = self.state.withLock { state in
+                defer { state.owesRefusal = false }
+                return (state.identity, state.hasConsented, state.owesRefusal)
             }
-            // The session reports a change, and nothing else.
-            if isOwed { try? await self.session?.setConsent(.unknown) }
-            if hasConsented { await self.give(identity) } else { await self.withdraw(identity) }
+            if hasConsented {
+                await self.give(identity)
+            } else {
+                await self.withdraw(identity, isOwed: owesRefusal)
+            }
         }
     }
 
     private func give(_ identity: FlagshipIdentity) async {
-        guard let session, await carryOut(.granted, in: session) else { return }
-        await flagship.consents.wait(identity.visitorID, at: flagship.environment.time.now)
+        guard let session else { return }
+        let (consents, now) = (flagship.consents, flagship.environment.time.now)
+        let isKnown = await consents.isKnown(identity.visitorID, at: now)
+        // The session reports a change only, but an earlier signal may have expired, or have had another id.
+        if !isKnown { try? await session.setConsent(.unknown) }
+        guard await carryOut(.granted, in: session), !isKnown else { return }
+        await consents.wait(identity.visitorID, at: now)
     }
 
     /// Stops hits and deliveries first: the application's cache may take any time.
-    private func withdraw(_ identity: FlagshipIdentity) async {
+    private func withdraw(_ identity: FlagshipIdentity, isOwed: Bool) async {
         for id in identity.ids { flagship.service?.observations.forget(id) }
         if let session {
             // Hits from before signing in wait under the earlier id, whose session denies them from its beginning. The
             // consent hit has the current one.
             let earlier = identity.anonymousID.flatMap { flagship.client?.session(for: User(id: $0, consent: .denied)) }
+            // The session has refused from its beginning, and reports a change only.
+            if isOwed { try? await session.setConsent(.unknown) }
             await carryOut(.denied, in: session)
             await carryOut(.denied, in: earlier)
             // Until the vendor has been informed, the next visitor object with this id informs it.

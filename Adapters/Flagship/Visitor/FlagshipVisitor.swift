@@ -23,8 +23,8 @@ public final class FlagshipVisitor: Sendable {
         /// The flags whose values were read, if reports are enabled.
         var read: Set<String> = []
         var sentContext: [String: FlagValue]?
-        /// Whether the vendor is to be told of the consent although it hasn't changed.
-        var owesConsent = false
+        /// Whether the vendor is to be told of a refusal although it isn't new.
+        var owesRefusal = false
     }
 
     /// Whether a new visitor's consent is reported to the vendor.
@@ -108,7 +108,7 @@ public final class FlagshipVisitor: Sendable {
             if let data = found ?? nil { restore(data, id: id) }
         }
         if !hasConsented || report == .due { await carryOutConsent() }
-        if report == .impossible { state.withLock { $0.owesConsent = true } }
+        if report == .impossible { state.withLock { $0.owesRefusal = !hasConsented } }
         await flagship.client?.beginDelivery()
     }
 
