@@ -284,6 +284,14 @@ struct VisitorTests {
         try await eventually("the end of Flagship") { kept == nil }
     }
 
+    @Test("a visitor that is built after closing isn't shared")
+    func sharedAfterClosing() async throws {
+        let flagship = await (try await Bench()).flagship()
+        await flagship.close()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true, instance: .shared).build()
+        #expect(visitor.visitorID == "ada" && flagship.sharedVisitor == nil)
+    }
+
     @Test("F65 closing delivers every visitor's waiting hits")
     func close() async throws {
         let bench = try await Bench()

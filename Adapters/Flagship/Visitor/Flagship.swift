@@ -32,8 +32,13 @@ public final class Flagship: Sendable {
     let consents: FlagshipConsentNotes
     private let statuses: FlagshipAnnouncer<FlagshipStatus>
     private let machine = Mutex(FlagshipStatusMachine())
-    private let shared = Mutex<FlagshipVisitor?>(nil)
+    private let shared = Mutex(Shared())
     private let watching = Mutex<Task<Void, Never>?>(nil)
+
+    private struct Shared {
+        var visitor: FlagshipVisitor?
+        var isClosed = false
+    }
 
     private init(
         client: ExperimentationClient?,
@@ -195,14 +200,14 @@ public final class Flagship: Sendable {
 
     /// How a new visitor is kept.
     public enum Instance: String, Sendable, Hashable, CaseIterable {
-        /// As ``Flagship/sharedVisitor``, replacing the previous one.
+        /// As ``Flagship/sharedVisitor``, replacing the previous one; by the caller only after ``Flagship/close(within:)``.
         case shared = "SHARED_INSTANCE"
         /// By the caller only.
         case new = "NEW_INSTANCE"
     }
 
     /// The last visitor created as a shared one; `nil` after ``close(within:)``.
-    public var sharedVisitor: FlagshipVisitor? { shared.withLock { $0 } }
+    public var sharedVisitor: FlagshipVisitor? { shared.withLock { $0.visitor } }
 
     /// Begins to build a visitor.
     ///
@@ -219,7 +224,8 @@ public final class Flagship: Sendable {
         FlagshipVisitorBuilder(flagship: self, visitorID: visitorID, hasConsented: hasConsented, instance: instance)
     }
 
-    func share(_ visitor: FlagshipVisitor) { shared.withLock { $0 = visitor } }
+    /// Keeps a visitor as the shared one, unless this is closed.
+    func share(_ visitor: FlagshipVisitor) { shared.withLock { if !$0.isClosed { $0.visitor = visitor } } }
 
     // MARK: Closing
 
@@ -237,6 +243,6 @@ public final class Flagship: Sendable {
         }
         watching.withLock { $0?.cancel() }
         // The visitor keeps this alive, and this the visitor.
-        shared.withLock { $0 = nil }
+        shared.withLock { $0 = Shared(isClosed: true) }
     }
 }
