@@ -72,6 +72,18 @@ struct StatusTests {
         #expect(bench.transport.exchanges.isEmpty)
     }
 
+    @Test(
+        "rules that were missing a moment ago don't hide those that a fetch has found since, and the kill switch hides both",
+        arguments: [
+            (.notInitialized, false, false, .initializing), (.initializing, false, true, .initialized),
+            (.initialized, false, false, .initialized), (.panic, false, false, .initializing),
+            (.initialized, true, true, .panic),
+        ] as [(FlagshipStatus, Bool, Bool, FlagshipStatus)]
+    )
+    func following(status: FlagshipStatus, isDisabled: Bool, canDecide: Bool, next: FlagshipStatus) {
+        #expect(status.following(isDisabled: isDisabled, canDecide: canDecide) == next)
+    }
+
     @Test("F02 an environment id with a letter beyond v is invalid; the neutral adapter warns and continues")
     func strangeID() async throws {
         let bench = try await Bench()

@@ -145,13 +145,13 @@ public final class Flagship: Sendable {
     /// The status.
     public var status: FlagshipStatus { machine.withLock { $0.status } }
 
-    /// Sets the status to what a closure finds.
+    /// Sets the status to what a closure finds, which is given the current one.
     ///
     /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.
     @discardableResult
-    func set(_ find: () -> FlagshipStatus) -> FlagshipStatus {
+    func set(_ find: (FlagshipStatus) -> FlagshipStatus) -> FlagshipStatus {
         let (status, isNew) = machine.withLock { machine in
-            let status = find()
+            let status = find(machine.status)
             guard machine.set(status) else { return (status, false) }
             // Under the lock, so that announcements have the order of the changes.
             statuses.add(status)
@@ -169,28 +169,23 @@ public final class Flagship: Sendable {
         return probe?.errorCode != .providerNotReady
     }
 
-    /// Returns the status that corresponds to the client's.
-    func statusFollowing(_ status: ProviderStatus) -> FlagshipStatus {
-        if status == .disabled { return .panic }
-        if options.mode == .bucketing, !hasRules { return .initializing }
-        return .initialized
-    }
-
-    private func follow(_ status: ProviderStatus) {
+    /// Sets the status that corresponds to the client's.
+    private func follow() {
+        guard let client else { return }
         // Outside the lock: it evaluates a flag, and so may run the application's hooks.
-        let found = statusFollowing(status)
-        set { found }
+        let canDecide = options.mode == .decisionAPI || hasRules
+        set { $0.following(isDisabled: client.status == .disabled, canDecide: canDecide) }
     }
 
     private func watch() {
         guard let client else { return }
-        follow(client.status)
+        follow()
         let events = client.statusEvents()
         let task = Task { [weak self] in
-            for await event in events {
+            // What an event says may be older than a visitor's own fetch.
+            for await _ in events {
                 guard let self else { return }
-                // A visitor's own fetch is newer than a pending event.
-                self.follow(self.client?.status ?? event.status)
+                self.follow()
             }
         }
         watching.withLock { $0 = task }

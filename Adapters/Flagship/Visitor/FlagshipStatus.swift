@@ -10,6 +10,19 @@ public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
     case panic = "SDK_PANIC"
 }
 
+extension FlagshipStatus {
+    /// Returns the status that follows this one.
+    ///
+    /// - Parameters:
+    ///   - isDisabled: Whether the kill switch is on.
+    ///   - canDecide: Whether there was something to decide by a moment ago; a fetch may have found it since.
+    /// - Returns: The next status.
+    func following(isDisabled: Bool, canDecide: Bool) -> FlagshipStatus {
+        if isDisabled { return .panic }
+        return canDecide || self == .initialized ? .initialized : .initializing
+    }
+}
+
 /// The status of a visitor's flags.
 public enum FlagshipFetchStatus: String, Sendable, Hashable, Codable, CaseIterable {
     /// They are up to date.

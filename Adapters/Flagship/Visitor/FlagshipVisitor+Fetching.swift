@@ -23,7 +23,7 @@ extension FlagshipVisitor {
             take(.fetchFailed(fetch))
             return await afterFetch(session, for: nil)
         }
-        let status = flagship.set { session.status == .disabled ? .panic : .initialized }
+        let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         if status == .panic { return take(.panicFound) }
         state.withLock { state in
             state.hasFetched = true
