@@ -8,7 +8,7 @@ import Waiting
 
 @testable import FlagshipAdapter
 
-@Suite("Flagship: concurrency")
+@Suite("Flagship: concurrency", .timeLimit(.minutes(10)))
 struct ConcurrencyTests {
     @Test("concurrent changes of the context are all kept, here and at the vendor")
     func context() async throws {

@@ -26,7 +26,7 @@ struct HeldCache: FlagshipHitCache {
     }
 }
 
-@Suite("Flagship: the mirror of the outbox in an application's cache")
+@Suite("Flagship: the mirror of the outbox in an application's cache", .timeLimit(.minutes(10)))
 struct HitMirrorTests {
     private static func mirror(
         _ strategy: FlagshipOptions.Tracking.Strategy,
