@@ -98,6 +98,33 @@ struct HitCacheContractTests {
         #expect(Set(many.map { FlagValue.string($0) }).subtracting(its.screens) == ["user-0"])
     }
 
+    @Test("a cached hit whose id ends like that of an event's further hit is imported once, after any number of starts")
+    func numberedID() async throws {
+        let (time, cache, outbox) = (ManualTime(), OwnCache(), InMemoryOutboxStore())
+        let content: [String: FlagValue] = [
+            "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "home", "qt": 0,
+        ]
+        let record = FlagshipHitRecord(
+            visitorID: "ada",
+            anonymousID: nil,
+            type: "SCREENVIEW",
+            time: time.now,
+            content: content
+        )
+        await cache.cacheHits(["order/1": record])
+        for _ in 0..<3 {
+            let store = await FlagshipHitCacheStore(
+                outbox,
+                mirroredIn: FlagshipCaches(hits: cache),
+                strategy: .continuousCaching,
+                environmentID: Bench.environmentID,
+                owedTo: Self.destination,
+                time: time
+            )
+            #expect(try await store?.waiting(after: 0, limit: 10).map(\.envelope.id) == ["order/1"])
+        }
+    }
+
     @Test("the end of an old event concerns the cache only if it was owed to the vendor")
     func otherDestination() async throws {
         let time = ManualTime()

@@ -96,7 +96,9 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         let oldest = FlagshipHitRecord.oldest(at: now)
         let old = records.filter { $1.time <= oldest }.keys.sorted()
         if !old.isEmpty { await cache.flushHits(old) }
-        let fresh = records.filter { id, record in record.time > oldest && known[FlagshipHitRecord.event(of: id)] == nil
+        // A record that was imported by itself is an event of its own, whatever its id looks like.
+        let fresh = records.filter { id, record in
+            record.time > oldest && known[id] == nil && known[FlagshipHitRecord.event(of: id)] == nil
         }
         .sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
         let envelopes = fresh.compactMap { id, record in record.envelope(id: id) }
