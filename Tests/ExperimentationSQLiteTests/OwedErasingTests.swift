@@ -1,7 +1,9 @@
 import Experimentation
 import Foundation
 import GRDB
+import Synchronization
 import Testing
+import Waiting
 
 @testable import ExperimentationSQLite
 
@@ -111,6 +113,30 @@ struct OwedErasingTests {
         _ = try await store.setConsent([ConsentChange(userID: "marker-4711", isGranted: false)])
         try await store.finishErasing()
         #expect(try folder.occurrences(of: "marker-4711") == 0)
+        await store.close()
+    }
+
+    @Test(
+        "P24 what is removed is erased by itself, also after a removal that was planned for while the file was rewritten",
+        .timeLimit(.minutes(5))
+    )
+    func plannedMeanwhile() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.append([.sample("a", user: "ada"), .sample("b", user: "marker-4711")])
+        store.commits.database.inDatabase { database in
+            database.trace { [weak store] event in
+                // As a removal does that was committed just before.
+                if "\(event)".hasPrefix("VACUUM") { store?.eraseBehind() }
+            }
+        }
+        try await store.purge("ada")
+        try await store.finishErasing()
+        store.commits.database.inDatabase { $0.trace() }
+        try await eventually("the plan has come to nothing") {
+            store.commits.waiting.withLock { !$0.isErasingPlanned }
+        }
+        try await store.purge("marker-4711")
+        try await eventually("the rest is erased") { try folder.occurrences(of: "marker-4711") == 0 }
         await store.close()
     }
 

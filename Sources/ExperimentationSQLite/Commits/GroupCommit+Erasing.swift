@@ -19,8 +19,11 @@ extension GroupCommit {
         }
         guard let wait else { return }
         DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [weak self] in
+            guard let self else { return }
+            // Before looking: what is owed from now on is planned anew.
+            waiting.withLock { $0.isErasingPlanned = false }
             // Whoever waited for it may have had that done meanwhile.
-            if erasing.traces.isErasingOwed { self?.submit(erasing) { _ in } }
+            if erasing.traces.isErasingOwed { submit(erasing) { _ in } }
         }
     }
 
@@ -58,7 +61,6 @@ extension GroupCommit {
             let isDue = isIdle || waiting.groupsBeforeErasing >= Self.mostBeforeErasing
             guard isDue, let erasing = waiting.erasing else { return nil }
             waiting.erasing = nil
-            waiting.isErasingPlanned = false
             waiting.groupsBeforeErasing = 0
             defer { waiting.erasingAnswers = [] }
             return (erasing, waiting.erasingAnswers)

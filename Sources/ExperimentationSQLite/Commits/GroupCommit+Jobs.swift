@@ -30,7 +30,7 @@ extension GroupCommit {
         var erasingAnswers: [@Sendable (Result<Void, ExperimentationError>) -> Void] = []
         /// The number of groups that went before it.
         var groupsBeforeErasing = 0
-        /// Whether it is scheduled to begin by itself.
+        /// Whether a timer will have it begin by itself.
         var isErasingPlanned = false
         /// The number of seconds that it took last time.
         var lastErasing = 0.0
