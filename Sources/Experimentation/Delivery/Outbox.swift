@@ -177,7 +177,7 @@ final class Outbox: Sendable {
         do throws(ExperimentationError) {
             try await kept.forget(userID: userID)
         } catch {
-            if denial?.isLastWord != false { await owed.owe([userID]) }
+            await owed.owe([userID], unless: { denial?.isLastWord == false })
             throw error
         }
     }

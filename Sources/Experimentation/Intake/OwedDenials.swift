@@ -41,15 +41,21 @@ final class OwedDenials: Sendable {
     }
 
     /// Notes that denials couldn't be carried out.
-    func owe(_ userIDs: [String]) async {
-        hold(userIDs)
+    ///
+    /// - Parameters:
+    ///   - userIDs: The users.
+    ///   - areOverruled: Whether they have consented since, so that nothing is owed. Asked under the lock under which their
+    ///     consent looks for a denial to end: it can't come in between.
+    func owe(_ userIDs: [String], unless areOverruled: () -> Bool = { false }) async {
+        hold(userIDs, unless: areOverruled)
         await note(userIDs)
     }
 
     /// Stops deliveries and events of users whose denials couldn't be carried out.
-    func hold(_ userIDs: [String]) {
+    func hold(_ userIDs: [String], unless areOverruled: () -> Bool = { false }) {
         let users = userIDs.lazy.map { ExactText($0) }
         state.withLock { state in
+            if areOverruled() { return }
             state.users.formUnion(users)
             state.removed.subtract(users)
         }

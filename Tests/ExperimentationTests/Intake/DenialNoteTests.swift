@@ -46,6 +46,28 @@ struct DenialNoteTests {
         #expect(outbox.counts[.setConsent] == 2)
     }
 
+    @Test("a denial isn't owed once its user has consented again, at whatever moment that happens")
+    func overruled() async throws {
+        let environment = ClientEnvironment(time: ManualTime(), log: NoLog())
+        let kept = KeptState(store: state, of: Destination(provider: "scripted", scope: ""), log: environment.log)
+        let store = InMemoryOutboxStore()
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        try await owed.carryOut()
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        for _ in 0..<200 {
+            let denial = intake.enter(.consent(ConsentChange(userID: "ada", isGranted: false)))
+            try await intake.outcome(of: denial)
+            async let owing: Void = owed.owe(["ada"], unless: { denial.denial?.isLastWord == false })
+            let grant = intake.enter(.consent(ConsentChange(userID: "ada", isGranted: true)))
+            try await intake.outcome(of: grant)
+            await owing
+            #expect(owed.users.isEmpty)
+            #expect(try await state.keys(beginningWith: "").isEmpty)
+        }
+        await owed.owe(["ada"], unless: { true })
+        #expect(owed.users.isEmpty)
+    }
+
     @Test("the notes of several denials are written together, after callers with events are answered")
     func notedTogether() async throws {
         let outbox = TroubledStore(.init(slowAppend: 1, failsDenials: true))
