@@ -55,36 +55,21 @@ extension Intake {
     private func settleDenial(before event: NewEvent) async throws(ExperimentationError) {
         let userID = event.envelope.identity.id
         if event.grantsConsent {
-            try await endDenial(before: ConsentChange(userID: userID, isGranted: true))
+            try await owed.end(userID)
         } else if event.envelope.isStopped(by: owed.users) {
             try await owed.carryOut(userID)
         }
     }
 
-    /// Ends the denial that may be owed to a user who consents again, and who keeps the events that remain.
-    ///
-    /// - Returns: Whether there may have been one; held events may then be released already.
-    @discardableResult
-    private func endDenial(before change: ConsentChange) async throws(ExperimentationError) -> Bool {
-        guard owed.mayBeOwed(change.userID) else { return false }
-        try await owed.end(change.userID) { () async throws(ExperimentationError) in
-            _ = try await self.store.setConsent([change])
-        }
-        return true
-    }
-
     func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
         let changes = run.compactMap(\.statement.change)
         let denying = owed.users
-        var hasReleased = false
-        for change in changes where change.isGranted {
-            if try await endDenial(before: change) { hasReleased = true }
-        }
+        // A user who consents again keeps the events that remain.
+        for change in changes where change.isGranted { try await owed.end(change.userID) }
         let outcome = try await store.setConsent(changes)
         for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
             try await owed.end(change.userID)
         }
-        hasReleased = hasReleased || outcome.released > 0
-        return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: hasReleased)
+        return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: outcome.released > 0)
     }
 }

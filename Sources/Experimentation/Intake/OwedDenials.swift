@@ -36,7 +36,7 @@ final class OwedDenials: Sendable {
     var areNone: Bool { state.withLock { $0.isRestored && $0.users.isEmpty } }
 
     /// Whether a user's denial is owed, as far as is known.
-    func mayBeOwed(_ userID: String) -> Bool {
+    private func mayBeOwed(_ userID: String) -> Bool {
         state.withLock { !$0.isRestored || $0.users.contains(ExactText(userID)) }
     }
 
@@ -138,20 +138,13 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Settles a denial that may be owed, because the user consents or it was carried out.
+    /// Ends a denial that may be owed, because its user consents or it was carried out.
     ///
-    /// - Parameters:
-    ///   - userID: The user.
-    ///   - change: Runs before any other task may carry out the denial.
-    /// - Throws: What the stores throw; the denial is then still owed.
-    func end(
-        _ userID: String,
-        _ change: @escaping @Sendable () async throws(ExperimentationError) -> Void = {}
-    ) async throws(ExperimentationError) {
+    /// - Throws: What the state store throws; the denial is then still owed.
+    func end(_ userID: String) async throws(ExperimentationError) {
+        guard mayBeOwed(userID) else { return }
         try await turn.run { () async throws(ExperimentationError) in
-            guard self.mayBeOwed(userID) else { return }
-            try await self.forget(userID)
-            try await change()
+            if self.mayBeOwed(userID) { try await self.forget(userID) }
         }
     }
 

@@ -131,6 +131,32 @@ struct IntakeTests {
         #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 1, pending: 1))
     }
 
+    @Test("the consent stated by a refused event releases what is held, also if a denial was owed")
+    func releasedByRefused() async throws {
+        let store = InMemoryOutboxStore()
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: InMemoryStateStore(), of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let released = Shared(0)
+        let intake = Intake(store: store, owed: owed, environment: environment) { events in
+            if events.isEmpty { released.change { $0 += 1 } }
+        }
+        func event(_ text: String, isHeld: Bool) -> NewEvent {
+            let event = TrackingEvent.custom("said", attributes: ["text": .string(text)])
+            let envelope = Envelope(id: text, identity: Identity(id: "ada"), event: event, date: .distantPast)
+            return NewEvent(envelope, owedTo: [.init(to: Self.destination, isHeld: isHeld)])
+        }
+        _ = try await store.append([event("held", isHeld: true)], now: .distantPast)
+        await owed.owe(["ada"])
+        var large = event(String(repeating: "x", count: 40_000), isHeld: false)
+        large.grantsConsent = true
+        let ticket = intake.enter(.event(large))
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: ticket) }
+        #expect(error?.code == .tooLarge)
+        #expect(released.value == 1)
+        #expect(owed.users.isEmpty)
+    }
+
     @Test("a noted grant becomes part of the user's next event, but not behind a mark")
     func joined() {
         let grant = Intake.Statement.consent(ConsentChange(userID: "ada", isGranted: true))
