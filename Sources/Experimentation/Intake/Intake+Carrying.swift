@@ -107,7 +107,7 @@ extension Intake {
 
     /// Logs that an event isn't accepted for which nobody waits.
     func logRefusal(of entry: Entry, _ refusal: ExperimentationError) {
-        guard entry.isNoted, refusal.code != .consentDenied else { return }
+        guard entry.isNoted, entry.statement.event != nil, refusal.code != .consentDenied else { return }
         environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(refusal)")
     }
 

@@ -35,13 +35,15 @@ extension Intake {
         return hasReleased
     }
 
-    /// Leaves out the events of users whose denial is owed, unless that can be settled now.
+    /// Leaves out the statements of users whose denial is owed, unless that can be settled now.
+    ///
+    /// The others don't fail with them: what hinders it may concern a single user.
     func admitted(_ run: ArraySlice<Entry>) async -> ArraySlice<Entry> {
         if owed.areNone { return run }
         var admitted: ArraySlice<Entry> = []
         for entry in run {
             do throws(ExperimentationError) {
-                if let event = entry.statement.event { try await settleDenial(before: event) }
+                try await settleDenial(before: entry.statement)
                 admitted.append(entry)
             } catch {
                 logRefusal(of: entry, error)
@@ -51,24 +53,25 @@ extension Intake {
         return admitted
     }
 
-    /// Ends the denial that its user is owed, if the event itself grants consent, or else carries it out.
-    private func settleDenial(before event: NewEvent) async throws(ExperimentationError) {
-        let userID = event.envelope.identity.id
-        if event.grantsConsent {
+    /// Ends the denial that is owed to a user who consents again, and who keeps the events that remain, or carries it
+    /// out before another event of its user.
+    private func settleDenial(before statement: Statement) async throws(ExperimentationError) {
+        if let userID = statement.consenting {
             try await owed.end(userID)
-        } else if event.envelope.isStopped(by: owed.users) {
-            try await owed.carryOut(userID)
+        } else if let envelope = statement.event?.envelope, envelope.isStopped(by: owed.users) {
+            try await owed.carryOut(envelope.identity.id)
         }
     }
 
     func change(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
+        let run = await admitted(run)
         let changes = run.compactMap(\.statement.change)
+        if changes.isEmpty { return Stored() }
         let denying = owed.users
-        // A user who consents again keeps the events that remain.
-        for change in changes where change.isGranted { try await owed.end(change.userID) }
         let outcome = try await store.setConsent(changes)
         for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
-            try await owed.end(change.userID)
+            // If that fails, it is carried out once more.
+            try? await owed.end(change.userID)
         }
         return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: outcome.released > 0)
     }

@@ -157,6 +157,34 @@ struct IntakeTests {
         #expect(owed.users.isEmpty)
     }
 
+    @Test(
+        "if the note of an owed denial can't be removed, its user's consent fails, but no other statement",
+        arguments: zip([true, false], [ErrorCode.store, nil])
+    )
+    func stubbornNote(isGranted: Bool, code: ErrorCode?) async throws {
+        let (store, state) = (InMemoryOutboxStore(), FailingStore(failing: 0..<100, of: [.removeAll]))
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: state, of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        try await owed.carryOut()
+        await owed.owe(["bob"])
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        let changes = [("bob", isGranted), ("cyd", true)].map { ConsentChange(userID: $0, isGranted: $1) }
+        // All are in line before the first is stored.
+        let tickets = (changes.map(Intake.Statement.consent) + [event(1)]).map { intake.enter($0) }
+        var codes: [ErrorCode?] = []
+        for ticket in tickets {
+            do throws(ExperimentationError) {
+                try await intake.outcome(of: ticket)
+                codes.append(nil)
+            } catch {
+                codes.append(error.code)
+            }
+        }
+        #expect(codes == [code, nil, nil])
+        #expect(owed.users.map(\.text) == ["bob"])
+    }
+
     @Test("a noted grant becomes part of the user's next event, but not behind a mark")
     func joined() {
         let grant = Intake.Statement.consent(ConsentChange(userID: "ada", isGranted: true))
