@@ -26,7 +26,7 @@ extension Intake {
                 return entries
             }
             if entries.isEmpty { return }
-            if let (rest, failure) = await store(Self.joined(entries, leaving: owed.users), after: &telling) {
+            if let (rest, failure) = await store(Self.joined(entries), after: &telling) {
                 return await stop(rest, failure)
             }
             guard let answer, entries.contains(where: { $0.answer === answer }) else { continue }

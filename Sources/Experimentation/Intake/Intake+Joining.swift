@@ -2,11 +2,9 @@
 extension Intake {
     /// Attaches a grant of consent that was noted just before a user's event to that event, which saves a transaction.
     ///
-    /// - Parameters:
-    ///   - entries: The line.
-    ///   - denying: Users whose denial is owed; their denials must be ended first.
+    /// - Parameter entries: The line.
     /// - Returns: The line, in which a noted grant followed by an event of the same user has become part of the event.
-    static func joined(_ entries: [Entry], leaving denying: Set<ExactText>) -> [Entry] {
+    static func joined(_ entries: [Entry]) -> [Entry] {
         if entries.count == 1 { return entries }
         var joined: [Entry] = []
         joined.reserveCapacity(entries.count)
@@ -16,7 +14,7 @@ extension Intake {
         for var entry in entries {
             if let change = entry.statement.change {
                 let user = ExactText(change.userID)
-                grants[user] = change.isGranted && entry.isNoted && !denying.contains(user) ? joined.count : nil
+                grants[user] = change.isGranted && entry.isNoted ? joined.count : nil
             } else if !grants.isEmpty, var event = entry.statement.event,
                 let place = grants.removeValue(forKey: ExactText(event.envelope.identity.id))
             {

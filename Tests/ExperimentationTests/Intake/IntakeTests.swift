@@ -190,7 +190,7 @@ struct IntakeTests {
         let grant = Intake.Statement.consent(ConsentChange(userID: "ada", isGranted: true))
         func kinds(_ statements: Intake.Statement...) -> [Intake.Statement.Kind] {
             let entries = statements.map { Intake.Entry(statement: $0, isNoted: true, answer: Answer()) }
-            return Intake.joined(entries, leaving: []).map(\.statement.kind)
+            return Intake.joined(entries).map(\.statement.kind)
         }
         #expect(kinds(grant, event(1)) == [.event])
         #expect(kinds(grant, .mark, event(1)) == [.consent, .mark, .event])
