@@ -98,8 +98,9 @@ extension UserSession {
     func stateConsent(of state: inout State) {
         let (userID, consent) = (state.user.id, state.user.consent)
         state.statementFailure = nil
-        // Without events there is nothing to release, but a denial also removes what is stored.
-        guard consent == .denied || (consent == .granted && core.roles.takesEvents) else { return }
+        // Without events there is nothing to release. But a denial also removes what is stored, and consent ends one.
+        guard consent != .unknown else { return }
+        if consent == .granted, !core.roles.takesEvents, !core.outbox.mayHaveOpenDenial(of: userID) { return }
         if consent == .denied {
             state.forgetTracking()
             core.cache.forget(userID)

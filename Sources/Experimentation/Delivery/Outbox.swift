@@ -145,6 +145,12 @@ final class Outbox: Sendable {
         }
     }
 
+    /// Whether a denial of the user's may still have consequences, which consent would end.
+    func mayHaveOpenDenial(of userID: String) -> Bool {
+        // In this order: what is no longer under way may be owed.
+        intake.hasStandingDenial(of: userID) || owed.mayBeOwed(userID)
+    }
+
     /// Waits until the store has the statement.
     ///
     /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.

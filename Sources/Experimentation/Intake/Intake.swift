@@ -114,6 +114,9 @@ final class Intake: Sendable {
         }
     }
 
+    /// Whether the consequences of a denial by this user aren't all carried out or owed yet.
+    func hasStandingDenial(of userID: String) -> Bool { state.withLock { $0.denials.contain(userID) } }
+
     /// Forgets a denial, because its consequences are carried out or owed.
     func end(_ denial: StandingDenial, of userID: String) {
         state.withLock { $0.denials.end(denial, of: ExactText(userID)) }

@@ -36,7 +36,7 @@ final class OwedDenials: Sendable {
     var areNone: Bool { state.withLock { $0.isRestored && $0.users.isEmpty } }
 
     /// Whether a user's denial is owed, as far as is known.
-    private func mayBeOwed(_ userID: String) -> Bool {
+    func mayBeOwed(_ userID: String) -> Bool {
         state.withLock { !$0.isRestored || $0.users.contains(ExactText(userID)) }
     }
 

@@ -28,6 +28,9 @@ struct StandingDenials {
         for denial in denials.removeValue(forKey: ExactText(userID)) ?? [] { denial.overrule() }
     }
 
+    /// Whether there is one by this user.
+    func contain(_ userID: String) -> Bool { denials[ExactText(userID)] != nil }
+
     /// Forgets a denial.
     mutating func end(_ denial: StandingDenial, of user: ExactText) {
         denials[user]?.removeAll { $0 === denial }
