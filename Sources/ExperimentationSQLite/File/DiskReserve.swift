@@ -44,26 +44,20 @@ final class DiskReserve: Sendable {
         return true
     }
 
-    private func fill() -> Bool {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return errno == EEXIST && extend() }
-        let isFilled = allot(descriptor)
-        close(descriptor)
-        if !isFilled { unlink(path) }
-        return isFilled
-    }
-
-    /// Extends a file that another process has created, if it is too small: that process died, or its limit is lower.
+    /// Creates the file, or extends one that is too small: the process that created it died, or its limit is lower.
     ///
     /// - Returns: Whether the file is large enough.
-    private func extend() -> Bool {
-        var facts = stat()
-        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
-        if facts.st_size >= size { return true }
-        let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+    private func fill() -> Bool {
+        // Opening a pipe would wait for a reader.
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return allot(descriptor)
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
+        if facts.st_size >= size || allot(descriptor) { return true }
+        // A part of a reserve would take the space of events.
+        if facts.st_size == 0 { unlink(path) } else { ftruncate(descriptor, facts.st_size) }
+        return false
     }
 
     private func allot(_ descriptor: Int32) -> Bool {
