@@ -114,6 +114,25 @@ struct ExposureTests {
         #expect(provider.exposures == Array(repeating: ratio, count: 6) + Array(repeating: theme, count: 3))
     }
 
+    @Test("an exposure holds the value that was read, however deeply the vendor has nested it")
+    func deepValue() async throws {
+        var deep: FlagValue = 1
+        for _ in 0..<20 { deep = [deep] }
+        let experiment = InMemoryExperiment(
+            Experiment(id: "checkout"),
+            arms: [.init(Variation(id: "b"), weight: 100, flags: ["theme": deep])]
+        )
+        let (client, provider, session) = try await session(experiments: [experiment])
+        #expect(session.object("theme", default: [:]) == deep)
+        try await client.flush()
+        let assignment = Assignment(experiment: Experiment(id: "checkout"), variation: Variation(id: "b"))
+        #expect(
+            provider.exposures == [
+                Exposure(assignment: assignment, flagKey: "theme", value: deep, defaultValue: [:])
+            ]
+        )
+    }
+
     @Test(
         "read as an application's type, a value that doesn't fit exposes nothing, and a variation without a value does"
     )

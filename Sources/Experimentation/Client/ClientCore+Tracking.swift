@@ -105,12 +105,12 @@ extension ClientCore {
 }
 
 extension Exposure {
-    /// Creates the exposure that follows from a read, without a value that no event can carry.
+    /// Creates the exposure that follows from a read, without a default that no event can carry.
     ///
-    /// Nobody checks a caller's default, and an infinite one mustn't cost the exposure.
+    /// Nobody checks a caller's default, and an infinite one mustn't cost the exposure. The value is the vendor's, and
+    /// may be nested as deeply as its own answer; without it, the variation would seem to have none.
     init(of assignment: Assignment, through flagKey: String?, value: FlagValue?, default defaultValue: FlagValue?) {
-        self.init(assignment: assignment, flagKey: flagKey)
-        if let value, value.fitsEvents { self.value = value }
-        if let defaultValue, defaultValue.fitsEvents { self.defaultValue = defaultValue }
+        self.init(assignment: assignment, flagKey: flagKey, value: value)
+        if let defaultValue, defaultValue.objection == nil { self.defaultValue = defaultValue }
     }
 }

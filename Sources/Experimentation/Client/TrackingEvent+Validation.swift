@@ -56,15 +56,6 @@ extension Attributes {
     }
 }
 
-extension FlagValue {
-    /// Why this value can't be stored and sent, as the end of a sentence; `nil` if it can.
-    fileprivate var objection: String? {
-        let most = EnvelopeCoding.maximumDepth
-        if depth(upTo: most) > most { return "is nested deeper than \(most) levels." }
-        return isFinite ? nil : "holds a number that isn't finite."
-    }
-}
-
 extension ExperimentationError {
     fileprivate static func invalid(_ message: String) -> Self { Self(.invalidArgument, message) }
 }

@@ -71,8 +71,10 @@ package enum EnvelopeCoding {
 }
 
 extension FlagValue {
-    /// Whether an event can carry this: all its numbers are finite, and it isn't nested too deeply.
-    var fitsEvents: Bool {
-        depth(upTo: EnvelopeCoding.maximumDepth) <= EnvelopeCoding.maximumDepth && isFinite
+    /// Why an event can't carry this value of the application's, as the end of a sentence; `nil` if it can.
+    var objection: String? {
+        let most = EnvelopeCoding.maximumDepth
+        if depth(upTo: most) > most { return "is nested deeper than \(most) levels." }
+        return isFinite ? nil : "holds a number that isn't finite."
     }
 }
