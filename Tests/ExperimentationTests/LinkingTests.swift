@@ -77,6 +77,39 @@ struct LinkingTests {
         #expect(try await store.state.keys(beginningWith: "").isEmpty)
     }
 
+    /// A store that is slow to write the first state of a link.
+    private struct SlowLink: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let reached = AsyncGate()
+        let mayWrite = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.contains("/link/"), !reached.isOpen {
+                reached.open()
+                await mayWrite.wait()
+            }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    @Test(
+        "nothing is kept of a link whose user denies consent while its first state is stored",
+        .timeLimit(.minutes(1))
+    )
+    func deniedMeanwhile() async throws {
+        let slow = SlowLink()
+        let linker = Linker(failures: 0)
+        let session = try await session(linker, ClientStore(outbox: InMemoryOutboxStore(), state: slow))
+        let linking = Task { try await session.link(to: Self.ada, criteria: ["email": "ada@example.com"]) }
+        await slow.reached.wait()
+        try await session.setConsent(.denied)
+        slow.mayWrite.open()
+        let error = await #expect(throws: ExperimentationError.self) { try await linking.value }
+        #expect(error?.code == .consentDenied)
+        #expect(linker.seen.withLock { $0.isEmpty })
+        #expect(try await slow.keys(beginningWith: "").isEmpty)
+    }
+
     @Test(
         "an interrupted link isn't continued for another user or other criteria",
         arguments: [("ben", ["a": "b"], #"ben ["b"]"#), ("ada", ["a": "c"], #"ada ["c"]"#)]

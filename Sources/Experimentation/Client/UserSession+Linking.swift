@@ -27,16 +27,20 @@ extension UserSession {
         let key = KeptState.Key.link(of: from.id)
         var link = StoredLink(from: from, to: identity, criteria: criteria)
         if let stored = await core.kept.read(StoredLink.self, key), stored.asksFor(identity, criteria) { link = stored }
-        try await core.kept.require(link, key)
+        try await keep(link, key, of: from.id)
         while !link.progress.isComplete {
             try checkConsent()
             link.progress = try await linker.advance(link.progress)
-            try await core.kept.require(link, key)
-            await removeIfDenied(from.id)
+            try await keep(link, key, of: from.id)
         }
         identify(link.progress.to)
         await core.kept.write(bytes: nil, key)
         return link.progress.to
+    }
+
+    private func keep(_ link: StoredLink, _ key: KeptState.Key, of userID: String) async throws(ExperimentationError) {
+        try await core.kept.require(link, key)
+        await removeIfDenied(userID)
     }
 
     /// A user who denies consent isn't linked: a step tells the vendor of two ids and of what it finds the user by.
