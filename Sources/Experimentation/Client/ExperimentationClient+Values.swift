@@ -110,14 +110,13 @@ extension ExperimentationClient {
 
     private func heldAtHand(for context: EvaluationContext) -> HeldDecisions? {
         guard let rules = core.rules else { return core.cache.decisions(for: context.user) }
-        let published = rules.published.read { $0 }
-        guard let ruleset = published.ruleset else { return nil }
+        guard let kept = rules.published.read({ $0.kept }) else { return nil }
         return HeldDecisions(
-            decisions: ruleset.decisions(for: context),
-            instant: published.kept?.instant ?? core.environment.time.instant,
+            decisions: kept.ruleset.decisions(for: context),
+            instant: kept.instant,
             expiry: nil,
             afterExpiry: .stale,
-            validator: published.kept?.validator
+            validator: kept.validator
         )
     }
 

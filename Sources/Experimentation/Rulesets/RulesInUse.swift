@@ -83,7 +83,8 @@ final class RulesInUse: Sendable {
         let isNew = published.update { published in
             before = published.kept
             if published.kept === rules, !published.isStale { return nil }
-            return rules.isOlder(than: published.kept) ? nil : readable(rules)
+            if let current = published.kept, rules.instant < current.instant { return nil }
+            return readable(rules)
         }
         guard isNew, !killSwitch.isOn, !rules.isRestored else { return }
         status.announce(.ready, .ready)
@@ -91,13 +92,12 @@ final class RulesInUse: Sendable {
     }
 
     private func readable(_ rules: RulesetKeeper.Kept, isStale: Bool = false) -> PublishedRules {
-        PublishedRules(rules, isStale: isStale, expiry: keeper.expiry(of: rules), afterExpiry: afterExpiry)
+        PublishedRules(rules, isStale: isStale, afterExpiry: afterExpiry)
     }
 }
 
 /// Rules as read by evaluations without a session; `nil` before there are any.
 final class PublishedRules: Sendable {
-    let ruleset: (any Ruleset)?
     /// What single flags are read from.
     let reader: (any Ruleset)?
     let catalogue: FlagCatalogue
@@ -108,17 +108,11 @@ final class PublishedRules: Sendable {
     private let expiry: Expiry?
     private let afterExpiry: Freshness.AfterExpiry
 
-    init(
-        _ kept: RulesetKeeper.Kept? = nil,
-        isStale: Bool = false,
-        expiry: Expiry? = nil,
-        afterExpiry: Freshness.AfterExpiry = .stale
-    ) {
+    init(_ kept: RulesetKeeper.Kept? = nil, isStale: Bool = false, afterExpiry: Freshness.AfterExpiry = .stale) {
         self.kept = kept
         self.isStale = isStale
-        self.expiry = expiry
         self.afterExpiry = afterExpiry
-        ruleset = kept?.ruleset
+        expiry = kept?.expiry
         reader = kept?.ruleset.reader
         catalogue = kept?.catalogue ?? .empty
         isRestored = kept?.isRestored ?? false
@@ -129,7 +123,7 @@ final class PublishedRules: Sendable {
     var isOverdue: Bool { expiry?.hasPassed ?? false }
 
     /// The age of the rules.
-    func age(at time: any TimeSource) -> Duration? { kept?.moment(by: time).duration(to: time.instant) }
+    func age(at time: any TimeSource) -> Duration? { kept?.instant.duration(to: time.instant) }
 
     /// How to read them now.
     var standing: HeldDecisions.Standing {

@@ -9,14 +9,18 @@ actor RulesetKeeper {
         let catalogue: FlagCatalogue
         let validator: String?
         let date: Date
-        let instant: ContinuousClock.Instant?
+        /// When they were fetched, on the monotonic clock; for those of an earlier run, as long ago as the date says.
+        let instant: ContinuousClock.Instant
+        /// When they expire; `nil` if they don't.
+        let expiry: Expiry?
         let isRestored: Bool
 
         init(
             _ ruleset: any Ruleset,
             validator: String?,
             date: Date,
-            instant: ContinuousClock.Instant?,
+            instant: ContinuousClock.Instant,
+            expiry: Expiry?,
             isRestored: Bool
         ) {
             self.ruleset = ruleset
@@ -24,18 +28,8 @@ actor RulesetKeeper {
             self.validator = validator
             self.date = date
             self.instant = instant
+            self.expiry = expiry
             self.isRestored = isRestored
-        }
-
-        /// When the rules were fetched, on the monotonic clock; for those of an earlier run, as long ago as the date says.
-        func moment(by time: any TimeSource) -> ContinuousClock.Instant {
-            instant ?? time.instant.advanced(by: .seconds(-max(0, time.now.timeIntervalSince(date))))
-        }
-
-        /// Whether these rules came before others; unknown, and so untrue, for those of an earlier run.
-        func isOlder(than other: Kept?) -> Bool {
-            guard let instant, let other = other?.instant else { return false }
-            return instant < other
         }
     }
 
@@ -68,13 +62,8 @@ actor RulesetKeeper {
             return kept
         }
         do throws(ExperimentationError) {
-            kept = Kept(
-                try source.ruleset(restoring: stored.raw),
-                validator: stored.validator,
-                date: stored.date,
-                instant: nil,
-                isRestored: true
-            )
+            let ruleset = try source.ruleset(restoring: stored.raw)
+            kept = aged(ruleset, validator: stored.validator, restoredFrom: stored.date)
         } catch {
             environment.log.log(.warning, "ruleset.unreadable", "Stored rules can't be used: \(error)")
         }
@@ -96,18 +85,26 @@ actor RulesetKeeper {
 
     /// Whether rules may be used without asking the vendor.
     nonisolated func isGood(_ kept: Kept) -> Bool {
-        if let lifetime = source.freshness.lifetime {
-            let age = environment.time.now.timeIntervalSince(kept.date)
-            // Rules from the future mean that the clock was set back, so their age is unknown.
-            return age >= 0 && age <= lifetime.seconds
-        }
-        return source.freshness.polling != nil && !kept.isRestored
+        guard source.freshness.lifetime != nil else { return source.freshness.polling != nil && !kept.isRestored }
+        // Rules of an earlier run that come from the future mean that the clock was set back, so their age is unknown.
+        if kept.isRestored, kept.date > environment.time.now { return false }
+        return kept.expiry.map { !$0.hasPassed } ?? false
     }
 
-    /// When rules expire.
-    nonisolated func expiry(of kept: Kept) -> Expiry? {
+    /// Returns rules with their age: those of an earlier run if there is a date, else those that have just come.
+    private func aged(_ ruleset: any Ruleset, validator: String?, restoredFrom date: Date? = nil) -> Kept {
         let time = environment.time
-        return Expiry(of: source.freshness, madeAt: kept.moment(by: time), by: time)
+        let now = time.now
+        let age = date.map { max(0, now.timeIntervalSince($0)) } ?? 0
+        let instant = time.instant.advanced(by: .seconds(-age))
+        return Kept(
+            ruleset,
+            validator: validator,
+            date: date ?? now,
+            instant: instant,
+            expiry: Expiry(of: source.freshness, madeAt: instant, by: time),
+            isRestored: date != nil
+        )
     }
 
     private func fetch() async throws(ExperimentationError) -> Outcome {
@@ -116,8 +113,6 @@ actor RulesetKeeper {
             [source] _ throws(ExperimentationError) in
             try await source.ruleset(ifNot: validator)
         }
-        let now = environment.time.now
-        let instant = environment.time.instant
         switch answer {
         case .unchanged:
             guard let old = kept else {
@@ -126,13 +121,13 @@ actor RulesetKeeper {
                     "The vendor reports rules as unchanged that it never sent."
                 )
             }
-            let confirmed = Kept(old.ruleset, validator: old.validator, date: now, instant: instant, isRestored: false)
+            let confirmed = aged(old.ruleset, validator: old.validator)
             kept = confirmed
             return .current(confirmed)
         case .replaced(let ruleset, let validator, let raw):
-            let new = Kept(ruleset, validator: validator, date: now, instant: instant, isRestored: false)
+            let new = aged(ruleset, validator: validator)
             kept = new
-            await state.write(bytes: StoredRuleset(validator: validator, date: now, raw: raw).written, .ruleset)
+            await state.write(bytes: StoredRuleset(validator: validator, date: new.date, raw: raw).written, .ruleset)
             return .current(new)
         case .disabled:
             return .disabled
