@@ -208,21 +208,6 @@ struct RefreshTests {
         #expect(source.requests.value == 2)
     }
 
-    @Test("rules that a caller brings late don't replace newer ones")
-    func lateRules() async throws {
-        let time = ManualTime()
-        let provider = InMemoryProvider(flags: [InMemoryFlag("a", false)])
-        let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
-        let rules = try #require(client.core.rules)
-        try await client.refresh()
-        let late = try #require(await rules.atHand)
-        time.advance(by: .seconds(1))
-        provider.replace(flags: [InMemoryFlag("a", true)])
-        try await client.refresh(force: true)
-        rules.publish(late)
-        #expect(client.bool("a", default: false, for: User(id: "ada")))
-    }
-
     @Test("decisions of a vendor that is asked survive a restart")
     func keptAnswer() async throws {
         let store = ClientStore.inMemory()

@@ -1,6 +1,8 @@
+import Dispatch
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -67,5 +69,102 @@ struct RulesTests {
         time.advance(by: .seconds(2))
         #expect(decisions.isStale)
         #expect(decisions.details("a", default: false).age == .seconds(601))
+    }
+
+    @Test(
+        "an answer that its caller learns of late changes nothing that came after it",
+        arguments: [
+            // The requests that fail: the late one, none, those after it.
+            (2...2, Reason.static, ProviderStatus.ready), (0...0, .static, .ready), (3...9, .stale, .stale),
+        ]
+    )
+    func late(failing: ClosedRange<Int>, reason: Reason, status: ProviderStatus) async throws {
+        let source = NumberedRules(failing: failing)
+        let client = try await ExperimentationClient(provider: source)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let executor = QueueExecutor()
+        let late = Task(executorPreference: executor) { try? await session.refresh(force: true) }
+        await source.isAskedAgain.wait()
+        executor.queue.suspend()
+        source.mayAnswer.open()
+        // The first may share the request of the late one.
+        for _ in 0..<2 { try? await session.refresh(force: true) }
+        executor.queue.resume()
+        _ = await late.value
+        let number = failing.contains(3) ? 2 : source.requests.value
+        for details in [
+            client.details("number", default: 0, for: User(id: "bob")), session.details("number", default: 0),
+        ] {
+            #expect(details.value == number)
+            #expect(details.reason == reason)
+        }
+        #expect(session.status == status)
+        #expect(client.status == status)
+        await client.shutdown()
+    }
+
+    @Test("those that nobody waits for any more are used all the same")
+    func unawaited() async throws {
+        let source = NumberedRules()
+        let client = try await ExperimentationClient(provider: source)
+        try await client.refresh()
+        let impatient = Task { try await client.refresh(force: true) }
+        await source.isAskedAgain.wait()
+        impatient.cancel()
+        await #expect(throws: ExperimentationError.self) { try await impatient.value }
+        source.mayAnswer.open()
+        try await eventually("the new rules") { client.int("number", default: 0, for: User(id: "ada")) == 2 }
+        await client.shutdown()
+    }
+}
+
+/// Publishes rules whose flag has the number of the request; the second one waits for a gate.
+private final class NumberedRules: ExperimentationProvider, RulesetSource {
+    private struct Rules: Ruleset {
+        let decisions: Decisions
+        var catalogue: FlagCatalogue { decisions.catalogue }
+        func decisions(for context: EvaluationContext) -> Decisions { decisions }
+    }
+
+    let name = "numbered rules"
+    let scope = ""
+    let capabilities: Set<Capability> = [.flags]
+    let freshness = Freshness()
+    let isAskedAgain = AsyncGate()
+    let mayAnswer = AsyncGate()
+    let requests = Shared(0)
+    private let failing: ClosedRange<Int>
+
+    init(failing: ClosedRange<Int> = 0...0) { self.failing = failing }
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .computed(self))
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        requests.change { $0 += 1 }
+        let number = requests.value
+        if number == 2 {
+            isAskedAgain.open()
+            await mayAnswer.wait()
+        }
+        if failing.contains(number) { throw ExperimentationError(.transport, "gone") }
+        let flag = (key: "number", resolution: Resolution(.int(number), reason: .static))
+        return .replaced(Rules(decisions: Decisions(flags: [flag])), validator: nil, raw: [])
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        throw ExperimentationError(.parseError, "nothing is kept")
+    }
+}
+
+/// An executor whose queue can be suspended, to keep back the steps of a task.
+private final class QueueExecutor: TaskExecutor {
+    let queue = DispatchQueue(label: "late")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -125,9 +125,11 @@ extension ExperimentationClient {
         case nil: throw core.noDecisions
         case .computed(let source):
             let rules = try await core.rules?.current(force: false)
-            let decisions = core.isDisabled ? .none : rules?.ruleset.decisions(for: context) ?? .none
-            var held = core.hold(decisions, madeAt: rules?.instant, by: source.freshness)
-            held.validator = rules?.validator
+            let kept = core.isDisabled ? nil : rules?.kept
+            let decisions = kept?.ruleset.decisions(for: context) ?? .none
+            var held = core.hold(decisions, madeAt: kept?.instant, by: source.freshness)
+            held.isStale = rules?.isStale ?? false
+            held.validator = kept?.validator
             return held
         case .asked(let source): return try await core.decided(by: source, for: context)
         }

@@ -120,20 +120,21 @@ extension UserSession {
     private func compute(by freshness: Freshness, force: Bool) async throws(ExperimentationError) {
         await restoreAssignments()
         try currentContext().user.validate()
-        let rules: RulesetKeeper.Kept?
+        let rules: PublishedRules?
         do throws(ExperimentationError) {
             rules = try await core.rules?.current(force: force)
         } catch  where error.code.isOwn {
             throw error
         } catch {
             // The last good rules also decide for what has changed since they last did.
-            if snapshots.current.revision < state.withLock({ $0.revision }), let old = await core.rules?.atHand {
-                await apply(old, freshness: freshness, origin: old.isRestored ? .restored : .stale)
+            if snapshots.current.revision < state.withLock({ $0.revision }), let rules = core.rules?.published.current {
+                await apply(rules, freshness: freshness)
             }
-            markStale()
+            // Unless others have come since the failure.
+            if core.rules?.published.current.isStale ?? false { markStale() }
             throw error
         }
-        if let rules { await apply(rules, freshness: freshness, origin: rules.isRestored ? .restored : .fresh) }
+        if let rules { await apply(rules, freshness: freshness) }
     }
 
     /// Decides by the rules of an earlier run, until polling has replaced them; it never waits for the vendor.
@@ -146,27 +147,24 @@ extension UserSession {
         try currentContext().user.validate()
         // As in a refresh, a change of the user meanwhile needs another round.
         for _ in 0..<3 {
-            guard !core.isDisabled, let rules = await core.rules?.atHand, rules.isRestored else { return false }
-            if await apply(rules, freshness: source.freshness, origin: .restored) { return true }
+            guard !core.isDisabled, let rules = core.rules?.published.current, rules.isRestored else { return false }
+            if await apply(rules, freshness: source.freshness) { return true }
         }
         return false
     }
 
     @discardableResult
-    private func apply(
-        _ rules: RulesetKeeper.Kept,
-        freshness: Freshness,
-        origin: Snapshot.Origin
-    ) async -> Bool {
+    private func apply(_ rules: PublishedRules, freshness: Freshness) async -> Bool {
+        guard let kept = rules.kept else { return false }
         let context = currentContext()
-        let decisions = rules.ruleset.decisions(for: context)
+        let decisions = kept.ruleset.decisions(for: context)
         let isPublished = publish(
             decisions,
             context: context,
             freshness: freshness,
-            date: rules.date,
-            origin: origin,
-            instant: rules.instant
+            date: kept.date,
+            origin: rules.origin,
+            instant: kept.instant
         )
         if isPublished { await keepAssignments(decisions, of: context.user) }
         return isPublished

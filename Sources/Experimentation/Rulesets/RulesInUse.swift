@@ -7,7 +7,8 @@ final class RulesInUse: Sendable {
     private let status: StatusBoard
     private let killSwitch: KillSwitch
     private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
-    /// The current rules for evaluations without a session.
+    private let flight = SingleFlight<Int, Void>()
+    /// The rules in force; changed only by the one fetch at a time, and by what makes them valid again.
     let published = Lanes(PublishedRules())
 
     /// Creates an empty place for rules.
@@ -32,9 +33,6 @@ final class RulesInUse: Sendable {
         self.failed = failed
     }
 
-    /// The last good rules, whatever their age.
-    var atHand: RulesetKeeper.Kept? { get async { await keeper.atHand } }
-
     /// The current rules, if nothing has to be fetched before they may be used.
     var atOnce: RulesetKeeper.Kept? {
         let kept = published.read { $0.isStale ? nil : $0.kept }
@@ -43,60 +41,61 @@ final class RulesInUse: Sendable {
 
     /// Restores the rules of an earlier run.
     func restore() async {
-        if let restored = await keeper.restore() { publish(restored) }
+        guard let restored = await keeper.restore() else { return }
+        let rules = PublishedRules(restored, afterExpiry: afterExpiry)
+        published.update { _ in rules }
     }
 
-    /// Fetches rules if necessary, and acts on the vendor's answer.
+    /// Fetches rules if necessary.
     ///
-    /// - Returns: The rules; `nil` while the vendor's kill switch is on.
+    /// - Returns: The rules in force, which may be newer than the fetch that was waited for; `nil` while the vendor's
+    ///   kill switch is on.
     /// - Throws: Why there are no new rules.
-    func current(force: Bool) async throws(ExperimentationError) -> RulesetKeeper.Kept? {
-        let before = await keeper.atHand
+    func current(force: Bool) async throws(ExperimentationError) -> PublishedRules? {
+        if !force, let kept = published.current.kept, keeper.isGood(kept) {
+            // Rules from before the vendor turned its switch on don't say that it is off again.
+            if killSwitch.isOn { return nil }
+            // They are valid, whatever has failed since they came.
+            published.update { $0.kept === kept && $0.isStale ? PublishedRules($0, isStale: false) : nil }
+            status.announce(.ready, .ready)
+        } else {
+            try await flight(0) { () async throws(ExperimentationError) in try await self.renew() }
+        }
+        return killSwitch.isOn ? nil : published.current
+    }
+
+    /// Fetches rules, and acts on the vendor's answer: once for all who wait for it, and in the order of the answers.
+    private func renew() async throws(ExperimentationError) {
         let outcome: RulesetKeeper.Outcome
         do throws(ExperimentationError) {
-            outcome = try await keeper.current(force: force)
+            outcome = try await keeper.fetch()
         } catch  where error.code.isOwn {
-            // The vendor hasn't answered, and others may still wait for it.
+            // The vendor hasn't answered.
             throw error
         } catch {
-            published.update { $0.isStale ? nil : $0.kept.map { readable($0, isStale: true) } }
-            failed(error, before != nil)
+            let hasRules = published.current.kept != nil
+            if hasRules { published.update { PublishedRules($0, isStale: true) } }
+            failed(error, hasRules)
             throw error
         }
         switch outcome {
-        case .disabled:
-            await killSwitch.set(true)
-            return nil
-        case .current(let rules):
-            // Rules from before the vendor turned its switch on don't say that it is off again.
-            if rules === before, killSwitch.isOn { return nil }
+        case .disabled: await killSwitch.set(true)
+        case .current(let kept):
             await killSwitch.set(false)
-            publish(rules)
-            status.announce(.ready, .ready)
-            return rules
+            publish(kept)
         }
     }
 
-    /// Makes rules the current ones, unless there are newer: those who wait for a fetch needn't return in order.
-    func publish(_ rules: RulesetKeeper.Kept) {
-        var before: RulesetKeeper.Kept?
-        let isNew = published.update { published in
-            before = published.kept
-            if published.kept === rules, !published.isStale { return nil }
-            if let current = published.kept, rules.instant < current.instant { return nil }
-            return readable(rules)
-        }
-        guard isNew, !killSwitch.isOn, !rules.isRestored else { return }
+    private func publish(_ kept: RulesetKeeper.Kept) {
+        let (before, rules) = (published.current.kept, PublishedRules(kept, afterExpiry: afterExpiry))
+        published.update { _ in rules }
+        guard !killSwitch.isOn else { return }
         status.announce(.ready, .ready)
-        if let before, before.catalogue !== rules.catalogue { status.mention(.configurationChanged) }
-    }
-
-    private func readable(_ rules: RulesetKeeper.Kept, isStale: Bool = false) -> PublishedRules {
-        PublishedRules(rules, isStale: isStale, afterExpiry: afterExpiry)
+        if let before, before.catalogue !== kept.catalogue { status.mention(.configurationChanged) }
     }
 }
 
-/// Rules as read by evaluations without a session; `nil` before there are any.
+/// Rules as they are read; none before there are any.
 final class PublishedRules: Sendable {
     /// What single flags are read from.
     let reader: (any Ruleset)?
@@ -108,15 +107,25 @@ final class PublishedRules: Sendable {
     private let expiry: Expiry?
     private let afterExpiry: Freshness.AfterExpiry
 
-    init(_ kept: RulesetKeeper.Kept? = nil, isStale: Bool = false, afterExpiry: Freshness.AfterExpiry = .stale) {
+    init(_ kept: RulesetKeeper.Kept? = nil, afterExpiry: Freshness.AfterExpiry = .stale) {
         self.kept = kept
-        self.isStale = isStale
         self.afterExpiry = afterExpiry
+        isStale = false
         expiry = kept?.expiry
         reader = kept?.ruleset.reader
         catalogue = kept?.catalogue ?? .empty
         isRestored = kept?.isRestored ?? false
     }
+
+    /// Creates the same rules, with another word on whether a later answer was invalid.
+    init(_ rules: PublishedRules, isStale: Bool) {
+        self.isStale = isStale
+        (kept, reader, catalogue) = (rules.kept, rules.reader, rules.catalogue)
+        (isRestored, expiry, afterExpiry) = (rules.isRestored, rules.expiry, rules.afterExpiry)
+    }
+
+    /// What a session says of decisions by these rules.
+    var origin: Snapshot.Origin { isRestored ? .restored : isStale ? .stale : .fresh }
 
     /// Whether the rules have expired.
     @inline(__always)

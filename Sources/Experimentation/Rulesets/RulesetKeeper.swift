@@ -33,7 +33,7 @@ actor RulesetKeeper {
         }
     }
 
-    /// The outcome of a refresh.
+    /// The outcome of a fetch.
     enum Outcome: Sendable {
         case current(Kept)
         case disabled
@@ -43,7 +43,6 @@ actor RulesetKeeper {
     private let provider: String
     private let state: KeptState
     private let environment: ClientEnvironment
-    private let flight = SingleFlight<Int, Outcome>()
     private var kept: Kept?
     private var isRestored = false
 
@@ -70,19 +69,6 @@ actor RulesetKeeper {
         return kept
     }
 
-    /// Returns valid rules, fetching them if necessary.
-    ///
-    /// - Parameter force: Whether to ask the vendor even if the rules haven't expired.
-    /// - Returns: The rules, or that the vendor's kill switch is on.
-    /// - Throws: Why there are no new rules.
-    func current(force: Bool) async throws(ExperimentationError) -> Outcome {
-        if !force, let kept, isGood(kept) { return .current(kept) }
-        return try await flight(0) { () async throws(ExperimentationError) -> Outcome in try await self.fetch() }
-    }
-
-    /// The current rules, expired or not.
-    var atHand: Kept? { kept }
-
     /// Whether rules may be used without asking the vendor.
     nonisolated func isGood(_ kept: Kept) -> Bool {
         guard source.freshness.lifetime != nil else { return source.freshness.polling != nil && !kept.isRestored }
@@ -107,7 +93,11 @@ actor RulesetKeeper {
         )
     }
 
-    private func fetch() async throws(ExperimentationError) -> Outcome {
+    /// Asks the vendor for rules; one call at a time.
+    ///
+    /// - Returns: The rules, or that the vendor's kill switch is on.
+    /// - Throws: Why there are no new rules.
+    func fetch() async throws(ExperimentationError) -> Outcome {
         let validator = kept?.validator
         let answer = try await environment.observed(.refresh(provider: provider)) {
             [source] _ throws(ExperimentationError) in
