@@ -172,6 +172,18 @@ struct ExposureTests {
         #expect(provider.exposures == [seen])
     }
 
+    @Test("a read without a session that records an exposure decides once")
+    func decidesOnce() async throws {
+        let rules = CountingRules()
+        let client = try await ExperimentationClient(provider: rules)
+        try await client.refresh()
+        for _ in 0..<2 {
+            #expect(client.string("color", default: "red", for: User(id: "ada", consent: .granted)) == "blue")
+        }
+        #expect(rules.decided.value == 2)
+        await client.shutdown()
+    }
+
     @Test("a mismatch, an unknown flag and a flag without an experiment record nothing")
     func none() async throws {
         let (client, provider, session) = try await session()
@@ -234,6 +246,38 @@ struct ExposureTests {
         try await unaskedSession.setConsent(.granted)
         try await unasked.flush()
         #expect(unaskedProvider.exposures.count == 1)
+    }
+}
+
+/// Publishes rules with one flag under an experiment, and counts how often they decide it.
+private final class CountingRules: ExperimentationProvider, RulesetSource, Ruleset {
+    let name = "counting rules"
+    let scope = ""
+    let capabilities: Set<Capability> = [.flags, .experiments]
+    let freshness = Freshness()
+    let decided = Shared(0)
+    private let rules = Decisions(
+        flags: [("color", Resolution("blue", assignment: 0))],
+        assignments: [Assignment(experiment: Experiment(id: "checkout"), variation: Variation(id: "b"))]
+    )
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .computed(self))
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        .replaced(self, validator: nil, raw: [])
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset { self }
+
+    var catalogue: FlagCatalogue { rules.catalogue }
+
+    func decisions(for context: EvaluationContext) -> Decisions { rules }
+
+    func outcome(ofFlag flag: Int, for context: EvaluationContext) -> Int? {
+        decided.change { $0 += 1 }
+        return rules.outcome(ofFlag: flag)
     }
 }
 

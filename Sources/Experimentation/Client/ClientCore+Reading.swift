@@ -43,7 +43,13 @@ extension ClientCore {
         _ user: User
     ) {
         guard let assignment = reading.assignment else { return }
-        recordExposure(assignment, key, reading.reading, defaultValue, user)
+        recordExposure(
+            of: assignment,
+            key: key,
+            value: reading.reading.isBlank ? Optional.none : reading.reading.details.value.flagValue,
+            default: defaultValue.flagValue,
+            user
+        )
     }
 
     @inline(never)
@@ -203,20 +209,15 @@ extension ClientCore {
 
     /// Records the exposure of an assignment, by the policy.
     @inline(never)
-    private func recordExposure<Value: FlagReadable>(
-        _ assignment: Assignment,
-        _ key: String,
-        _ reading: FlagReading<Value>,
-        _ defaultValue: Value,
+    func recordExposure(
+        of assignment: Assignment,
+        key: String,
+        value: FlagValue?,
+        default defaultValue: FlagValue,
         _ user: User
     ) {
         guard options.exposurePolicy != .manual else { return }
-        let exposure = Exposure(
-            of: assignment,
-            through: key,
-            value: reading.isBlank ? Optional.none : reading.details.value.flagValue,
-            default: defaultValue.flagValue
-        )
+        let exposure = Exposure(of: assignment, through: key, value: value, default: defaultValue)
         noteExposure(exposure, user, isRepeatable: options.exposurePolicy == .everyRead)
     }
 }

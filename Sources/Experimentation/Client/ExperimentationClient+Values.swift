@@ -137,12 +137,6 @@ extension ExperimentationClient {
 
     // MARK: Implementation
 
-    /// The result of a quick read under the lane's lock.
-    private enum Quick<Value: Sendable>: Sendable {
-        case value(Value)
-        case unclear
-    }
-
     /// Reads one flag from the rules at hand; anything more takes the long path.
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
@@ -150,18 +144,30 @@ extension ExperimentationClient {
             return evaluate(key, defaultValue, user, nil).value
         }
         let context = core.context(for: user)
-        let quick = rules.published.read { rules -> Quick<Value> in
+        let quick = rules.published.read { rules -> QuickReading<Value> in
             guard let ruleset = rules.reader, !rules.isOverdue else { return .unclear }
             let flag = rules.catalogue.find(key)
             guard flag >= 0, let choice = ruleset.outcome(ofFlag: flag, for: context), choice >= 0,
                 choice < rules.catalogue.outcomeCount(ofFlag: flag)
             else { return .unclear }
             let outcome = rules.catalogue.outcome(flag, choice)
-            guard outcome.pointee.place < 0, let value = Value.read(outcome) else { return .unclear }
-            return .value(value)
+            guard let value = Value.read(outcome) else { return .unclear }
+            let place = outcome.pointee.place
+            return place < 0 ? .value(value) : .revealing(value, place: place, of: rules.catalogue)
         }
-        guard case .value(let value) = quick else { return evaluate(key, defaultValue, user, nil).value }
-        return value
+        switch quick {
+        case .value(let value): return value
+        case .revealing(let value, let place, let catalogue):
+            core.recordExposure(
+                of: catalogue.assignments[Int(place)],
+                key: key,
+                value: value.flagValue,
+                default: defaultValue.flagValue,
+                context.user
+            )
+            return value
+        case .unclear: return evaluate(key, defaultValue, user, nil).value
+        }
     }
 
     @inline(__always)

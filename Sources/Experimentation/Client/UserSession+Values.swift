@@ -89,18 +89,11 @@ extension UserSession {
 
     // MARK: Implementation
 
-    /// The result of a quick read under the lane's lock.
-    private enum Quick<Value: Sendable>: Sendable {
-        case value(Value)
-        /// It takes the long path: the decisions are old, or an exposure has to be recorded.
-        case unclear
-    }
-
     @inline(__always)
     func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, hash: UInt32? = nil) -> Value {
         if core.isDetoured { return evaluate(key, defaultValue).value }
         if core.isDisabled { return defaultValue }
-        let quick = snapshots.read { snapshot -> Quick<Value> in
+        let quick = snapshots.read { snapshot -> QuickReading<Value> in
             if !snapshot.isPlain { return .unclear }
             guard let outcome = snapshot.decisions.chosen(key, hash: hash) else { return .value(defaultValue) }
             let isRevealing = mustRecord(outcome.pointee.place, of: snapshot)
@@ -109,10 +102,22 @@ extension UserSession {
                 if isRevealing, case .none = outcome.pointee.scalar { return .unclear }
                 return .value(defaultValue)
             }
-            return isRevealing ? .unclear : .value(value)
+            if !isRevealing { return .value(value) }
+            return .revealing(value, place: outcome.pointee.place, of: snapshot.decisions.catalogue)
         }
-        guard case .value(let value) = quick else { return evaluate(key, defaultValue).value }
-        return value
+        switch quick {
+        case .value(let value): return value
+        case .revealing(let value, let place, let catalogue):
+            recordExposure(
+                at: Int(place),
+                of: catalogue,
+                key: key,
+                value: value.flagValue,
+                default: defaultValue.flagValue
+            )
+            return value
+        case .unclear: return evaluate(key, defaultValue).value
+        }
     }
 
     /// Whether a read that reveals an assignment has to record its exposure.

@@ -77,6 +77,15 @@ struct FlagReading<Value: Sendable>: Sendable {
     var catalogue: FlagCatalogue?
 }
 
+/// The result of a quick read within a lane's lock.
+enum QuickReading<Value: Sendable>: Sendable {
+    case value(Value)
+    /// It reveals an assignment of the catalogue, whose exposure has to be recorded.
+    case revealing(Value, place: Int32, of: FlagCatalogue)
+    /// It takes the long path: the decisions are old, or there is no value.
+    case unclear
+}
+
 extension Decisions {
     /// Returns the flag's outcome for this user, or `nil`.
     @inline(__always)
