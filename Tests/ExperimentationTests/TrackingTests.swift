@@ -209,6 +209,27 @@ struct TrackingTests {
         #expect(provider.record.delivered.map(\.attributeChanges) == [[:], ["plan": "free", "age": 41], [:]])
     }
 
+    @Test("an attribute that was removed before a denial is removed at the vendor once the user consents again")
+    func removalAfterDenial() async throws {
+        let provider = InMemoryProvider()
+        let client = try await client(provider)
+        let attributes: Attributes = ["plan": "free", "age": 41]
+        let session = client.session(for: User(id: "ada", attributes: attributes, consent: .granted))
+        try await session.track(.custom("one"))
+        try await client.flush()
+        try session.update(["age": nil, "plan": "pro"])
+        try await session.setConsent(.denied)
+        try session.update(["plan": "max"])
+        try await session.setConsent(.granted)
+        try await session.track(.custom("two"))
+        try await client.flush()
+        #expect(
+            provider.record.delivered.map(\.attributeChanges) == [
+                attributes, [:], ["plan": "max", "age": nil], [:],
+            ]
+        )
+    }
+
     @Test("flush and shutdown end by their deadline even if the vendor never answers")
     func deadline() async throws {
         let sink = HungProvider()

@@ -129,11 +129,12 @@ extension UserSession {
 extension UserSession.State {
     /// Clears what is remembered of events, and of what is stored: a denial removes both.
     ///
-    /// The vendor may have to forget the user's attributes too, so all of them are changes after another grant.
+    /// The vendor may have to forget the user's attributes too, so all of them are changes after another grant, and
+    /// so are removals that it wasn't told of.
     mutating func forgetTracking() {
         recorded = []
         storedAssignments = [:]
-        pendingChanges = user.attributes
+        pendingChanges = pendingChanges.merging(user.attributes)
         epochs = [:]
     }
 }
