@@ -256,6 +256,41 @@ struct RefreshTests {
         #expect(late.details("plan", default: "none").reason == reason)
     }
 
+    @Test(
+        "decisions of an earlier run that have expired aren't announced as ready",
+        arguments: [
+            (Freshness.AfterExpiry.stale, [ProviderEvent(.stale, status: .stale)]), (.notReady, []),
+        ]
+    )
+    func overdueAtTheStart(policy: Freshness.AfterExpiry, restored: [ProviderEvent]) async throws {
+        let (time, store) = (ManualTime(), ClientStore.inMemory())
+        let source = PlanSource(freshness: Freshness(lifetime: .seconds(600), afterExpiry: policy))
+        func client() async throws -> ExperimentationClient {
+            try await ExperimentationClient(
+                provider: GatedProvider(source: source),
+                store: store,
+                environment: ClientEnvironment(time: time)
+            )
+        }
+        try await client().session(for: User(id: "ada")).refresh()
+        source.fails.value = true
+        time.advance(by: .seconds(601))
+        let later = try await client()
+        let events = later.statusEvents()
+        await #expect(throws: ExperimentationError.self) {
+            try await later.session(for: User(id: "ada")).refresh()
+        }
+        await later.shutdown()
+        var seen: [ProviderEvent] = []
+        for await event in events { seen.append(event) }
+        let gone = ExperimentationError(.transport, "gone")
+        #expect(
+            seen == [ProviderEvent(.reconciling, status: .notReady)] + restored + [
+                ProviderEvent(.stale, status: .stale, error: gone)
+            ]
+        )
+    }
+
     @Test("P36 the kill switch reaches every session, survives a restart, and lifts cleanly")
     func killSwitch() async throws {
         let store = ClientStore.inMemory()

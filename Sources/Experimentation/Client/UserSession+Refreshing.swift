@@ -92,8 +92,11 @@ extension UserSession {
             afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
             revision: revision
         )
-        if update({ $0.revision == 0 ? marked(snapshot) : nil }) {
+        guard update({ $0.revision == 0 ? marked(snapshot) : nil }) else { return }
+        if !snapshot.isOverdue {
             core.status.announce(.ready, .ready)
+        } else if snapshot.afterExpiry == .stale {
+            core.status.announce(.stale, .stale)
         }
     }
 
