@@ -97,6 +97,34 @@ struct AssignmentTests {
         #expect(other.string("f", default: "") == "b")
     }
 
+    /// A store that can't write assignments at first.
+    private struct FailingAssignments: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let hasFailed = Shared(false)
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.contains("/assignments/"), !hasFailed.value {
+                hasFailed.value = true
+                throw ExperimentationError(.store, "full")
+            }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    @Test("an assignment that couldn't be stored is stored with the next refresh")
+    func stickyAfterFailure() async throws {
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: FailingAssignments())
+        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
+        let ada = User(id: "ada", consent: .granted)
+        let session = try await ExperimentationClient(provider: provider, store: store).session(for: ada)
+        for _ in 0..<2 { try await session.refresh(force: true) }
+        provider.replace(flags: [], experiments: Self.arms(0, 100))
+        let again = try await ExperimentationClient(provider: provider, store: store).session(for: ada)
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "a")
+        #expect(again.assignments.map(\.origin) == [.sticky])
+    }
+
     @Test(
         "an assignment from before the user consented is stored with the next refresh, also after a denial",
         arguments: [(Consent.unknown, [Consent.granted]), (.granted, [.denied, .granted])]

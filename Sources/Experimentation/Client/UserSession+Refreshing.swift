@@ -206,11 +206,14 @@ extension UserSession {
             state.earlierAssignments.merge(new.variations) { present, _ in present }
             // Compared with the store: what came before the user consented is still to be written.
             guard mayKeep(state.user), state.earlierAssignments != state.storedAssignments else { return nil }
-            state.storedAssignments = state.earlierAssignments
             return state.earlierAssignments
         }
         guard let unstored else { return }
-        await core.kept.write(unstored, .assignments(of: user.id))
+        let isStored = await core.kept.write(unstored, .assignments(of: user.id))
+        state.withLock { state in
+            guard isStored, state.user.id == user.id, mayKeep(state.user) else { return }
+            state.storedAssignments = unstored
+        }
         await removeIfDenied(user.id)
     }
 

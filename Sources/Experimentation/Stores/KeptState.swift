@@ -54,12 +54,18 @@ struct KeptState: Sendable {
     /// Writes a value, or removes it with `nil`.
     ///
     /// A failure is logged: a failing cache must not stop its caller.
-    func write<Value: Encodable>(_ value: Value?, _ key: Key) async {
+    ///
+    /// - Returns: Whether it was written.
+    @discardableResult
+    func write<Value: Encodable>(_ value: Value?, _ key: Key) async -> Bool {
         guard let value else { return await write(bytes: nil, key) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(value) else { return logUnwritable("it has no written form.") }
-        await write(bytes: Array(data), key)
+        guard let data = try? encoder.encode(value) else {
+            logUnwritable("it has no written form.")
+            return false
+        }
+        return await write(bytes: Array(data), key)
     }
 
     /// Writes a user's decisions as ``write(_:_:)`` would, ten times as fast, since a server does so for every user.
@@ -96,11 +102,16 @@ struct KeptState: Sendable {
     }
 
     /// Writes bytes, or removes them with `nil`.
-    func write(bytes: [UInt8]?, _ key: Key) async {
+    ///
+    /// - Returns: Whether it was done; a failure is logged.
+    @discardableResult
+    func write(bytes: [UInt8]?, _ key: Key) async -> Bool {
         do throws(ExperimentationError) {
             try await store.setValue(bytes.map { sealed($0, key) }, for: prefix + key.name)
+            return true
         } catch {
             logUnwritable("\(error)")
+            return false
         }
     }
 
