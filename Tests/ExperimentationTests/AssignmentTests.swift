@@ -125,6 +125,22 @@ struct AssignmentTests {
         #expect(again.assignments.map(\.origin) == [.sticky])
     }
 
+    @Test("an assignment of an earlier run is honored once the user has consented, after a refresh without consent")
+    func restoredAfterConsent() async throws {
+        let store = ClientStore.inMemory()
+        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
+        let ada = User(id: "ada", consent: .granted)
+        try await ExperimentationClient(provider: provider, store: store).session(for: ada).refresh()
+        provider.replace(flags: [])
+        let session = try await ExperimentationClient(provider: provider, store: store).session(for: User(id: "ada"))
+        try await session.refresh()
+        try await session.setConsent(.granted)
+        provider.replace(flags: [], experiments: Self.arms(0, 100))
+        for _ in 0..<2 { try await session.refresh(force: true) }
+        #expect(session.string("f", default: "") == "a")
+        #expect(session.assignments.map(\.origin) == [.sticky])
+    }
+
     @Test(
         "an assignment from before the user consented is stored with the next refresh, also after a denial",
         arguments: [(Consent.unknown, [Consent.granted]), (.granted, [.denied, .granted])]

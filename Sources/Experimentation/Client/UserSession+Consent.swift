@@ -133,6 +133,7 @@ extension UserSession.State {
     /// so are removals that it wasn't told of.
     mutating func forgetTracking() {
         recorded = []
+        isRestored = true
         storedAssignments = [:]
         pendingChanges = pendingChanges.merging(user.attributes)
         epochs = [:]

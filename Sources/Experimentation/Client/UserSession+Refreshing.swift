@@ -74,11 +74,7 @@ extension UserSession {
 
     /// Restores the decisions of an earlier run, once, if there are none yet.
     private func restoreDecisions(by freshness: Freshness) async {
-        let (needs, user, revision) = state.withLock { state in
-            defer { state.isRestored = true }
-            return (!state.isRestored, state.user, state.revision)
-        }
-        guard needs, mayKeep(user), snapshots.current.revision == 0 else { return }
+        guard let (user, revision) = userToRestore(), snapshots.current.revision == 0 else { return }
         guard let stored = await core.kept.read(StoredDecisions.self, .decisions(of: user.id)) else { return }
         let age = max(0, core.environment.time.now.timeIntervalSince(stored.date))
         let instant = core.environment.time.instant.advanced(by: .seconds(-age))
@@ -111,6 +107,15 @@ extension UserSession {
     func removeIfDenied(_ userID: String) async {
         let isDenied = state.withLock { $0.user.id == userID && $0.user.consent == .denied }
         if isDenied { try? await core.kept.forget(userID: userID) }
+    }
+
+    /// Returns the user whose stored state is to be restored, and the revision: once, as soon as there may be such state.
+    private func userToRestore() -> (User, UInt64)? {
+        state.withLock { state in
+            guard !state.isRestored, mayKeep(state.user) else { return nil }
+            state.isRestored = true
+            return (state.user, state.revision)
+        }
     }
 
     /// Whether this user's data may be stored.
@@ -174,11 +179,7 @@ extension UserSession {
     }
 
     private func restoreAssignments() async {
-        let (needs, user) = state.withLock { state in
-            defer { state.isRestored = true }
-            return (!state.isRestored, state.user)
-        }
-        guard needs, core.roles.assignments.isSticky, mayKeep(user) else { return }
+        guard core.roles.assignments.isSticky, let (user, _) = userToRestore() else { return }
         guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
         state.withLock { state in
             // A denial meanwhile has removed what was stored.
