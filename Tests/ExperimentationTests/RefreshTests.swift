@@ -208,6 +208,21 @@ struct RefreshTests {
         #expect(source.requests.value == 2)
     }
 
+    @Test(
+        "an adapter that has been stopped leaves the decisions of its vendor good",
+        arguments: [ErrorCode.shutDown, .cancelled]
+    )
+    func stopped(code: ErrorCode) async throws {
+        let source = PlanSource()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: User(id: "ada", attributes: ["plan": "free"]))
+        try await session.refresh()
+        source.failure.value = ExperimentationError(code, "stopped")
+        await #expect(throws: ExperimentationError(code, "stopped")) { try await session.refresh(force: true) }
+        #expect(session.status == .ready)
+        #expect(client.status == .ready)
+    }
+
     @Test("decisions of a vendor that is asked survive a restart")
     func keptAnswer() async throws {
         let store = ClientStore.inMemory()
@@ -243,7 +258,7 @@ struct RefreshTests {
             ).session(for: ada)
         }
         try await session().refresh()
-        source.fails.value = true
+        source.failure.value = ExperimentationError(.transport, "gone")
         time.advance(by: .seconds(599))
         let early = try await session()
         await #expect(throws: ExperimentationError.self) { try await early.refresh() }
@@ -273,7 +288,7 @@ struct RefreshTests {
             )
         }
         try await client().session(for: User(id: "ada")).refresh()
-        source.fails.value = true
+        source.failure.value = ExperimentationError(.transport, "gone")
         time.advance(by: .seconds(601))
         let later = try await client()
         let events = later.statusEvents()
@@ -432,11 +447,11 @@ final class GatedSource: DecisionSource {
 private struct PlanSource: DecisionSource {
     var freshness = Freshness(lifetime: .seconds(600))
     let requests = Shared(0)
-    let fails = Shared(false)
+    let failure = Shared<ExperimentationError?>(nil)
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         requests.change { $0 += 1 }
-        if fails.value { throw ExperimentationError(.transport, "gone") }
+        if let failure = failure.value { throw failure }
         return .decided(Decisions(flags: [("plan", Resolution(context["plan"] ?? .null))]))
     }
 }

@@ -44,9 +44,10 @@ extension UserSession {
         let answer: DecisionAnswer
         do throws(ExperimentationError) {
             answer = try await core.ask(source, for: context)
+        } catch  where error.code.isOwn {
+            // The vendor hasn't answered.
+            throw error
         } catch {
-            // A caller that stops waiting says nothing about the vendor.
-            if error.code == .cancelled, Task.isCancelled { throw error }
             markStale(through: context.revision)
             core.fetchFailed(error, hasDecisions: snapshots.current.revision > 0)
             throw error
