@@ -135,7 +135,7 @@ struct ApplicationTypesTests {
         #expect(await iterator.next() == DecisionChange(flags: ["b"], status: .ready))
     }
 
-    @Test("a session announces that the kill switch turns every flag off, and on again")
+    @Test("a session announces that the kill switch turns every flag off, and on again", .timeLimit(.minutes(1)))
     func killSwitch() async throws {
         let (provider, client) = try await client([InMemoryFlag("a", 1), InMemoryFlag("b", 1)])
         let session = client.session(for: User(id: "ada"))

@@ -47,7 +47,7 @@ struct AssignmentTests {
         }
     }
 
-    @Test("of two overrides at the same time both are kept over a restart")
+    @Test("of two overrides at the same time both are kept over a restart", .timeLimit(.minutes(1)))
     func concurrentOverrides() async throws {
         let slow = SlowOverrides()
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)

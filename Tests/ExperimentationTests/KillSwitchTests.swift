@@ -56,4 +56,53 @@ struct KillSwitchTests {
         #expect(try await client.flush(retrying: false).isDone == !isOn)
         await client.shutdown(within: .zero)
     }
+
+    @Test("P36 the kill switch reaches every session, survives a restart, and lifts cleanly")
+    func killSwitch() async throws {
+        let store = ClientStore.inMemory()
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        let other = client.session(for: User(id: "bob", consent: .granted))
+        try await session.refresh()
+        try await other.refresh()
+        provider.setDisabled(true)
+        try await session.refresh(force: true)
+        #expect(other.details("a", default: false) == EvaluationDetails(flagKey: "a", value: false, reason: .disabled))
+        #expect(client.status == .disabled)
+        try await session.track(.custom("bought"))
+        #expect(try await client.flush().isDone == false)
+        #expect(provider.delivered.isEmpty)
+        await client.shutdown()
+
+        let second = try await ExperimentationClient(provider: provider, store: store)
+        #expect(second.status == .disabled)
+        let later = second.session(for: User(id: "ada", consent: .granted))
+        #expect(later.details("a", default: false).reason == .disabled)
+        provider.setDisabled(false)
+        try await later.refresh()
+        #expect(later.bool("a", default: false))
+        #expect(try await second.flush().isDone)
+        #expect(provider.delivered == [.custom("bought")])
+    }
+
+    @Test("P36 a kill switch received with the last delivery is stored before shutdown ends")
+    func killSwitchAtTheEnd() async throws {
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: HesitantState())
+        let vendor = ScriptedVendor { _ in DeliveryReport(.delivered, isDisabled: true) }
+        let client = try await vendor.client(store: store)
+        try await client.session(for: User(id: "ada", consent: .granted)).track(.custom("last"))
+        await client.shutdown()
+        #expect(try await vendor.client(store: store).status == .disabled)
+    }
+}
+
+/// A store with slow writes.
+private struct HesitantState: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
+
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        for _ in 0..<10_000 { await Task.yield() }
+        try await baseState.setValue(value, for: key)
+    }
 }

@@ -72,4 +72,14 @@ struct NotedEventTests {
         for index in 0..<20 { session.closeSurface("screen-\(index)") }
         #expect(session.state.withLock { $0.board.count } == 0)
     }
+
+    @Test("events for an unreachable vendor use bounded memory in their session")
+    func boundedEpochs() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider(capabilities: [.tracking, .campaigns]))
+        await client.setConnectivity(.offline)
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        for _ in 0..<(UserSession.mostEpochs + 10) { try await session.track(.custom("a")) }
+        let count = session.state.withLock { $0.epochs.count }
+        #expect(count == 10)
+    }
 }

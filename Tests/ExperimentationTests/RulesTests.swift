@@ -104,17 +104,22 @@ struct RulesTests {
         await client.shutdown()
     }
 
-    @Test("those that nobody waits for any more are used all the same")
-    func unawaited() async throws {
+    @Test("a caller who stops waiting leaves them good for everybody else, and those that come are used all the same")
+    func cancelledFetch() async throws {
         let source = NumberedRules()
         let client = try await ExperimentationClient(provider: source)
-        try await client.refresh()
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
         let impatient = Task { try await client.refresh(force: true) }
         await source.isAskedAgain.wait()
         impatient.cancel()
-        await #expect(throws: ExperimentationError.self) { try await impatient.value }
+        let error = await #expect(throws: ExperimentationError.self) { try await impatient.value }
+        #expect(error?.code == .cancelled)
+        #expect(client.status == .ready)
+        #expect(client.details("number", default: 0, for: User(id: "bob")).reason == .static)
+        #expect(session.details("number", default: 0).reason == .static)
         source.mayAnswer.open()
-        try await eventually("the new rules") { client.int("number", default: 0, for: User(id: "ada")) == 2 }
+        try await eventually("the new rules") { client.int("number", default: 0, for: User(id: "bob")) == 2 }
         await client.shutdown()
     }
 }
