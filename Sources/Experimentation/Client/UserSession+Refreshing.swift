@@ -73,57 +73,6 @@ extension UserSession {
         return snapshot.instant.duration(to: core.environment.time.instant) <= lifetime
     }
 
-    /// Restores the decisions of an earlier run, once, if there are none yet.
-    private func restoreDecisions(by freshness: Freshness) async {
-        guard let (user, revision) = userToRestore(), snapshots.current.revision == 0 else { return }
-        guard let stored = await core.kept.read(StoredDecisions.self, .decisions(of: user.id)) else { return }
-        let age = max(0, core.environment.time.now.timeIntervalSince(stored.date))
-        let instant = core.environment.time.instant.advanced(by: .seconds(-age))
-        let snapshot = Snapshot(
-            decisions: stored.decisions,
-            context: ContextBox(currentContext()),
-            origin: .restored,
-            date: stored.date,
-            instant: instant,
-            expiry: Expiry(of: freshness, madeAt: instant, by: core.environment.time),
-            afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
-            revision: revision
-        )
-        guard update({ $0.revision == 0 ? marked(snapshot) : nil }) else { return }
-        if !snapshot.isOverdue {
-            core.status.announce(.ready, .ready)
-        } else if snapshot.afterExpiry == .stale {
-            core.status.announce(.stale, .stale)
-        }
-    }
-
-    private func keep(_ decisions: Decisions, for context: EvaluationContext) async {
-        guard mayKeep(context.user) else { return }
-        await core.kept.write(StoredDecisions(decisions, date: context.date), of: context.user.id)
-        await core.decisionTrimmer.trim()
-        await removeIfDenied(context.user.id)
-    }
-
-    /// Removes what has just been stored of a user: a denial meanwhile has removed only what was there before.
-    func removeIfDenied(_ userID: String) async {
-        let isDenied = state.withLock { $0.user.id == userID && $0.user.consent == .denied }
-        if isDenied { try? await core.kept.forget(userID: userID) }
-    }
-
-    /// Returns the user whose stored state is to be restored, and the revision: once, as soon as there may be such state.
-    private func userToRestore() -> (User, UInt64)? {
-        state.withLock { state in
-            guard !state.isRestored, mayKeep(state.user) else { return nil }
-            state.isRestored = true
-            return (state.user, state.revision)
-        }
-    }
-
-    /// Whether this user's data may be stored.
-    private func mayKeep(_ user: User) -> Bool {
-        user.consent == .granted || (user.consent == .unknown && !core.roles.needsConsent)
-    }
-
     // MARK: Vendors that publish rules
 
     private func compute(by freshness: Freshness, force: Bool) async throws(ExperimentationError) {
@@ -179,17 +128,6 @@ extension UserSession {
         return isPublished
     }
 
-    private func restoreAssignments() async {
-        guard core.roles.assignments.isSticky, let (user, _) = userToRestore() else { return }
-        guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
-        state.withLock { state in
-            // A denial meanwhile has removed what was stored.
-            guard state.user.id == user.id, mayKeep(state.user) else { return }
-            state.earlierAssignments.merge(stored) { present, _ in present }
-            state.storedAssignments = stored
-        }
-    }
-
     /// Honours assignments that are stored elsewhere, for this session.
     ///
     /// - Parameter assignments: The assignments; an existing assignment of the same group takes precedence.
@@ -198,25 +136,6 @@ extension UserSession {
             state.earlierAssignments.merge(assignments.variations) { present, _ in present }
             state.revision += 1
         }
-    }
-
-    private func keepAssignments(_ decisions: Decisions, of user: User) async {
-        guard core.roles.assignments.isSticky else { return }
-        let new = EarlierAssignments(decisions.assignments)
-        let unstored = state.withLock { state -> [String: String]? in
-            guard state.user.id == user.id else { return nil }
-            state.earlierAssignments.merge(new.variations) { present, _ in present }
-            // Compared with the store: what came before the user consented is still to be written.
-            guard mayKeep(state.user), state.earlierAssignments != state.storedAssignments else { return nil }
-            return state.earlierAssignments
-        }
-        guard let unstored else { return }
-        let isStored = await core.kept.write(unstored, .assignments(of: user.id))
-        state.withLock { state in
-            guard isStored, state.user.id == user.id, mayKeep(state.user) else { return }
-            state.storedAssignments = unstored
-        }
-        await removeIfDenied(user.id)
     }
 
     // MARK: Either kind
@@ -253,7 +172,7 @@ extension UserSession {
     }
 
     /// Returns the snapshot with what this session has already recorded marked.
-    private func marked(_ snapshot: Snapshot) -> Snapshot {
+    func marked(_ snapshot: Snapshot) -> Snapshot {
         let (recorded, userID) = state.withLock { ($0.recorded, $0.user.id) }
         guard !recorded.isEmpty, core.roles.flagSeen == nil else { return snapshot }
         for (index, assignment) in snapshot.decisions.catalogue.assignments.enumerated()

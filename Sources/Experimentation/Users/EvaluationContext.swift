@@ -22,9 +22,9 @@ public struct EvaluationContext: Sendable, Hashable {
     /// The time to decide for.
     public var date: Date
 
-    /// Increases with each change that may affect a decision; equal numbers in one session mean equal contexts.
+    /// Increases with each change of the session that may affect a decision.
     ///
-    /// 0 for a user without a session, as on a server.
+    /// Attributes from outside of the session, such as the client's own, may change without it. 0 for a user without a session, as on a server.
     public var revision: UInt64
 
     /// Creates a context.
