@@ -161,4 +161,66 @@ struct RestartTests {
             ]
         )
     }
+
+    /// A store that is slow to read what there is of a kind.
+    private struct SlowReading: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let kind: String
+        let reached = AsyncGate()
+        let mayRead = AsyncGate()
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            let value = try await baseState.value(for: key)
+            if value != nil, key.contains(kind) {
+                reached.open()
+                await mayRead.wait()
+            }
+            return value
+        }
+    }
+
+    @Test(
+        "decisions that are being restored aren't read by the next user of the session",
+        .timeLimit(.minutes(1)),
+        arguments: ["bob", "cafe\u{301}"]
+    )
+    func decisionsOfAnother(id: String) async throws {
+        let slow = SlowReading(kind: "/decisions/")
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let source = GatedSource()
+        source.open()
+        let former = User(id: "caf\u{e9}")
+        try await ExperimentationClient(provider: GatedProvider(source: source), store: store)
+            .session(for: former).refresh()
+        source.fail()
+        let session = try await ExperimentationClient(provider: GatedProvider(source: source), store: store)
+            .session(for: former)
+        let refreshing = Task { try await session.refresh() }
+        await slow.reached.wait()
+        session.identify(Identity(id: id))
+        slow.mayRead.open()
+        await #expect(throws: ExperimentationError.self) { try await refreshing.value }
+        #expect(session.details("user", default: "").errorCode == .providerNotReady)
+    }
+
+    @Test(
+        "assignments that are being restored aren't honored for the next user of the session",
+        .timeLimit(.minutes(1)),
+        arguments: ["bob", "cafe\u{301}"]
+    )
+    func assignmentsOfAnother(id: String) async throws {
+        let slow = SlowReading(kind: "/assignments/")
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let provider = InMemoryProvider(experiments: AssignmentTests.arms(100, 0))
+        let former = User(id: "caf\u{e9}", consent: .granted)
+        try await ExperimentationClient(provider: provider, store: store).session(for: former).refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
+        let session = try await ExperimentationClient(provider: provider, store: store).session(for: former)
+        let refreshing = Task { try await session.refresh(force: true) }
+        await slow.reached.wait()
+        session.identify(Identity(id: id))
+        slow.mayRead.open()
+        try await refreshing.value
+        #expect(session.string("f", default: "") == "b")
+    }
 }

@@ -39,7 +39,7 @@ extension UserSession {
         } catch {
             // The user's next event carries it again; held events go before that event.
             state.withLock { state in
-                if state.user.id == userID, state.user.consent == .granted { state.statementFailure = error }
+                if state.isAbout(userID), state.user.consent == .granted { state.statementFailure = error }
             }
             throw error
         }
@@ -70,7 +70,7 @@ extension UserSession {
         do throws(ExperimentationError) {
             // Claimed and queued in one step: it is sent once, and never behind the signal of a later choice.
             let queued = try state.withLock { state throws(ExperimentationError) -> (Envelope, Intake.Ticket)? in
-                guard state.untoldConsent == consent, state.user.id == userID else { return nil }
+                guard state.untoldConsent == consent, state.isAbout(userID) else { return nil }
                 if isWanted { try state.user.validate() }
                 state.untoldConsent = nil
                 guard isWanted else { return nil }
@@ -79,7 +79,7 @@ extension UserSession {
             if let (envelope, ticket) = queued { try await outcome(of: envelope, ticket) }
         } catch {
             state.withLock { state in
-                guard state.user.id == userID, state.user.consent == consent else { return }
+                guard state.isAbout(userID), state.user.consent == consent else { return }
                 state.untoldConsent = consent
             }
             throw failure ?? error
@@ -107,7 +107,7 @@ extension UserSession {
         }
         core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] failure in
             self?.state.withLock { state in
-                if state.user.id == userID, state.user.consent == consent { state.statementFailure = failure }
+                if state.isAbout(userID), state.user.consent == consent { state.statementFailure = failure }
             }
         }
     }

@@ -21,7 +21,9 @@ extension UserSession {
             afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
             revision: revision
         )
-        guard update({ $0.revision == 0 ? marked(snapshot) : nil }) else { return }
+        // The session may have become another user's while it read.
+        guard state.withLock({ $0.isAbout(user.id) }), update({ $0.revision == 0 ? marked(snapshot) : nil })
+        else { return }
         if !snapshot.isOverdue {
             core.status.announce(.ready, .ready)
         } else if snapshot.afterExpiry == .stale {
@@ -45,7 +47,7 @@ extension UserSession {
         guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
         state.withLock { state in
             // A denial meanwhile has removed what was stored.
-            guard state.user.id == user.id, mayKeep(state.user) else { return }
+            guard state.isAbout(user.id), mayKeep(state.user) else { return }
             state.earlierAssignments.merge(stored) { present, _ in present }
             state.storedAssignments = stored
         }
@@ -56,7 +58,7 @@ extension UserSession {
         guard core.roles.assignments.isSticky else { return }
         let new = EarlierAssignments(decisions.assignments)
         let unstored = state.withLock { state -> [String: String]? in
-            guard state.user.id == user.id else { return nil }
+            guard state.isAbout(user.id) else { return nil }
             state.earlierAssignments.merge(new.variations) { present, _ in present }
             // Compared with the store: what came before the user consented is still to be written.
             guard mayKeep(state.user), state.earlierAssignments != state.storedAssignments else { return nil }
@@ -65,7 +67,7 @@ extension UserSession {
         guard let unstored else { return }
         let isStored = await core.kept.write(unstored, .assignments(of: user.id))
         state.withLock { state in
-            guard isStored, state.user.id == user.id, mayKeep(state.user) else { return }
+            guard isStored, state.isAbout(user.id), mayKeep(state.user) else { return }
             state.storedAssignments = unstored
         }
         await removeIfDenied(user.id)
@@ -84,7 +86,7 @@ extension UserSession {
 
     /// Removes what has just been stored of a user: a denial meanwhile has removed only what was there before.
     func removeIfDenied(_ userID: String) async {
-        let isDenied = state.withLock { $0.user.id == userID && $0.user.consent == .denied }
+        let isDenied = state.withLock { $0.isAbout(userID) && $0.user.consent == .denied }
         if isDenied { try? await core.kept.forget(userID: userID) }
     }
 

@@ -214,6 +214,9 @@ public final class UserSession: Sendable {
 }
 
 extension UserSession.State {
+    /// Whether the session is still one user's: two ids that are equivalent in Unicode may belong to different people.
+    func isAbout(_ userID: String) -> Bool { ExactText(user.id) == ExactText(userID) }
+
     /// Changes attributes; ``FlagValue/null`` removes one.
     mutating func change(_ attributes: Attributes, at now: Date) {
         for (name, value) in attributes.values {
