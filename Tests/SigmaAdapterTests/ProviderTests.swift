@@ -133,6 +133,20 @@ struct ProviderTests {
         _ = await refreshing.result
     }
 
+    @Test("a location isn't requested any more when the rules arrive after the client's end")
+    func noPlaceAfterEnd() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        stage.transport.hold(true, path: "/api/v1/config.json")
+        defer { stage.transport.hold(false) }
+        let client = try await Self.client(stage)
+        let refreshing = Task { try await client.refresh() }
+        try await stage.transport.waitForRequests(1)
+        await client.shutdown()
+        stage.transport.hold(false)
+        _ = await refreshing.result
+        #expect(stage.transport.paths == ["/api/v1/config.json"])
+    }
+
     @Test("identical bytes don't count as new rules")
     func unchanged() async throws {
         let stage = try Stage()

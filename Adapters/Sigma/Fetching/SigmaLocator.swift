@@ -7,14 +7,15 @@ final class SigmaLocator: Sendable {
     static let patience = Duration.seconds(2)
 
     private struct Request {
-        let isOver = AsyncGate()
+        let isOver: AsyncGate
         let deadline: ContinuousClock.Instant
+        let asking: Task<Void, Never>
     }
 
     private struct State {
         var place: [String: String] = [:]
         var request: Request?
-        var asking: Task<Void, Never>?
+        var isStopped = false
     }
 
     private let service: SigmaService
@@ -35,42 +36,53 @@ final class SigmaLocator: Sendable {
     ///
     /// A late answer becomes the last known location.
     func place() async -> [String: String] {
-        let request = request()
-        if await !request.isOver.wait(until: request.deadline, by: environment.time) {
+        if let request = request(), await !request.isOver.wait(until: request.deadline, by: environment.time) {
             environment.log.log(.warning, "sigma.place", "The location is late; the last known one is used.")
         }
         return state.withLock { $0.place }
     }
 
-    /// Cancels a request in progress.
-    func stop() { state.withLock { $0.asking }?.cancel() }
+    /// Cancels a request in progress, and sends no more: rules that were requested before may still arrive.
+    func stop() {
+        let request = state.withLock { state in
+            state.isStopped = true
+            return state.request
+        }
+        request?.asking.cancel()
+    }
 
-    /// Returns the request in progress, or a new one.
-    private func request() -> Request {
-        let new = Request(deadline: environment.time.instant.advanced(by: Self.patience))
+    /// Returns the request in progress, or a new one; `nil` after the end.
+    private func request() -> Request? {
+        let deadline = environment.time.instant.advanced(by: Self.patience)
         return state.withLock { state in
+            if state.isStopped { return nil }
             if let request = state.request { return request }
-            state.request = new
-            state.asking = Task {
-                let place = await self.answer()
-                self.state.withLock { state in
-                    state.place = place ?? state.place
-                    (state.request, state.asking) = (nil, nil)
-                }
-                new.isOver.open()
+            let isOver = AsyncGate()
+            let asking = Task {
+                await self.ask()
+                isOver.open()
             }
+            let new = Request(isOver: isOver, deadline: deadline, asking: asking)
+            state.request = new
             return new
         }
     }
 
-    private func answer() async -> [String: String]? {
-        do throws(SigmaNetworkError) { return try await service.place(privateID: privateID) } catch {
-            environment.log.log(
-                .warning,
-                "sigma.place",
-                "The location is unavailable; the last known one is used: \(error)"
-            )
-            return nil
+    private func ask() async {
+        let place: [String: String]?
+        do throws(SigmaNetworkError) { place = try await service.place(privateID: privateID) } catch {
+            place = nil
+            if !Task.isCancelled {
+                environment.log.log(
+                    .warning,
+                    "sigma.place",
+                    "The location is unavailable; the last known one is used: \(error)"
+                )
+            }
+        }
+        state.withLock { state in
+            state.place = place ?? state.place
+            state.request = nil
         }
     }
 }
