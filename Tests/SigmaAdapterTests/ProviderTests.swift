@@ -169,6 +169,26 @@ struct ProviderTests {
         }
     }
 
+    @Test("an earlier run's location doesn't replace a newer one")
+    func oldPlace() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        guard case .computed(let source) = try await Self.roles(stage).decisions,
+            case .replaced(_, _, let old) = try await source.ruleset(ifNot: nil)
+        else {
+            Issue.record("expected rules")
+            return
+        }
+        stage.sigma.servePlace(#"{"city":"Omsk"}"#)
+        _ = try await source.ruleset(ifNot: nil)
+        _ = try source.ruleset(restoring: old)
+        stage.sigma.servePlace("nonsense")
+        guard case .replaced(let rules, _, _) = try await source.ruleset(ifNot: nil) else {
+            Issue.record("expected rules")
+            return
+        }
+        #expect(rules.decisions(for: Reference.context())["here"]?.value == false)
+    }
+
     @Test("events are unsupported, and reported as such")
     func noEvents() async throws {
         let stage = try Stage()

@@ -13,7 +13,8 @@ final class SigmaLocator: Sendable {
     }
 
     private struct State {
-        var place: [String: String] = [:]
+        /// `nil` until one is known.
+        var place: [String: String]?
         var request: Request?
         var isStopped = false
     }
@@ -29,8 +30,8 @@ final class SigmaLocator: Sendable {
         self.environment = environment
     }
 
-    /// Takes an earlier run's location as the last known one.
-    func restore(_ place: [String: String]) { state.withLock { $0.place = place } }
+    /// Takes an earlier run's location as the last known one, unless this run has had an answer.
+    func restore(_ place: [String: String]) { state.withLock { $0.place = $0.place ?? place } }
 
     /// Requests the location; without an answer in time, returns the last known one.
     ///
@@ -39,7 +40,7 @@ final class SigmaLocator: Sendable {
         if let request = request(), await !request.isOver.wait(until: request.deadline, by: environment.time) {
             environment.log.log(.warning, "sigma.place", "The location is late; the last known one is used.")
         }
-        return state.withLock { $0.place }
+        return state.withLock { $0.place } ?? [:]
     }
 
     /// Cancels a request in progress, and sends no more: rules that were requested before may still arrive.
