@@ -103,6 +103,18 @@ struct ProfileTests {
         #expect(try await Known(by: stage.client()) == .ada)
     }
 
+    @Test("a store that can't be read is logged once, however many calls try")
+    func unreadableLogged() async throws {
+        let (stage, log) = (try Stage(), RecordingLog(level: .warning))
+        let client = try stage.client {
+            $0.store = Unreadable(stage.store)
+            $0.environment.log = log
+        }
+        for _ in 0..<3 { _ = try await client.text("button") }
+        let error = ExperimentationError(.store, "can't be read")
+        #expect(log.entries == [LogEntry(.error, "sigma.store", "The user can't be read: \(error)")])
+    }
+
     @Test("changes made while the store can't be read are stored with the rest once it can")
     func editedUnread() async throws {
         let stage = try Stage()

@@ -11,6 +11,8 @@ final class SigmaProfile: Sendable {
         /// The changes that wait for the stored state; empty once that is loaded.
         var edits = SigmaEdits()
         var isLoaded = false
+        /// Whether the log says that it can't be loaded.
+        var isReported = false
         // Temporary until the stored state is loaded.
         var privateID = ""
         var user = SigmaUser()
@@ -124,7 +126,11 @@ final class SigmaProfile: Sendable {
     }
 
     private func restore() async {
-        let stored = try? await readStored()
+        let stored: Stored?
+        do throws(ExperimentationError) { stored = try await readStored() } catch {
+            stored = nil
+            reportUnreadable(error)
+        }
         let isOwed = state.withLock { state in
             let ownID = stored?.privateID
             // Once we have an id of our own, the records of the vendor's SDK no longer count.
@@ -144,6 +150,15 @@ final class SigmaProfile: Sendable {
         }
         // Queued like any other change: later edits come after it, or with it.
         if isOwed { saveLater() }
+    }
+
+    /// Logs the first failure, since every call tries again.
+    private func reportUnreadable(_ error: ExperimentationError) {
+        let isNew = state.withLock { state in
+            defer { state.isReported = true }
+            return !state.isReported
+        }
+        if isNew { environment.log.log(.error, "sigma.store", "The user can't be read: \(error)") }
     }
 
     private struct Stored {

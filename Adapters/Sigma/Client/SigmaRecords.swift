@@ -28,15 +28,9 @@ struct SigmaRecords: Sendable {
 
     /// Returns a record's bytes with the date at which they were stored; `nil` if there is no such record.
     ///
-    /// - Throws: The store's error, which has been logged. There may be a record nevertheless.
+    /// - Throws: The store's error. There may be a record nevertheless.
     func entry(_ entry: Entry) async throws(ExperimentationError) -> (value: [UInt8], date: Date)? {
-        let stored: [UInt8]?
-        do throws(ExperimentationError) {
-            stored = try await store.value(for: prefix + entry.rawValue)
-        } catch {
-            log.log(.error, "sigma.store", "The entry \(entry.rawValue) can't be read: \(error)")
-            throw error
-        }
+        let stored = try await store.value(for: prefix + entry.rawValue)
         guard let stored, let end = stored.firstIndex(of: UInt8(ascii: "\n")),
             let seconds = Double(String(decoding: stored[..<end], as: UTF8.self)), seconds.isFinite
         else { return nil }
