@@ -31,6 +31,25 @@ struct ProfileTests {
         func letGo() { held.withLock { $0 }?.resume() }
     }
 
+    /// Notes which records are written.
+    final class Noting: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        private let written = Mutex<[String]>([])
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            written.withLock { $0.append(String(key.split(separator: "/").last ?? "")) }
+            try await baseState.setValue(value, for: key)
+        }
+
+        /// Returns the records written since the last call.
+        func take() -> [String] {
+            written.withLock { written in
+                defer { written = [] }
+                return written
+            }
+        }
+    }
+
     /// Fails every read until it is repaired.
     final class Unreadable: StateStoreDecorator {
         let baseState: any StateStore
@@ -147,6 +166,21 @@ struct ProfileTests {
         #expect(try await Known(by: stage.client { $0.importing = records }) == known)
     }
 
+    @Test("what couldn't be stored is stored with the next change of anything else")
+    func storedLater() async throws {
+        let stage = try Stage()
+        let client = try stage.client {
+            $0.importing = SigmaSDKRecords(privateID: "old", forced: ["closed": 1])
+            $0.store = Failing(stage.store)
+        }
+        _ = try await client.text("button")
+        await client.saved()
+        client.editUserProperties { $0.setEmail("ada@example.com") }
+        await client.saved()
+        let known = Known(id: "old", properties: ["email": "ada@example.com"], forced: ["closed": 1])
+        #expect(try await Known(by: stage.client()) == known)
+    }
+
     @Test("restored state is written before an edit made meanwhile, and doesn't replace it")
     func order() async throws {
         let stage = try Stage()
@@ -177,6 +211,22 @@ struct ProfileTests {
         #expect(store.writes == 2)
         #expect(try await Known(by: stage.client { $0.store = store }).properties["custom.n"] == "99")
         _ = try await reading.value
+    }
+
+    @Test("a change writes the record that it changes, and no other")
+    func sparingly() async throws {
+        let (stage, store) = (try Stage(), Noting())
+        let client = try stage.client { $0.store = store }
+        _ = try await client.text("button")
+        await client.saved()
+        #expect(Set(store.take()) == ["config", "user", "sigmaForcedExperiments", "sigmaPrivateId"])
+        client.editUserProperties { $0.setEmail("ada@example.com") }
+        await client.saved()
+        #expect(store.take() == ["user"])
+        try await client.includeForce(experimentName: "closed", groupIndex: 1)
+        #expect(store.take() == ["sigmaForcedExperiments"])
+        _ = try await stage.client { $0.store = store }.text("button")
+        #expect(store.take() == [])
     }
 
     @Test("without options a client keeps its generated id, its user and its list in a file of the application's own")

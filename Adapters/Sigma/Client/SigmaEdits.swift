@@ -13,10 +13,10 @@ struct SigmaEdits: Sendable {
     private var emptiesList = false
     private var entries: [String: Entry] = [:]
 
-    /// Whether nothing was changed.
-    var isEmpty: Bool { replacement == nil && changes.isEmpty && !emptiesList && entries.isEmpty }
-
     // MARK: The user
+
+    /// Whether the user's properties were changed.
+    var changesUser: Bool { replacement != nil || !changes.isEmpty }
 
     /// Replaces all of the user's properties.
     mutating func replace(with user: SigmaUser) { (replacement, changes) = (user, [:]) }
@@ -34,6 +34,9 @@ struct SigmaEdits: Sendable {
     }
 
     // MARK: The local forced list
+
+    /// Whether the list was changed.
+    var changesList: Bool { emptiesList || !entries.isEmpty }
 
     /// Adds an entry, with the index of a group if one was named.
     mutating func include(_ experiment: String, group: Int?) { entries[experiment] = .included(group: group) }

@@ -17,6 +17,8 @@ final class SigmaProfile: Sendable {
         var privateID = ""
         var user = SigmaUser()
         var forced: [String: Int?] = [:]
+        /// The records that the store doesn't have as they are here.
+        var unsaved: Set<SigmaRecords.Entry> = []
         var loading: Task<Void, Never>?
         var saving: Task<Void, Never>?
         /// Whether the last save hasn't looked at the state yet.
@@ -25,6 +27,8 @@ final class SigmaProfile: Sendable {
         mutating func applyEdits() {
             user = edits.applied(to: user)
             forced = edits.applied(to: forced)
+            if edits.changesUser { unsaved.insert(.user) }
+            if edits.changesList { unsaved.insert(.forced) }
         }
     }
 
@@ -143,10 +147,10 @@ final class SigmaProfile: Sendable {
             state.loading = nil
             // Without an answer of the store this may not be a new installation, which must not be overwritten.
             guard stored != nil else { return false }
-            let wasEdited = !state.edits.isEmpty
+            if ownID == nil { state.unsaved = [.user, .forced, .privateID] }
             state.edits = SigmaEdits()
             state.isLoaded = true
-            return wasEdited || ownID == nil
+            return !state.unsaved.isEmpty
         }
         // Queued like any other change: later edits come after it, or with it.
         if isOwed { saveLater() }
@@ -177,18 +181,23 @@ final class SigmaProfile: Sendable {
     }
 
     private func write() async {
-        let loaded = state.withLock { state in
+        let current = state.withLock { state -> State? in
             state.isSaveWaiting = false
-            return state.isLoaded ? (state.user, state.privateID, state.forced) : nil
+            guard state.isLoaded else { return nil }
+            defer { state.unsaved = [] }
+            return state
         }
-        guard let (user, privateID, forced) = loaded else { return }
+        guard let current else { return }
         do throws(ExperimentationError) {
-            try await records.encode(user, .user)
-            try await records.encode(forced, .forced)
+            if current.unsaved.contains(.user) { try await records.encode(current.user, .user) }
+            if current.unsaved.contains(.forced) { try await records.encode(current.forced, .forced) }
             // Last, since from then on the records of the vendor's SDK no longer count.
-            try await records.set(Array(privateID.utf8), .privateID)
+            if current.unsaved.contains(.privateID) {
+                try await records.set(Array(current.privateID.utf8), .privateID)
+            }
         } catch {
-            // Logged; the next change stores all of it again.
+            // Logged; the next change stores these too.
+            state.withLock { $0.unsaved.formUnion(current.unsaved) }
         }
     }
 }
