@@ -168,6 +168,8 @@ struct RulesetTests {
             (User(id: "u", anonymousID: "", isAuthenticated: true), ["button_test", "delay.test"]),
             (User(id: "", anonymousID: "a-1", isAuthenticated: true), ["button_test"]),
             (User(id: "", anonymousID: "a-1"), ["button_test"]), (User(id: "", anonymousID: ""), []),
+            (User(id: "u", attributes: ["userId": ""]), ["button_test"]),
+            (User(id: "u", isAuthenticated: true, attributes: ["profileId": ""]), ["button_test", "delay.test"]),
         ]
     )
     func emptyIDs(user: User, experiments: [String]) throws {

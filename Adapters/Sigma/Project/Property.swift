@@ -54,6 +54,9 @@ struct Property: Sendable, Hashable {
         return String(Substring(name.utf8.dropFirst(customPrefix.utf8.count)))
     }
 
+    /// Whether experiments may split by it; an empty text then counts as none.
+    var isID: Bool { source == .userID || source == .profileID || source == .device(.id) }
+
     /// Whether to compare texts as versions.
     var isVersion: Bool { source == .device(.appVersion) || source == .device(.osVersion) }
 

@@ -24,7 +24,7 @@ struct PropertyReading {
     /// Returns the text of a property, or `nil`.
     func text(of property: Property) -> String? {
         if let text = attribute(property.shortAttribute) { return text }
-        if let text = attribute(property.attribute) { return text }
+        if let text = attribute(property.attribute), !text.isEmpty || !property.isID { return text }
         switch property.source {
         case .none: return nil
         // A user with only one id is split by it, whichever id an experiment asks for.
