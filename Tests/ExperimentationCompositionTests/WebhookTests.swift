@@ -101,6 +101,7 @@ struct WebhookTests {
         (.status(200), [.delivered, .delivered]),
         (.json("{}"), [.delivered, .delivered]),
         (.body("ok", type: "text/plain"), [.delivered, .delivered]),
+        (.body("OK", type: "text/html; charset=utf-8"), [.delivered, .delivered]),
         (.json(#"{"rejected":["id-1"]}"#), [.delivered, .rejected("the receiver refuses it")]),
         (
             .body("<!doctype html><p>Log in", type: "text/html"),

@@ -1,14 +1,9 @@
-import HTTPTypes
-
 extension HTTPReply {
     /// Whether the body is a page for a person: what a captive portal answers instead of the vendor.
     ///
-    /// It is one by its type, or by its first character. An answer without a body is none, whatever its type.
-    package var isPage: Bool {
-        guard let first = body.first(where: { !$0.isBlank }) else { return false }
-        let type = response.headerFields[.contentType]?.lowercased() ?? ""
-        return type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") || first == UInt8(ascii: "<")
-    }
+    /// The type says nothing: many frameworks give the type `text/html` to any text, and a delivery that isn't
+    /// recognized as one is repeated without end.
+    package var isPage: Bool { body.first { !$0.isBlank } == UInt8(ascii: "<") }
 
     /// Whether the body holds nothing but spaces, line breaks and a byte order mark.
     package var isBlank: Bool { body.allSatisfy(\.isBlank) }
