@@ -155,7 +155,7 @@ private struct Opening: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await gateway.environment.time.sleep(for: Self.interval)) != nil { await gateway.openWaiting() }
+            while (try? await gateway.environment.time.sleep(for: Self.interval)) != nil { gateway.openWaiting() }
         }
     }
 }

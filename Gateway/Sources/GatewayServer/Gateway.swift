@@ -25,10 +25,13 @@ public final class Gateway: Sendable {
     let messages: RecentMessages
     /// The certificate by which connections are encrypted; `nil` for none.
     let certificate: CertificateInUse?
-    private let turns = Turns()
+    let turns = Turns()
     /// Connections whose place others have taken, and that still have a little time.
     private let retiring = Mutex<[TenantConnection]>([])
-    private let makeProvider: ProviderMaker
+    /// Provisional connections in whose place others are being opened.
+    let reopening = Mutex<Set<ObjectIdentifier>>([])
+    let isClosed = Atomic(false)
+    let makeProvider: ProviderMaker
 
     /// Opens every tenant without waiting for vendors.
     ///
@@ -127,29 +130,22 @@ public final class Gateway: Sendable {
 
     private func replace(with configurations: [TenantConfiguration]) async throws(ExperimentationError) {
         let old = responder.tenants.tenants.map(\.connection)
-        var opened: [TenantConnection] = []
-        var tenants: [Tenant] = []
+        let known = configurations.map { configuration in old.first { $0.identity == configuration.connection } }
+        let opened = try await open(zip(configurations, known).filter { $1 == nil }.map(\.0))
         do throws(ExperimentationError) {
-            for configuration in configurations {
-                let connection: TenantConnection
-                if let known = old.first(where: { $0.identity == configuration.connection }) {
-                    connection = known
-                    try await known.follow(configuration.move)
-                } else {
-                    connection = try await .opened(
-                        configuration,
-                        provider: try makeProvider(configuration),
-                        environment: environment
-                    )
-                    opened.append(connection)
-                }
-                tenants.append(Tenant(configuration, over: connection, now: environment.time.instant))
+            for (configuration, connection) in zip(configurations, known) {
+                try await connection?.follow(configuration.move)
             }
         } catch {
             for connection in opened { await connection.close() }
             throw error
         }
-        for connection in opened { connection.watch() }
+        for connection in opened { connection.begin() }
+        var new = opened[...]
+        let now = environment.time.instant
+        let tenants = zip(configurations, known).map { configuration, connection in
+            Tenant(configuration, over: connection ?? new.removeFirst(), now: now)
+        }
         responder.tenants = TenantDirectory(tenants)
         let needed = tenants.map { ObjectIdentifier($0.connection) }
         for connection in old where !needed.contains(ObjectIdentifier(connection)) {
@@ -157,8 +153,42 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// Opens tenants at once, since each may have to wait for a database.
+    ///
+    /// - Returns: Their connections, in their order.
+    private func open(
+        _ configurations: [TenantConfiguration]
+    ) async throws(ExperimentationError) -> [TenantConnection] {
+        typealias Opened = Result<TenantConnection, ExperimentationError>
+        let results = await withTaskGroup(of: (place: Int, opened: Opened).self) { [makeProvider, environment] group in
+            for (place, configuration) in configurations.enumerated() {
+                group.addTask {
+                    do throws(ExperimentationError) {
+                        let connection = try await TenantConnection.opened(
+                            configuration,
+                            provider: try makeProvider(configuration),
+                            environment: environment
+                        )
+                        return (place, .success(connection))
+                    } catch {
+                        return (place, .failure(error))
+                    }
+                }
+            }
+            var results: [(place: Int, opened: Opened)] = []
+            for await result in group { results.append(result) }
+            return results.sorted { $0.place < $1.place }.map(\.opened)
+        }
+        let connections = results.compactMap { try? $0.get() }
+        for case .failure(let error) in results {
+            for connection in connections { await connection.close() }
+            throw error
+        }
+        return connections
+    }
+
     /// Shuts down a replaced connection after giving its requests ten seconds.
-    private func retire(_ connection: TenantConnection, isInherited: Bool) {
+    func retire(_ connection: TenantConnection, isInherited: Bool) {
         retiring.withLock { $0.append(connection) }
         connection.retire(isInherited: isInherited)
         Task {
@@ -170,44 +200,10 @@ public final class Gateway: Sendable {
 
     /// Closes all connections, also those whose time isn't over.
     func close() async {
+        isClosed.store(true, ordering: .sequentiallyConsistent)
         let connections = responder.tenants.tenants.map(\.connection) + retiring.withLock { $0 }
         await withTaskGroup { group in
             for connection in connections { group.addTask { await connection.close() } }
         }
-    }
-
-    /// Goes over to the shared databases that were away when their tenants were opened, where they are there by now.
-    func openWaiting() async {
-        guard responder.tenants.tenants.contains(where: { $0.connection.isProvisional }) else { return }
-        await turns.take {
-            for tenant in self.responder.tenants.tenants where tenant.connection.isProvisional {
-                await self.open(tenant)
-            }
-        }
-    }
-
-    private func open(_ tenant: Tenant) async {
-        guard let provider = try? makeProvider(tenant.configuration),
-            let connection = try? await TenantConnection(
-                tenant.configuration,
-                provider: provider,
-                environment: environment,
-                after: tenant.connection
-            )
-        else { return }
-        connection.watch()
-        let now = environment.time.instant
-        responder.tenants = TenantDirectory(
-            responder.tenants.tenants.map { other in
-                guard other.connection === tenant.connection else { return other }
-                return Tenant(other.configuration, over: connection, now: now)
-            }
-        )
-        environment.log.log(
-            .warning,
-            "database.back",
-            "The shared database of \(tenant.name) is there, and is used from now on."
-        )
-        retire(tenant.connection, isInherited: true)
     }
 }

@@ -54,29 +54,67 @@ struct FailedOpeningTests {
         #expect(open == [], "the file is closed")
     }
 
-    @Test("a database that answers, but too late to be opened, is used as soon as it can be")
+    @Test("tables that another machine has locked hold up no reload and no end, and are used as soon as they can be")
     func late() async throws {
         let server = try PostgresServer.shared
-        let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
-        let lock = try OpeningLock(of: name, at: server)
-        var (tenant, database) = (Served.tenant(), SharedDatabase(url: server.url, schema: name))
-        database.openingPatience = .seconds(1)
-        tenant.store = .postgres(database)
-        let provider = Served.publisher()
-        let first = try await TenantConnection.opened(tenant, provider: provider, environment: ClientEnvironment())
-        #expect(first.isProvisional)
-        try lock.release()
-        database.openingPatience = nil
-        tenant.store = .postgres(database)
-        let second = try await TenantConnection(
-            tenant,
-            provider: provider,
-            environment: ClientEnvironment(),
-            after: first
-        )
-        #expect(!second.isProvisional)
-        first.retire(isInherited: true)
-        await first.close()
-        await second.close()
+        let names = (0..<2).map { _ in "f" + UUID().uuidString.replacing("-", with: "").lowercased() }
+        for name in names { try server.ask("CREATE ROLE \(name) LOGIN SUPERUSER") }
+        let locks = try names.map { try OpeningLock(of: $0, at: server) }
+        let tenants = names.map { name in
+            let url = server.url.replacing("user=postgres", with: "user=\(name)")
+            var tenant = Served.tenant(name, token: name)
+            tenant.store = .postgres(SharedDatabase(url: url, schema: name))
+            return tenant
+        }
+        @Sendable func count(_ name: String, where condition: String = "true") throws -> String {
+            try server.ask("SELECT count(*) FROM pg_stat_activity WHERE usename = '\(name)' AND \(condition)")
+        }
+        @Sendable func isBeingOpened(_ name: String) throws -> Bool {
+            try count(name, where: "wait_event = 'advisory'") == "1\n"
+        }
+        try await Served.run {
+            $0.tenants = tenants
+        } body: { served in
+            var provisional: [Bool] { served.gateway.responder.tenants.tenants.map(\.connection.isProvisional) }
+            #expect(provisional == [true, true])
+            try await eventually("both are being opened at the same time") { try names.allSatisfy(isBeingOpened) }
+            try await served.gateway.reload(tenants + [Served.tenant()])
+            #expect(try isBeingOpened(names[1]), "the reload didn't wait for it")
+            #expect(provisional == [true, true, false])
+            try locks[0].release()
+            try await eventually("the first one's tables are used") { provisional == [false, true, false] }
+        }
+        #expect(try isBeingOpened(names[1]), "the end didn't wait for it")
+        try locks[1].release()
+        try await eventually("what was opened after the end is closed") { try count(names[1]) == "0\n" }
+        #expect(try server.ask("SELECT to_regclass('\(names[1]).store') IS NOT NULL") == "t\n")
+    }
+
+    @Test("tenants are opened at the same time")
+    func atOnce() async throws {
+        let started = Shared(0)
+        let tenants = ["a", "b"].map { Served.tenant($0, token: $0) }
+        let gateway = try await Gateway(
+            GatewayConfiguration(tenants: tenants),
+            environment: ClientEnvironment()
+        ) { _ in Companion(started: started) }
+        #expect(gateway.responder.tenants.tenants.map(\.name) == ["a", "b"])
+        await gateway.close()
+    }
+}
+
+/// A vendor that begins only together with another tenant's.
+private struct Companion: ExperimentationProvider {
+    let started: Shared<Int>
+    let name = "companion"
+    let scope = ""
+    let capabilities: Set<Capability> = []
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        started.change { $0 += 1 }
+        do { try await eventually("the other one begins") { started.value == 2 } } catch {
+            throw ExperimentationError(.timeout, "\(error)")
+        }
+        return ProviderRoles()
     }
 }

@@ -14,8 +14,6 @@ public struct SharedDatabase: Sendable, Hashable {
     public var meanwhile: URL?
     /// How many bytes may wait in that file; more is refused.
     public var meanwhileBytes: Int
-    /// How long tables may take to be created or upgraded; `nil` for the store's own limit.
-    var openingPatience: Duration?
 
     /// Creates a place for a tenant's data.
     public init(

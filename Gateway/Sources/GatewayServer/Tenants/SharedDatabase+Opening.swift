@@ -24,9 +24,10 @@ extension SharedDatabase {
         return await !PostgresStore.answers(url, within: .seconds(2))
     }
 
-    func opened() async throws(ExperimentationError) -> PostgresStore {
+    /// Opens the store; its tables may take longer than an ordinary operation if `isPatient`.
+    func opened(isPatient: Bool) async throws(ExperimentationError) -> PostgresStore {
         var options = PostgresStoreOptions(schema: schema, connections: connections, longestLease: lease)
-        options.openingPatience = openingPatience
+        if !isPatient { options.openingPatience = options.patience }
         return try await PostgresStore.open(url, options: options)
     }
 }

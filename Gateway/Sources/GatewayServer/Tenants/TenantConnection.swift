@@ -58,7 +58,14 @@ final class TenantConnection: Sendable {
         environment: ClientEnvironment,
         after before: TenantConnection? = nil
     ) async throws(ExperimentationError) {
-        let place = try await TenantPlace(configuration, provider, environment, meanwhile: before?.meanwhile)
+        let place = try await TenantPlace(
+            configuration,
+            provider,
+            environment,
+            // Others wait for a start, which can do without the database; not so a move, and nobody waits for a replacement.
+            isPatient: before != nil || configuration.move != nil,
+            meanwhile: before?.meanwhile
+        )
         try await self.init(configuration, in: place, environment, after: before)
     }
 
@@ -155,9 +162,6 @@ final class TenantConnection: Sendable {
         let isMoving = configuration.move != nil
         changes.announce { shared.flatMap { isMoving ? nil : $0.rulesRevision } }
         (self.intake, assignments) = (intake, book)
-        guard let meanwhile, !isProvisional else { return }
-        meanwhile.hand { await Self.hand($0, to: intake, and: book) }
-        meanwhile.see { shared?.isAway ?? false }
     }
 
     /// The revisions of the rules, if instances share them.
@@ -185,8 +189,12 @@ final class TenantConnection: Sendable {
         planned.withLock { $0 = plan }
     }
 
-    /// Starts announcing ruleset changes to listeners.
-    func watch() {
+    /// Starts announcing ruleset changes to listeners, and handing over what waits in the file.
+    func begin() {
+        if let meanwhile, !isProvisional {
+            meanwhile.hand { [intake, assignments] in await Self.hand($0, to: intake, and: assignments) }
+            meanwhile.see { [shared] in shared?.isAway ?? false }
+        }
         let (events, changes) = (client.statusEvents(), changes)
         let task = Task {
             var wasDisabled = false

@@ -22,12 +22,14 @@ struct TenantPlace: Sendable {
     ///   - configuration: The tenant.
     ///   - provider: The vendor.
     ///   - environment: Clock, randomness and log.
+    ///   - isPatient: Whether the tables of a database may take their time to be opened.
     ///   - open: The file for what is accepted while the database is away, if it is open already.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     init(
         _ configuration: TenantConfiguration,
         _ provider: any ExperimentationProvider,
         _ environment: ClientEnvironment,
+        isPatient: Bool,
         meanwhile open: Meanwhile?
     ) async throws(ExperimentationError) {
         isProvisional = false
@@ -38,7 +40,7 @@ struct TenantPlace: Sendable {
             store = try await .sqlite(at: url, for: provider, log: environment.log)
             (shared, meanwhile, self.provider) = (nil, nil, provider)
         case .postgres(let database):
-            let opened = try await database.opened()
+            let opened = try await database.opened(isPatient: isPatient)
             (store, shared) = (opened.clientStore, opened)
             do throws(ExperimentationError) {
                 meanwhile =

@@ -2,6 +2,7 @@ import AdapterKit
 import ConformanceKit
 import ConformanceSubjects
 import Experimentation
+import ExperimentationPostgres
 import Foundation
 import GatewayWaiting
 import MockVendors
@@ -48,6 +49,8 @@ struct Site {
         try await mock.start()
         self.database = try database ?? PostgresServer.shared
         schema = "g" + UUID().uuidString.replacing("-", with: "").lowercased()
+        // An instance that finds none waits for them only as long as for any operation, which is too short on a busy machine.
+        try await PostgresStore.open(self.database.url, options: PostgresStoreOptions(schema: schema)).close()
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let settings: FlagValue = [

@@ -1,0 +1,56 @@
+import Experimentation
+import Synchronization
+
+extension Gateway {
+    /// Goes over to the shared databases that were away when their tenants were opened, where they are there by now.
+    ///
+    /// Neither a reload nor the end waits for it: to open a database may take a minute, and can't be broken off.
+    func openWaiting() {
+        for tenant in responder.tenants.tenants where tenant.connection.isProvisional {
+            let connection = ObjectIdentifier(tenant.connection)
+            guard reopening.withLock({ $0.insert(connection).inserted }) else { continue }
+            Task {
+                await reopen(tenant)
+                reopening.withLock { _ = $0.remove(connection) }
+            }
+        }
+    }
+
+    private func reopen(_ tenant: Tenant) async {
+        guard let provider = try? makeProvider(tenant.configuration),
+            let connection = try? await TenantConnection(
+                tenant.configuration,
+                provider: provider,
+                environment: environment,
+                after: tenant.connection
+            )
+        else { return }
+        let isUsed = await turns.take { self.use(connection, inPlaceOf: tenant.connection) }
+        // What it was to inherit stays with the one that has it.
+        if !isUsed { connection.retire(isInherited: true) }
+        if !isUsed || isClosed.load(ordering: .sequentiallyConsistent) { await connection.close() }
+    }
+
+    /// Has a connection take the place of a provisional one.
+    ///
+    /// - Returns: Whether it does; not if a reload has removed that one.
+    private func use(_ connection: TenantConnection, inPlaceOf provisional: TenantConnection) -> Bool {
+        let tenants = responder.tenants.tenants
+        guard tenants.contains(where: { $0.connection === provisional }) else { return false }
+        connection.begin()
+        let now = environment.time.instant
+        responder.tenants = TenantDirectory(
+            tenants.map { tenant in
+                guard tenant.connection === provisional else { return tenant }
+                return Tenant(tenant.configuration, over: connection, now: now)
+            }
+        )
+        environment.log.log(
+            .warning,
+            "database.back",
+            "The shared database of \(connection.identity.tenant) is there, and is used from now on."
+        )
+        retire(provisional, isInherited: true)
+        return true
+    }
+}
