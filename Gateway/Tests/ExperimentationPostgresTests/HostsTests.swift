@@ -95,6 +95,23 @@ struct HostsTests {
         #expect(message.contains("127.0.0.2"))
     }
 
+    @Test("connecting has its time once, however often it is tried and however long the operation may take")
+    func oneLimit() async throws {
+        let silent = try SilentListener()
+        defer { silent.stop() }
+        // Nobody listens at the second one, which is a reason to try again.
+        let address = try PostgresAddress(
+            "postgresql://localhost:\(silent.port)/postgres",
+            lookup: HostLookup { _ in .success(["127.0.0.1", "127.0.0.2"]) }
+        )
+        let pool = ConnectionPool(to: address, schema: newSchema(), connections: 1, patience: .milliseconds(400))
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await pool.transaction(.opening, within: .seconds(60)) { _ throws(ConnectionFailure) in }
+        }
+        #expect(error?.cause is LateAnswer, "\(String(describing: error))")
+        pool.close()
+    }
+
     @Test("a lookup that takes long goes on once for all who wait for it, and each gives up at the deadline")
     func lookups() async throws {
         let gate = DispatchSemaphore(value: 0)

@@ -29,11 +29,12 @@ final class Worker {
         _ body: (Transaction) throws(ConnectionFailure) -> Value
     ) -> Result<Value, ConnectionFailure> {
         var attempt = 1
+        var connecting = deadline.atMost(patience)
         while true {
             if deadline.isOver { return .failure(.late(deadline.patience)) }
             var transaction: Transaction?
             do throws(ConnectionFailure) {
-                let connection = try opened(by: deadline.atMost(patience))
+                let connection = try opened(by: connecting)
                 let begun = Transaction(connection, mode, schema: schema, by: deadline, patience: patience)
                 transaction = begun
                 let value = try body(begun)
@@ -46,6 +47,8 @@ final class Worker {
                 return .success(value)
             } catch {
                 if connection?.isOpen == true, !error.isLoss { transaction?.rollback() } else { connection = nil }
+                // Attempts to connect share their time; after a connection that was lost, it begins anew.
+                if transaction != nil { connecting = deadline.atMost(patience) }
                 guard error.isCollision || error.isLoss, attempt < Self.attempts, !deadline.isOver else {
                     return .failure(error)
                 }
