@@ -91,6 +91,28 @@ struct SharingTests {
         }
     }
 
+    @Test(
+        "unreadable events hide nothing that follows them, however many they are",
+        arguments: [(1, ["2", "3"]), (2, ["3"]), (3, ["4", "5"]), (7, ["8"])]
+    )
+    func unreadable(count: Int, ids: [String]) async throws {
+        let schema = newSchema()
+        let store = try await opened(schema, shards: 1).outbox
+        let refusals = try await store.append((1...8).map { event("\($0)", of: "u\($0)") }, now: start)
+        #expect(refusals.allSatisfy { $0 == nil })
+        try PostgresServer.shared.ask(
+            "UPDATE \(schema).event SET body = '\\x00' WHERE convert_from(id, 'UTF8')::int <= \(count)"
+        )
+        let request = LeaseRequest(for: home, owner: 1, of: 2, now: start, until: start + 60)
+        guard case .leased(let lease) = try await store.lease(request) else {
+            Issue.record("nothing was leased")
+            return
+        }
+        #expect(lease.batches.joined().map(\.id) == ids)
+        #expect(lease.hasMore == (count < 7))
+        #expect(try await store.ledger(of: home).dropped == [.unreadable: count])
+    }
+
     @Test("a lost instance keeps its lane until the lease ends; then others deliver its events")
     func gone() async throws {
         let schema = newSchema()

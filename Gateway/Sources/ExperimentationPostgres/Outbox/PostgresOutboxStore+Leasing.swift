@@ -103,6 +103,15 @@ extension PostgresOutboxStore {
         _ request: LeaseRequest,
         _ name: LaneRow.Name
     ) async throws(ExperimentationError) -> LeaseAnswer {
+        // Each time without an answer, unreadable events are gone.
+        while true { if let answer = try await answer(request, name) { return answer } }
+    }
+
+    /// Leases one lane; `nil` if all that was read was unreadable, and more may follow.
+    private func answer(
+        _ request: LeaseRequest,
+        _ name: LaneRow.Name
+    ) async throws(ExperimentationError) -> LeaseAnswer? {
         try await pool.transaction { transaction throws(ConnectionFailure) in
             let answers = try transaction.ask(LaneRow.locking(name), Self.waits(name))
             guard var row = try self.destinationTable.lanes(answers[0], transaction).first else {
@@ -125,6 +134,7 @@ extension PostgresOutboxStore {
                 let isOver = request.token == nil && batches.isEmpty
                 if isOver { row.lane.free() }
                 for statement in row.writing { transaction.later(statement) }
+                if batches.isEmpty, hasMore { return nil }
                 if isOver { return .nothing(until: next) }
                 return .leased(Lease(token: row.token, batches: batches, hasMore: hasMore))
             }
@@ -151,7 +161,7 @@ extension PostgresOutboxStore {
     ) throws(ConnectionFailure) -> (batches: [[Envelope]], hasMore: Bool) {
         let most = (max(1, request.batches), max(1, request.count))
         let full = most.0.multipliedReportingOverflow(by: most.1)
-        // One more than fit, which shows that more follow.
+        // One more than fit, which shows that more follow, also behind unreadable ones.
         let limit = min(full.overflow ? .max : full.partialValue, .max - 1) + 1
         let rows = try transaction.rows(
             Statement(
@@ -172,7 +182,7 @@ extension PostgresOutboxStore {
         )
         var batches: [[Envelope]] = []
         var size = 0
-        var hasMore = false
+        var hasMore = rows.count == limit
         var unreadable: [Int64] = []
         for delivery in rows {
             let body = delivery.bytes(2)
