@@ -205,6 +205,15 @@ struct MeanwhileConsentTests {
             throw ExperimentationError(.outboxFull, "There is no room.")
         }
         #expect(await marks.standing(of: "ada", for: Self.event("3", .granted)) == .denied)
+        // Nor if another one was listed beside it, of which nobody knows what became.
+        try? await marks.end(by: Self.event("4", .granted)) { () async throws(ExperimentationError) in
+            try? await marks.end(by: Self.event("5", .granted)) { () async throws(ExperimentationError) in
+                throw ExperimentationError(.timeout, "There was no answer.")
+            }
+            throw ExperimentationError(.outboxFull, "There is no room.")
+        }
+        #expect(await marks.standing(of: "ada", for: Self.event("4", .granted)) == .denied)
+        #expect(await marks.standing(of: "ada", for: Self.event("5", .granted)) == .free)
     }
 
     @Test("the ids in the file are deleted after two days as well")

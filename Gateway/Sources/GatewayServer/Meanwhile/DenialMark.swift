@@ -27,8 +27,8 @@ struct DenialMark: Sendable, Equatable {
 
     /// The mark with a grant, which it lists once.
     func adding(_ grant: EventRequest) -> DenialMark {
-        var mark = removing(grant)
-        mark.grants.append(Self.digest(grant))
+        var mark = self
+        if !lists(grant) { mark.grants.append(Self.digest(grant)) }
         return mark
     }
 

@@ -58,52 +58,52 @@ final class DenialMarks: Sendable {
                 granting[key] = left > 0 ? left : nil
             }
         }
-        let mark = try await list(grant, at: key)
+        let mark = try await change(at: key) { $0.adding(grant) }
         do throws(ExperimentationError) { try await accept() } catch {
             // If the outcome is open, the grant may have been accepted.
-            if let mark, !EventRefusal(error.code, error.message).isOpen {
-                _ = try? await state.update(key, to: mark.removing(grant).bytes, if: mark.bytes)
+            if !EventRefusal(error.code, error.message).isOpen {
+                _ = try? await change(at: key) { $0.removing(grant) }
             }
             throw error
         }
-        if let mark { try await remove(mark, at: key) }
-    }
-
-    /// Has a user's mark list a grant that is about to be accepted.
-    ///
-    /// - Returns: The mark; `nil` if there is none.
-    private func list(_ grant: EventRequest, at key: String) async throws(ExperimentationError) -> DenialMark? {
-        var found = try await state.value(for: key)
-        while let bytes = found {
-            let mark = DenialMark(bytes).adding(grant)
-            guard case .conflict(let other) = try await state.update(key, to: mark.bytes, if: bytes) else {
-                return mark
-            }
-            found = other
-        }
-        return nil
-    }
-
-    /// Removes the mark of a denial, whichever grants it lists by now.
-    private func remove(_ mark: DenialMark, at key: String) async throws(ExperimentationError) {
-        var found = try await state.value(for: key)
-        while let bytes = found, DenialMark(bytes).denial == mark.denial {
-            guard case .conflict(let other) = try await state.update(key, to: nil, if: bytes) else { return }
-            found = other
-        }
+        guard let mark else { return }
+        try await change(at: key) { $0.denial == mark.denial ? nil : $0 }
     }
 
     /// Removes the mark that lists an event: it is a grant that was accepted.
     func settle(_ event: EventRequest) async throws(ExperimentationError) {
-        guard let mark = try await mark(of: event.user.id), mark.lists(event) else { return }
-        try await remove(mark, at: Self.key(event.user.id))
+        try await change(at: Self.key(event.user.id)) { $0.lists(event) ? nil : $0 }
     }
 
     /// Removes the mark of a denial that has reached the database, which decides from then on.
     func remove(after denial: EventRequest) async {
-        for mark in [DenialMark(of: denial), Self.nameless] {
-            try? await remove(mark, at: Self.key(denial.user.id))
+        let ended = [DenialMark(of: denial).denial, Self.nameless.denial]
+        _ = try? await change(at: Self.key(denial.user.id)) { ended.contains($0.denial) ? nil : $0 }
+    }
+
+    /// Changes a user's mark, whoever else changes it at the same moment.
+    ///
+    /// - Parameters:
+    ///   - key: The user's key.
+    ///   - transform: What becomes of a mark; `nil` removes it.
+    /// - Returns: What has become of it; `nil` also if there was none.
+    /// - Throws: `ErrorCode.store`.
+    @discardableResult
+    private func change(
+        at key: String,
+        _ transform: (DenialMark) -> DenialMark?
+    ) async throws(ExperimentationError) -> DenialMark? {
+        var found = try await state.value(for: key)
+        while let bytes = found {
+            let mark = DenialMark(bytes)
+            let changed = transform(mark)
+            if changed == mark { return mark }
+            guard case .conflict(let other) = try await state.update(key, to: changed?.bytes, if: bytes) else {
+                return changed
+            }
+            found = other
         }
+        return nil
     }
 
     /// What is to become of a parcel of a user that needs consent.
