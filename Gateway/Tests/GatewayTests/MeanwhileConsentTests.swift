@@ -146,6 +146,16 @@ struct MeanwhileConsentTests {
         #expect(standings.value == [.free, .denied, .unsettled, .denied, .unsettled, .free])
     }
 
+    @Test("what belongs to a user whose mark can't be read is neither handed over nor given up")
+    func unread() async throws {
+        let readings = Shared(0)
+        let marks = DenialMarks(FailingState(baseState: InMemoryStateStore(), readings: readings))
+        try await marks.set(by: Self.consent(false, "no"))
+        readings.change { $0 = 1 }
+        #expect(await marks.standing(of: "ada") == .unsettled)
+        #expect(await marks.standing(of: "ada") == .denied)
+    }
+
     @Test("who ends a denial leaves a later one alone")
     func later() async throws {
         let marks = DenialMarks(InMemoryStateStore())

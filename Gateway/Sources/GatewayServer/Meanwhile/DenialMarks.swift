@@ -23,7 +23,7 @@ final class DenialMarks: Sendable {
         case free
         /// It comes from before a denial.
         case denied
-        /// It may have been accepted with a grant that is about to end the denial: it is asked again.
+        /// Its standing can't be told yet, such as while a grant is about to end the denial: it is asked again.
         case unsettled
     }
 
@@ -115,7 +115,10 @@ final class DenialMarks: Sendable {
     func standing(of userID: String, for event: EventRequest? = nil) async -> Standing {
         // Asked first: a grant is over only after the mark is gone.
         let isGranting = granting.withLock { $0[Self.key(userID)] != nil }
-        guard let mark = try? await mark(of: userID) else { return .free }
+        let found: DenialMark?
+        // What can't be read may be a denial.
+        do throws(ExperimentationError) { found = try await mark(of: userID) } catch { return .unsettled }
+        guard let mark = found else { return .free }
         if isGranting { return .unsettled }
         // A grant that waits was accepted, although its process couldn't say so any more.
         return event.map { mark.lists($0) } == true ? .free : .denied

@@ -14,7 +14,7 @@ struct SilentOutbox: OutboxStoreDecorator {
     }
 }
 
-/// A state store that fails to set some values, or to remove any.
+/// A state store that fails to set or to read some values, or to remove any.
 struct FailingState: StateStoreDecorator {
     let baseState: any StateStore
     /// How many times it fails to set a value below ``prefix``.
@@ -23,10 +23,19 @@ struct FailingState: StateStoreDecorator {
     var removals = Shared(0)
     /// How many times it fails to remove a value of the gateway by an update.
     var updates = Shared(0)
+    /// How many times it fails to read the mark of a denial.
+    var readings = Shared(0)
     /// The most values that were removed in one transaction.
     let largestRemoval = Shared(0)
 
     static let prefix = "gateway/event/"
+
+    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+        if key.hasPrefix("gateway/denied/"), readings.takeOne() {
+            throw ExperimentationError(.store, "It can't be read.")
+        }
+        return try await baseState.value(for: key)
+    }
 
     func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
         if key.hasPrefix(Self.prefix), settings.takeOne() { throw ExperimentationError(.store, "It can't be set.") }
