@@ -5,11 +5,10 @@ import Testing
 
 @testable import ExperimentationPostgres
 
+/// One case of each test at a time: each makes a schema of some fifty relations, and all at once would keep other tests from the
+/// server.
 @Suite("The contract of stores, over PostgreSQL")
 struct ContractTests {
-    /// Each case makes a schema of some fifty relations: all at once, they would keep other tests from the server.
-    private static let few = FewAtOnce(4)
-
     private static let outboxes = StoreBench<any OutboxStore>(features: Set(StoreFeature.allCases)) { size in
         let schema = newSchema()
         return StorePlace {
@@ -42,18 +41,22 @@ struct ContractTests {
         }
     }
 
-    @Test("the outbox fulfils every rule of the contract", arguments: OutboxStoreContract.cases)
+    @Test("the outbox fulfils every rule of the contract", .serialized, arguments: OutboxStoreContract.cases)
     func outbox(rule: StoreCase<any OutboxStore>) async {
-        #expect(await Self.few.run { await rule.failures(over: Self.outboxes) } == [])
+        #expect(await rule.failures(over: Self.outboxes) == [])
     }
 
-    @Test("an outbox with sixteen shards fulfils every rule of the contract", arguments: OutboxStoreContract.cases)
+    @Test(
+        "an outbox with sixteen shards fulfils every rule of the contract",
+        .serialized,
+        arguments: OutboxStoreContract.cases
+    )
     func shard(rule: StoreCase<any OutboxStore>) async {
-        #expect(await Self.few.run { await rule.failures(over: Self.neighbours) } == [])
+        #expect(await rule.failures(over: Self.neighbours) == [])
     }
 
-    @Test("the state store fulfils every rule of the contract", arguments: StateStoreContract.cases)
+    @Test("the state store fulfils every rule of the contract", .serialized, arguments: StateStoreContract.cases)
     func state(rule: StoreCase<any StateStore>) async {
-        #expect(await Self.few.run { await rule.failures(over: Self.states) } == [])
+        #expect(await rule.failures(over: Self.states) == [])
     }
 }

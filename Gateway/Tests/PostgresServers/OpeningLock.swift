@@ -20,7 +20,7 @@ public final class OpeningLock: Sendable {
         try session.run()
         input = into.fileHandleForWriting
         let question = "SELECT pg_backend_pid() FROM pg_advisory_xact_lock(hashtextextended('\(schema)', 5551));"
-        try input.write(contentsOf: Data("BEGIN;\n\(question)\n".utf8))
+        try input.write(contentsOf: Data("SET lock_timeout = '60s';\nBEGIN;\n\(question)\n".utf8))
         var answer = Data()
         while !answer.contains(UInt8(ascii: "\n")) {
             let more = out.fileHandleForReading.availableData

@@ -177,11 +177,11 @@ public final class PostgresServer: Sendable {
         return try Self.run("'\(programs)/psql' -X -A -t -q -v ON_ERROR_STOP=1 '\(url)'", input: statements)
     }
 
-    /// The server's own client, not yet started.
+    /// The server's own client, not yet started, which ends with the first error.
     func session() throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "\(try Self.programs())/psql")
-        process.arguments = ["-X", "-A", "-t", "-q", url]
+        process.arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", url]
         process.currentDirectoryURL = URL(fileURLWithPath: "/")
         return process
     }
