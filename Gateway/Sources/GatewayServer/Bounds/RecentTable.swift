@@ -34,13 +34,9 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if young.updateValue(value, forKey: key) == nil { weight += size }
     }
 
-    /// Removes a key.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - size: What its entry weighs.
-    mutating func remove(_ key: Key, weighing size: Int = 1) {
-        if young.removeValue(forKey: key) != nil { weight -= size }
+    /// Removes a key that was set without a weight.
+    mutating func remove(_ key: Key) {
+        if young.removeValue(forKey: key) != nil { weight -= 1 }
         old[key] = nil
     }
 }
