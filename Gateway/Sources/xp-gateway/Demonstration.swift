@@ -69,16 +69,16 @@ final class Demonstration: Service {
 
             One flag of one user:
               curl -s -H 'Authorization: Bearer \(token)' -d '{"context":{"targetingKey":"ada"}}' \\
-                \(address)/ofrep/v1/evaluate/flags/checkout-color
+                '\(address)/ofrep/v1/evaluate/flags/checkout-color'
 
             All flags:
               curl -s -H 'Authorization: Bearer \(token)' -d '{"context":{"targetingKey":"ada"}}' \\
-                \(address)/ofrep/v1/evaluate/flags
+                '\(address)/ofrep/v1/evaluate/flags'
 
             An event, accepted durably before the answer, once for each id:
-              curl -s -H 'Authorization: Bearer \(token)' \
-                -d '{"id":"1","user":{"id":"ada","consent":true},"event":{"type":"goalCompleted","name":"signed-up"}}' \
-                \(address)/v1/events
+              curl -s -H 'Authorization: Bearer \(token)' \\
+                -d '{"id":"1","user":{"id":"ada","consent":true},"event":{"type":"goalCompleted","name":"signed-up"}}' \\
+                '\(address)/v1/events'
 
             A page for people: \(address)/console#token=\(token)
 
