@@ -42,23 +42,23 @@ extension Evergage {
         for context in contexts { context.timer.discard(at: environment.time.instant) }
     }
 
-    /// Tells the session and the stores of a change, and then tracks the calls that waited for that.
+    /// Stores a change and tells the client of it, and then tracks the calls that waited for that.
     ///
     /// - Parameters:
     ///   - change: The change.
     ///   - userID: The user at the time.
     private func carryOut(_ change: EvergageConsent.Change, of userID: String?) async {
+        // First: if the process ends before the client is told, the next run begins with it.
+        await trying { [store] () async throws(ExperimentationError) in
+            let bytes = change.consent == .unknown ? nil : Array(change.consent.rawValue.utf8)
+            try await store.state.setValue(bytes, for: Self.consentKey)
+        }
         // A session that began since then knows a later one; what it has tracked must not be purged.
         if consent.isNews(change) {
             await tell(change.consent, of: userID)
             consent.told(change)
             // At once, because later calls are tracked directly from here on.
             if consent.isKnown { noteWaiting() }
-        }
-        // Last: if the process ends before, what is stored of a user's denial still holds.
-        await trying { [store] () async throws(ExperimentationError) in
-            let bytes = change.consent == .unknown ? nil : Array(change.consent.rawValue.utf8)
-            try await store.state.setValue(bytes, for: Self.consentKey)
         }
     }
 
