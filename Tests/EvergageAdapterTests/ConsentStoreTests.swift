@@ -1,4 +1,5 @@
 import Experimentation
+import Synchronization
 import Testing
 
 @testable import EvergageAdapter
@@ -6,6 +7,30 @@ import Testing
 @Suite("Consent and a store that fails")
 @MainActor
 struct ConsentStoreTests {
+    /// What makes the application try again.
+    enum Occasion: CaseIterable, Sendable { case repetition, background, flush }
+
+    private func seize(_ occasion: Occasion, in app: App) async {
+        switch occasion {
+        case .repetition: app.evergage.setConsent(.denied)
+        case .background: app.evergage.setApplicationState(.background)
+        case .flush: await app.settle()
+        }
+        await app.evergage.lastOperation?.value
+    }
+
+    /// Returns an application without a network where an event waits whose user has signed out.
+    private func waiting(in store: FragileStore) async throws -> App {
+        let app = try await App(store: store.stores)
+        app.evergage.setConnectivity(.offline)
+        await app.settle()
+        app.evergage.userID = "u-1"
+        try app.global.trackAction("A")
+        app.evergage.userID = "u-2"
+        await app.settle()
+        return app
+    }
+
     @Test("a denial holds after a restart, even if the process ended before the client knew of it")
     func storedFirst() async throws {
         let state = InMemoryStateStore()
@@ -21,6 +46,100 @@ struct ConsentStoreTests {
         #expect(second.actions == [])
         outbox.denials.open()
         await first.settle()
+    }
+
+    @Test("a denial that couldn't be stored is stored as soon as there is an occasion", arguments: Occasion.allCases)
+    func storedLater(_ occasion: Occasion) async throws {
+        let store = FragileStore()
+        let first = try await App(store: store.stores)
+        first.evergage.setConsent(.granted)
+        await first.settle()
+        store.fail(.setValue)
+        first.evergage.setConsent(.denied)
+        await first.settle()
+        #expect(first.complaints(.error) != [])
+        store.fail(nil)
+        await seize(occasion, in: first)
+        let second = try await App(store: store.stores)
+        try second.global.trackAction("A")
+        await second.settle()
+        #expect(second.actions == [])
+    }
+
+    @Test(
+        "what a denial couldn't remove is removed as soon as there is an occasion, and not sent before",
+        arguments: Occasion.allCases
+    )
+    func removedLater(_ occasion: Occasion) async throws {
+        let store = FragileStore()
+        let app = try await waiting(in: store)
+        let client = try #require(app.evergage.client)
+        store.fail(.remove)
+        app.evergage.setConsent(.denied)
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        #expect(app.actions == [])
+        #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))
+        store.fail(nil)
+        await seize(occasion, in: app)
+        #expect(try await client.ledger() == Ledger(accepted: 1, purged: 1))
+        #expect(app.actions == [])
+    }
+
+    @Test("a start under a denial sends nothing while it can't remove what an earlier run left")
+    func heldAtStart() async throws {
+        let store = FragileStore()
+        let first = try await waiting(in: store)
+        await first.evergage.client?.shutdown(within: .zero)
+        store.fail(.remove)
+        let second = try await App(start: false, store: store.stores)
+        second.evergage.setConsent(.denied)
+        second.evergage.start(.test)
+        await second.settle()
+        #expect(second.actions == [])
+        let client = try #require(second.evergage.client)
+        #expect(try await client.ledger() == Ledger(accepted: 1, pending: 1))
+        store.fail(nil)
+        await second.settle()
+        #expect(second.actions == [])
+        #expect(try await client.ledger() == Ledger(accepted: 1, purged: 1))
+    }
+
+    @Test(
+        "a grant is preceded by what an earlier denial still had to remove, and ends the wait for it",
+        arguments: [(nil, ["B"]), (.remove, ["A", "B"])] as [(StoreOperation?, [String])]
+    )
+    func granted(failing: StoreOperation?, sent: [String]) async throws {
+        let store = FragileStore()
+        let app = try await waiting(in: store)
+        store.fail(.remove)
+        app.evergage.setConsent(.denied)
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        store.fail(failing)
+        app.evergage.setConsent(.granted)
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(app.actions == sent)
+    }
+}
+
+/// Stores of which one operation fails for as long as a test says so.
+private final class FragileStore: OutboxStoreDecorator, StateStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
+    let baseState: any StateStore = InMemoryStateStore()
+    private let failing = Mutex<StoreOperation?>(nil)
+
+    var stores: ClientStore { ClientStore(outbox: self, state: self) }
+
+    func fail(_ operation: StoreOperation?) { failing.withLock { $0 = operation } }
+
+    func pass<Value: Sendable>(
+        _ operation: StoreOperation,
+        _ body: () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        if failing.withLock({ $0 == operation }) { throw ExperimentationError(.store, "the disk is full") }
+        return try await body()
     }
 }
 

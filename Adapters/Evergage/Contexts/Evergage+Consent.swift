@@ -8,14 +8,27 @@ extension Evergage {
     /// It belongs to the device, whoever is signed in. While it is denied, nothing is captured, and everything that
     /// waits is removed; it holds over restarts until consent is given again. The vendor's protocol has no consent, so
     /// nothing is sent.
+    ///
+    /// If the store fails, that is logged and tried again: with the next call of this method, with a flush, and on the
+    /// way to the background and back. Until what waits is removed, nothing is sent.
     public func setConsent(_ consent: Consent) {
         catchUp()
         let before = self.consent.current
-        guard let change = self.consent.change(to: consent) else { return }
-        if consent == .denied { forgetCaptured() }
+        guard let change = self.consent.change(to: consent, by: currentUserID) else { return finishConsent() }
+        if consent == .denied {
+            forgetCaptured()
+        } else {
+            // What waited at a denial must not be sent because of a later grant.
+            finishConsent()
+        }
         // What is viewed stays, but the time of the denial never counts.
         if before == .denied { discardViewTime() }
-        perform { [currentUserID] in await $0.carryOut(change, of: currentUserID) }
+        perform { await $0.carryOut(change) }
+    }
+
+    /// Tries again what a failing store left undone of the latest change.
+    func finishConsent() {
+        perform { if let change = $0.consent.unfinished { await $0.carryOut(change) } }
     }
 
     /// Returns the consent that an earlier run stored.
@@ -43,43 +56,60 @@ extension Evergage {
     }
 
     /// Stores a change and tells the client of it, and then tracks the calls that waited for that.
-    ///
-    /// - Parameters:
-    ///   - change: The change.
-    ///   - userID: The user at the time.
-    private func carryOut(_ change: EvergageConsent.Change, of userID: String?) async {
+    func carryOut(_ change: EvergageConsent.Change) async {
         // First: if the process ends before the client is told, the next run begins with it.
-        await trying { [store] () async throws(ExperimentationError) in
+        let isStored = await trying { [store] () async throws(ExperimentationError) in
             let bytes = change.consent == .unknown ? nil : Array(change.consent.rawValue.utf8)
             try await store.state.setValue(bytes, for: Self.consentKey)
         }
-        // A session that began since then knows a later one; what it has tracked must not be purged.
-        if consent.isNews(change) {
-            await tell(change.consent, of: userID)
+        var isTold = true
+        // What a session has tracked since a later change must not be purged by this one.
+        if !consent.isOutdated(change) {
+            isTold = await tell(change)
             consent.told(change)
             // At once, because later calls are tracked directly from here on.
             if consent.isKnown { noteWaiting() }
         }
+        consent.unfinished = isStored && isTold ? nil : change
     }
 
     /// Tells the client whose consent it is: that of the session's user, of the device, and of the user at the time.
-    private func tell(_ consent: Consent, of userID: String?) async {
-        guard let client, let session, let knownAnonymousID else { return }
-        await trying { () async throws(ExperimentationError) in try await session.setConsent(consent) }
-        let people = Set([nil, userID].map { identity(of: $0, anonymousID: knownAnonymousID) })
+    ///
+    /// - Returns: Whether the stores have taken everything.
+    private func tell(_ change: EvergageConsent.Change) async -> Bool {
+        guard let client, let session, let knownAnonymousID else { return true }
+        let consent = change.consent
+        // Until its removal succeeds: what waits may belong to users who have signed out, whom nothing else stops.
+        if consent == .denied { await client.holdDelivery() }
+        var isTold = await trying { () async throws(ExperimentationError) in try await session.setConsent(consent) }
+        let people = Set([nil, change.userID].map { identity(of: $0, anonymousID: knownAnonymousID) })
         for identity in people where identity != session.user.identity {
             let user = User(id: identity.id, anonymousID: knownAnonymousID, isAuthenticated: identity.isAuthenticated)
-            await trying { () async throws(ExperimentationError) in try await client.setConsent(consent, for: user) }
+            isTold =
+                await trying { () async throws(ExperimentationError) in
+                    try await client.setConsent(consent, for: user)
+                } && isTold
         }
-        if consent == .denied { await removeWaitingEvents(of: client) }
+        if consent == .denied {
+            let isRemoved = await trying { () async throws(ExperimentationError) in
+                _ = try await client.removeWaitingEvents()
+            }
+            guard isRemoved else { return false }
+        }
+        await client.beginDelivery()
+        return isTold
     }
 
     /// Logs a failure, and goes on: what can still be told must be.
-    private func trying(_ action: () async throws(ExperimentationError) -> Void) async {
+    ///
+    /// - Returns: Whether it succeeded.
+    private func trying(_ action: () async throws(ExperimentationError) -> Void) async -> Bool {
         do throws(ExperimentationError) {
             try await action()
+            return true
         } catch {
-            drop(.error, "the consent could not be stored: \(error)")
+            drop(.error, "a change of consent isn't carried out yet: \(error)")
+            return false
         }
     }
 }

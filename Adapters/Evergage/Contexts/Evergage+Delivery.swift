@@ -15,6 +15,7 @@ extension Evergage {
     public func flush(within duration: Duration = .seconds(30)) async {
         catchUp()
         setAlarm()
+        finishConsent()
         while let operation = lastOperation {
             await operation.value
             if operation == lastOperation { break }
@@ -30,6 +31,7 @@ extension Evergage {
     ///   - duration: How long to go on at most.
     ///   - retrying: Whether to wait for retries; if not, everything is tried once.
     func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
+        finishConsent()
         let before = lastOperation
         Task { [weak self] in
             await before?.value

@@ -58,16 +58,12 @@ extension Evergage {
 
     /// Removes what a client hasn't sent, and ends it.
     private func discard(_ client: ExperimentationClient) async {
-        await removeWaitingEvents(of: client)
-        await client.shutdown(within: .zero)
-    }
-
-    func removeWaitingEvents(of client: ExperimentationClient) async {
         do throws(ExperimentationError) {
             try await client.removeWaitingEvents()
         } catch {
             drop(.error, "events that weren't sent could not be removed: \(error)")
         }
+        await client.shutdown(within: .zero)
     }
 
     /// Runs operations that take time, one after the other.
@@ -118,8 +114,12 @@ extension Evergage {
         refreshAll(at: environment.time.instant)
         noteWaiting(ofLaunch: launch)
         setAlarm()
-        if consent.current == .denied { await removeWaitingEvents(of: client) }
-        await client.beginDelivery()
+        if consent.current == .denied {
+            // Deliveries begin there, once what an earlier run left is removed.
+            await carryOut(consent.latest(by: currentUserID))
+        } else {
+            await client.beginDelivery()
+        }
         // One name means that the version is known.
         if launch.count > 1 { await storeVersion(for: client) }
     }

@@ -7,10 +7,14 @@ struct EvergageConsent: Sendable {
         fileprivate var number: Int
         /// What was stated.
         var consent: Consent
+        /// The user at the time.
+        var userID: String?
     }
 
     /// What was stated last.
     private(set) var current = Consent.unknown
+    /// The latest change that was carried out, if a store failed meanwhile.
+    var unfinished: Change?
     private var changes = 0
     /// The number of the latest change that the session knows of.
     private var known = 0
@@ -21,12 +25,15 @@ struct EvergageConsent: Sendable {
     /// Notes a statement.
     ///
     /// - Returns: What changes by it; `nil` for nothing: a denial ends only when consent is given.
-    mutating func change(to consent: Consent) -> Change? {
+    mutating func change(to consent: Consent, by userID: String?) -> Change? {
         if consent == current || (consent == .unknown && current == .denied) { return nil }
         current = consent
         changes += 1
-        return Change(number: changes, consent: consent)
+        return latest(by: userID)
     }
+
+    /// Returns what was stated last, as a user's statement.
+    func latest(by userID: String?) -> Change { Change(number: changes, consent: current, userID: userID) }
 
     /// Resumes what was stated in an earlier run, unless something was stated in this one.
     mutating func restore(_ stored: Consent) { if changes == 0 { current = stored } }
@@ -34,8 +41,8 @@ struct EvergageConsent: Sendable {
     /// Notes that a session has begun, with what was stated last.
     mutating func sessionBegan() { known = changes }
 
-    /// Whether the session hasn't heard of a change, or of a later one.
-    func isNews(_ change: Change) -> Bool { change.number > known }
+    /// Whether the session has heard of a later change.
+    func isOutdated(_ change: Change) -> Bool { change.number < known }
 
     /// Notes that the session has been told of a change.
     mutating func told(_ change: Change) { known = change.number }

@@ -265,7 +265,10 @@ public final class ExperimentationClient: Sendable {
     /// after a quarter of an hour, then after twice as long each time, up to four hours, and with the next run.
     public func resumeDelivery() async { await core.outbox.resumeAfterRefusal() }
 
-    /// Starts deliveries that were waiting for a user.
+    /// Begins no further delivery until ``beginDelivery()``.
+    package func holdDelivery() async { await core.outbox.set(.unattended, true) }
+
+    /// Starts deliveries that were waiting for a user, or were held.
     package func beginDelivery() async { await core.outbox.set(.unattended, false) }
 
     /// Delivers what it can within a deadline, and ends.
