@@ -49,6 +49,21 @@ struct ConsentTests {
         #expect(app.actions == ["B"])
     }
 
+    @Test("attributes that are set during a denial are not sent after it")
+    func attributes() async throws {
+        let app = try await App()
+        app.evergage.setConsent(.denied)
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        app.evergage.setAccountAttribute("retail", forName: "trade")
+        await app.settle()
+        app.evergage.setConsent(.granted)
+        app.evergage.setUserAttribute("fr", forName: "language")
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["user"]?["attributes"] } == [["language": "fr"]])
+        #expect(app.transport.events.map { $0["account"] } == [nil])
+    }
+
     @Test("a denial covers the device as well as its user, and removes what waits of anyone")
     func everyone() async throws {
         let app = try await App()

@@ -33,11 +33,15 @@ extension Evergage {
     }
 
     /// Sets an attribute of the user, to be sent with the next event; `nil` removes it.
+    ///
+    /// While consent is denied, the call is ignored.
     public func setUserAttribute(_ value: String?, forName name: String) {
         set(value, name, in: \.pendingUserAttributes)
     }
 
     /// Sets an attribute of the account, to be sent with the next event; `nil` removes it.
+    ///
+    /// While consent is denied, the call is ignored.
     public func setAccountAttribute(_ value: String?, forName name: String) {
         set(value, name, in: \.pendingAccountAttributes)
     }
@@ -48,6 +52,7 @@ extension Evergage {
         in attributes: ReferenceWritableKeyPath<Evergage, [String: FlagValue]>
     ) {
         guard !name.isBlank else { return drop(.warning, "an attribute with a blank name was ignored") }
+        if consent.current == .denied { return drop(.info, "an attribute of a user who denies consent was ignored") }
         self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
     }
 
