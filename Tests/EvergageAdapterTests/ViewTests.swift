@@ -336,10 +336,56 @@ struct ViewTests {
         try await eventually("the application is switched off") { app.evergage.isDisabled }
         let before = try await app.evergage.client?.ledger().accepted
         app.evergage.touched()
-        await app.pass(10)
+        await app.pass(60)
         screen.willDisappear()
         await app.settle()
         #expect(try await app.evergage.client?.ledger().accepted == before)
+    }
+
+    @Test("the time in which the application is switched off doesn't count")
+    func timeSwitchedOff() async throws {
+        var configuration = EvergageConfiguration.test
+        configuration.usesRemoteConfiguration = true
+        let app = try await App(configuration: configuration)
+        func turns(off isOff: Bool) async throws {
+            try await eventually(isOff ? "the application is switched off" : "the application is back on") {
+                app.time.advance(by: .seconds(60))
+                return app.evergage.isDisabled == isOff
+            }
+        }
+        let screen = try app.shownScreen()
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true ? .made(404) : nil
+        }
+        try await turns(off: true)
+        app.evergage.touched()
+        screen.viewItem(.p)
+        await app.pass(1.5)
+        screen.willDisappear()
+        app.goOnline()
+        try await turns(off: false)
+        screen.didAppear()
+        await app.pass(1)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == [])
+    }
+
+    @Test(
+        "time before the start counts if calls before it do",
+        arguments: [(.queue, ["p 31000"]), (.drop, [])] as [(Evergage.PreStartPolicy, [String])]
+    )
+    func beforeTheStart(policy: Evergage.PreStartPolicy, pings: [String]) async throws {
+        let app = try await App(policy: policy, start: false)
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(30)
+        app.evergage.start(.test)
+        await app.settle()
+        await app.pass(1)
+        screen.willDisappear()
+        await app.settle()
+        #expect(app.pings == pings)
     }
 
     @Test("a screen that is released while it is viewed reports its time")

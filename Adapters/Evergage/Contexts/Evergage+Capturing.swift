@@ -2,7 +2,7 @@ import Experimentation
 
 extension Evergage {
     /// Whether anything is captured.
-    private var isCapturing: Bool {
+    var isCapturing: Bool {
         !isDisabled && consent.current != .denied && (configuration != nil || preStartPolicy == .queue)
     }
 

@@ -13,7 +13,6 @@ extension Evergage {
     /// way to the background and back. Until what waits is removed, nothing is sent.
     public func setConsent(_ consent: Consent) {
         catchUp()
-        let before = self.consent.current
         guard let change = self.consent.change(to: consent, by: currentUserID) else { return finishConsent() }
         if consent == .denied {
             forgetCaptured()
@@ -21,8 +20,6 @@ extension Evergage {
             // What waited at a denial must not be sent because of a later grant.
             finishConsent()
         }
-        // What is viewed stays, but the time of the denial never counts.
-        if before == .denied { discardViewTime() }
         perform { await $0.carryOut(change) }
     }
 
@@ -49,10 +46,6 @@ extension Evergage {
         pendingUserAttributes = [:]
         pendingAccountAttributes = [:]
         discardViewTime()
-    }
-
-    private func discardViewTime() {
-        for context in contexts { context.timer.discard(at: environment.time.instant) }
     }
 
     /// Stores a change and tells the client of it, and then tracks the calls that waited for that.

@@ -24,6 +24,8 @@ extension Evergage {
         } catch {
             return drop(.error, "not started: \(error.message)")
         }
+        // Time before the start counts only if calls before it do.
+        catchUp()
         self.configuration = configuration
         if configuration.useDesignMode { drop(.info, "there is no design mode here") }
         captureLaunch()
@@ -39,11 +41,9 @@ extension Evergage {
         catchUp()
         generation += 1
         let (client, session) = (client, session)
-        for context in contexts {
-            // Answers to requests in progress are ignored.
-            session?.clearCampaigns(on: context.surface)
-            context.timer.discard(at: environment.time.instant)
-        }
+        // Answers to requests in progress are ignored.
+        for context in contexts { session?.clearCampaigns(on: context.surface) }
+        discardViewTime()
         self.client = nil
         self.session = nil
         events = nil

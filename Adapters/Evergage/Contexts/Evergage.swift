@@ -204,6 +204,13 @@ public final class Evergage {
             }
         }
         for context in contexts { context.tell(every: remote.viewTimePing, at: now) }
+        // What is viewed stays, but time in which nothing is captured never counts.
+        if !isCapturing { discardViewTime() }
+    }
+
+    /// Discards view time that isn't captured yet.
+    func discardViewTime() {
+        for context in contexts { context.timer.discard(at: environment.time.instant) }
     }
 
     /// Sets the timer for the next thing that is due.
