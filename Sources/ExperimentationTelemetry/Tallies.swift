@@ -28,7 +28,11 @@ struct Tallies: Sendable {
 final class Tally<Key: Hashable & Sendable>: Sendable {
     private let counts = Mutex<[Key: Int]>([:])
 
-    func add(_ key: Key, _ count: Int = 1) { counts.withLock { $0[key, default: 0] += count } }
+    /// Adds to a count; a negative number is ignored, because counters never fall.
+    func add(_ key: Key, _ count: Int = 1) {
+        guard count > 0 else { return }
+        counts.withLock { $0[key, default: 0] += count }
+    }
 
     /// Returns the counts since the last call.
     func take() -> [Key: Int] {

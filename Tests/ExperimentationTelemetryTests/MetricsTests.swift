@@ -130,6 +130,7 @@ struct MetricsTests {
         for _ in 0..<3 { _ = session.string("color", default: "") }
         telemetry.countMismatches("value", 4)
         telemetry.countMismatches("late")
+        for kind in ["value", "late"] { telemetry.countMismatches(kind, -1) }
         await telemetry.flush()
         #expect(
             total(metrics, "experimentation.exposures", [("experiment", "exp-1"), ("variation", "b")]) == 1
