@@ -81,6 +81,7 @@ struct EngageLinker: IdentityLinker {
         else { throw ExperimentationError(.invalidArgument, "linking needs two ids, or columns and values") }
         let intent = MergeIntent(id: execution.environment.makeID(), fields: fields, mobileUserID: progress.from.id)
         progress.notes = try Self.notes(intent)
+        execution.profile.merging.begin(intent)
         return progress
     }
 

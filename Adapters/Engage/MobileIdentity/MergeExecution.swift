@@ -15,17 +15,23 @@ struct MergeExecution: Sendable {
     /// - Parameter intent: The merge, already stored.
     /// - Returns: The merge after the step, to be stored.
     /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated. ``EngageErrors/forgotten`` if a
-    ///   user was removed meanwhile, whatever the outcome.
+    ///   user was removed since the merge began, whatever the outcome.
     func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
-        let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
-        profile.merging.begin([intent.mobileUserID, intent.existingMobileUserID, after])
+        let merging = profile.merging
+        merging.begin(intent)
         do throws(ExperimentationError) {
+            if merging.isOneRemoved(from: intent) { throw EngageErrors.forgotten }
             let next = try await step(of: intent)
-            if !profile.merging.isOneRemoved { return next }
+            // The answer may name another user.
+            merging.begin(next)
+            if merging.isOneRemoved(from: intent) { throw EngageErrors.forgotten }
+            if next.step == .done { merging.end(intent) }
+            return next
         } catch {
-            if !profile.merging.isOneRemoved { throw error }
+            let isOneRemoved = merging.isOneRemoved(from: intent)
+            merging.end(intent)
+            throw isOneRemoved ? EngageErrors.forgotten : error
         }
-        throw EngageErrors.forgotten
     }
 
     private func step(of intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
@@ -34,7 +40,7 @@ struct MergeExecution: Sendable {
         let column = recipients.mobileUserIDColumn
         switch intent.step {
         case .setUp:
-            next.hasCurrent(try await recipient(of: intent.mobileUserID))
+            next.hasCurrent(try await recipient(for: intent))
         case .search:
             next.found(
                 try await search(intent.fields),
@@ -76,10 +82,11 @@ struct MergeExecution: Sendable {
         return next
     }
 
-    /// Returns the id of a user's recipient, which is created if there is none.
+    /// Returns the id of the user's recipient, which is created if there is none.
     ///
     /// May be repeated whatever its earlier outcome.
-    private func recipient(of mobileUserID: String) async throws(ExperimentationError) -> String {
+    private func recipient(for intent: MergeIntent) async throws(ExperimentationError) -> String {
+        let mobileUserID = intent.mobileUserID
         let known = profile.recipientID(of: mobileUserID)
         if !known.isEmpty { return known }
         let list = configuration.listID
@@ -94,7 +101,7 @@ struct MergeExecution: Sendable {
             throw EngageErrors.error(selected, of: .selectRecipientData)
         }
         guard let recipient = result.recipientID else { throw EngageErrors.emptyRecipient }
-        try await keep { $0.note(recipient: recipient, of: mobileUserID) }
+        try await keep(of: intent) { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient
     }
 
@@ -116,31 +123,33 @@ struct MergeExecution: Sendable {
     /// Changes both ids in one write.
     private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
-        try await keep { record in
+        try await keep(of: intent) { record in
             if record.isOwn(intent.mobileUserID) || record.isOwn(after) {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
                 // Waiting events of the earlier id belong to the recipient that still has it.
                 if after != intent.mobileUserID { record.note(recipient: intent.current, of: intent.mobileUserID) }
-            } else if !record.recipient(of: intent.mobileUserID).isEmpty {
-                // One who isn't known any more was removed between two steps.
+            } else {
                 record.note(recipient: intent.survivor, of: after)
             }
         }
     }
 
-    /// Changes the state, unless a user was removed since the step began.
-    private func keep(_ change: @Sendable (inout EngageRecord) -> Void) async throws(ExperimentationError) {
+    /// Changes the state, unless a user was removed since the merge began.
+    private func keep(
+        of intent: MergeIntent,
+        _ change: @Sendable (inout EngageRecord) -> Void
+    ) async throws(ExperimentationError) {
         try await profile.update { [merging = profile.merging] record in
-            if !merging.isOneRemoved { change(&record) }
+            if !merging.isOneRemoved(from: intent) { change(&record) }
         }
     }
 
     /// Records the row for the audit table as owed before it is written: if that fails, the merge is done nevertheless.
     private func audit(_ intent: MergeIntent) async throws(ExperimentationError) {
         guard recipients.audit != nil, let audit = OwedAudit(intent) else { return }
-        try await keep { $0.owe(audit) }
+        try await keep(of: intent) { $0.owe(audit) }
         try await settleAudits(demanding: audit.key)
     }
 

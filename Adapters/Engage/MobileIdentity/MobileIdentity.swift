@@ -160,11 +160,18 @@ public struct MobileIdentity: Sendable {
         isResumed: Bool = false
     ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
+        profile.merging.begin(intent)
+        // Only now is every removal noticed: it may have been removed since it was read.
+        try await keep(intent, of: intent.id)
         while intent.step != .done {
             do throws(ExperimentationError) {
                 intent = try await execution.take(intent)
             } catch {
-                if error.code == .consentDenied { throw error }
+                if error.code == .consentDenied {
+                    // What is stored of it may not name the removed user yet.
+                    try await keep(nil, of: intent.id)
+                    throw error
+                }
                 if intent.step == .audit, error.code != .cancelled {
                     // The row is owed, and follows on its own.
                     try await keep(nil, of: intent.id)

@@ -13,7 +13,7 @@ public final class EngageProfile: Sendable {
         var isLoaded = false
     }
 
-    /// The users whom a step of a merge is about.
+    /// The users of merges under way.
     let merging = MergingUsers()
     private let state: Mutex<State>
     private let writer: Writer
@@ -99,8 +99,10 @@ public final class EngageProfile: Sendable {
 
     /// Removes a user: their ids, campaigns, session and merge.
     func forget(_ userID: String) async throws(ExperimentationError) {
-        merging.remove(userID)
-        try await update { $0.forget(userID) }
+        try await update { [merging] record in
+            merging.remove(userID)
+            record.forget(userID)
+        }
     }
 
     /// Removes everything that belongs to users: ids, campaigns, session, a merge in progress and rows that are owed.
@@ -108,8 +110,10 @@ public final class EngageProfile: Sendable {
     /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported, and
     /// a refresh token that replaced the configured one, which the vendor may not accept any more.
     public func clear() async throws(ExperimentationError) {
-        merging.removeAll()
-        try await update { $0 = $0.withoutUsers }
+        try await update { [merging] record in
+            merging.removeAll()
+            record = record.withoutUsers
+        }
     }
 
     /// Returns the recipient of a user of this vendor; empty if it isn't known.

@@ -72,6 +72,12 @@ struct MergeIntent: Sendable, Hashable, Codable {
         self.mobileUserID = mobileUserID
     }
 
+    /// The ids of the users whom it is about; a value searched for may be one of them.
+    var users: Set<ExactText> {
+        let ids = [mobileUserID, existingMobileUserID] + fields.values
+        return Set(ids.lazy.filter { !$0.isEmpty }.map { ExactText($0) })
+    }
+
     /// Records the user's own recipient.
     mutating func hasCurrent(_ recipient: String) {
         current = recipient

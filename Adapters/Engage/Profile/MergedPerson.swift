@@ -16,10 +16,9 @@ struct MergedPerson: Sendable, Hashable {
         ids.contains(ExactText(audit.mobileUserID)) || recipients.contains(audit.newRecipient)
     }
 
-    /// Whether a merge has this user on either side.
+    /// Whether a merge has this user on either side, or searches for them.
     func owns(_ merge: MergeIntent) -> Bool {
-        ids.contains(ExactText(merge.mobileUserID)) || ids.contains(ExactText(merge.existingMobileUserID))
-            || recipients.contains(merge.existing)
+        !ids.isDisjoint(with: merge.users) || recipients.contains(merge.existing)
     }
 
     /// Adds the former id and recipient of a row about this user.

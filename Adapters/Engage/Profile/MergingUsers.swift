@@ -1,33 +1,49 @@
 import Experimentation
 import Synchronization
 
-/// The users whom the current step of a merge is about; steps are taken one after the other.
+/// The users of merges under way.
 ///
-/// A denial of consent doesn't wait for the vendor, so it may remove a user while a step is under way. Nothing of the
-/// answer may then be kept.
+/// A denial of consent waits neither for the vendor nor for the steps that are left, so it may remove a user in the
+/// middle of a merge. No further step may then be taken, and nothing of an answer be kept.
 final class MergingUsers: Sendable {
-    private struct State {
+    /// The maximum number of merges; some may have been abandoned between two steps.
+    static let mostMerges = 1_000
+
+    private struct Merge {
         var users: Set<ExactText> = []
         var isOneRemoved = false
     }
 
-    private let state = Mutex(State())
+    private let merges = Mutex<[String: Merge]>([:])
 
-    /// Whether a user was removed since the step began.
-    var isOneRemoved: Bool { state.withLock(\.isOneRemoved) }
-
-    /// Notes that a step begins.
-    func begin(_ userIDs: [String]) {
-        state.withLock { $0 = State(users: Set(userIDs.lazy.map { ExactText($0) })) }
-    }
-
-    /// Notes that a user is being removed; this comes before the removal itself.
-    func remove(_ userID: String) {
-        state.withLock { state in
-            if state.users.contains(ExactText(userID)) { state.isOneRemoved = true }
+    /// Notes that a merge is under way, and the users whom it is about as far as they are known.
+    func begin(_ intent: MergeIntent) {
+        merges.withLock { merges in
+            if merges.count >= Self.mostMerges, merges[intent.id] == nil, let any = merges.keys.first {
+                merges[any] = nil
+            }
+            merges[intent.id, default: Merge()].users.formUnion(intent.users)
         }
     }
 
-    /// Notes that all users are being removed.
-    func removeAll() { state.withLock { $0.isOneRemoved = true } }
+    /// Notes that a merge is over.
+    func end(_ intent: MergeIntent) { merges.withLock { $0[intent.id] = nil } }
+
+    /// Whether a user of a merge was removed since it began.
+    func isOneRemoved(from intent: MergeIntent) -> Bool { merges.withLock { $0[intent.id]?.isOneRemoved ?? false } }
+
+    /// Notes that a user is removed.
+    func remove(_ userID: String) {
+        let user = ExactText(userID)
+        merges.withLock { merges in
+            for (id, merge) in merges where merge.users.contains(user) { merges[id]?.isOneRemoved = true }
+        }
+    }
+
+    /// Notes that all users are removed.
+    func removeAll() {
+        merges.withLock { merges in
+            for id in merges.keys { merges[id]?.isOneRemoved = true }
+        }
+    }
 }
