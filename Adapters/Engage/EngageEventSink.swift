@@ -131,10 +131,16 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// Stores the campaigns that these events bring, and gives the device an id if it has none.
+    /// Stores what these events bring, and adds their recipient.
     private func prepare(_ batch: [Envelope]) async throws(ExperimentationError) {
         try await profile.load()
+        // In this order: the vendor may take its time, and a user who is removed meanwhile leaves no campaign.
+        try await keepCampaigns(of: batch)
         try await addRecipient(for: batch)
+    }
+
+    /// Stores the campaigns that these events bring, and gives the device an id if it has none.
+    private func keepCampaigns(of batch: [Envelope]) async throws(ExperimentationError) {
         let campaigns = batch.compactMap { translation.campaign(of: $0.event, at: $0.date) }
         let isNameless = translation.device.id == nil && profile.record.deviceID.isEmpty
         guard !campaigns.isEmpty || isNameless else { return }

@@ -98,8 +98,12 @@ final class EngageWorkbench: Sendable {
         Engage(Self.configuration(change), transport: Wire(bench: self), in: context)
     }
 
-    func client(_ engage: Engage) async throws -> ExperimentationClient {
-        try await ExperimentationClient(provider: Made(engage: engage), store: store, environment: environment)
+    func client(_ engage: Engage, store: ClientStore? = nil) async throws -> ExperimentationClient {
+        try await ExperimentationClient(
+            provider: Made(engage: engage),
+            store: store ?? self.store,
+            environment: environment
+        )
     }
 
     /// A provider whose vendor is under the test's control.

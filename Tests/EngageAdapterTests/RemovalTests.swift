@@ -5,7 +5,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("A user who is removed between two steps")
+@Suite("The removal of a user in the middle of something")
 struct RemovalTests {
     let bench = EngageWorkbench()
 
@@ -14,11 +14,11 @@ struct RemovalTests {
         if let user { try await engage.profile.forget(user) } else { try await engage.profile.clear() }
     }
 
-    /// How many steps of a linking are taken before the removal; after the last of them, only the audit table's row is left.
+    /// How many steps of a linking are taken before the removal; after all of them, only the audit table lacks a row.
     private static let steps = 1...5
 
     @Test(
-        "ends their linking: nothing of them comes back, and the vendor is told nothing more",
+        "between two steps ends their linking: nothing comes back, and the vendor is told nothing more",
         arguments: steps,
         ["anon", "ben", nil]
     )
@@ -32,25 +32,35 @@ struct RemovalTests {
             for _ in 0..<steps { progress = try await engage.linker.advance(progress) }
             #expect(!progress.isComplete)
             try await remove(user, from: engage)
-            let (left, operations) = (engage.profile.record, bench.operations)
-            let error = await #expect(throws: ExperimentationError.self) { [progress] in
-                try await engage.linker.advance(progress)
-            }
+            let (last, left, operations) = (progress, engage.profile.record, bench.operations)
+            let error = await #expect(throws: ExperimentationError.self) { try await engage.linker.advance(last) }
             #expect(error == EngageErrors.forgotten)
             #expect(engage.profile.record == left)
             #expect(bench.operations == operations)
         }
     }
 
-    @Test("ends no linking of others, nor does a user without an id", arguments: steps, ["cleo", ""])
-    func others(after steps: Int, removed user: String) async throws {
+    @Test("between two steps of others' linking doesn't affect it", arguments: steps)
+    func others(after steps: Int) async throws {
         let engage = bench.engage { $0.recipients.audit = .init(tableID: "29392") }
         _ = try await bench.addRecipient(["Mobile User Id": "ben"])
         var progress = LinkProgress(from: Identity(id: "anon"), to: Identity(id: "ben"))
         for _ in 0..<steps { progress = try await engage.linker.advance(progress) }
-        try await engage.profile.forget(user)
+        try await engage.profile.forget("cleo")
         progress = try await engage.linker.advance(progress)
         #expect(progress.isComplete == (steps == Self.steps.upperBound))
+    }
+
+    @Test("doesn't end a merge under way if the user has no id")
+    func withoutID() async throws {
+        let engage = bench.engage()
+        try await engage.mobileIdentity.setupRecipient()
+        bench.hold("UpdateRecipient")
+        let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"]) }
+        try await bench.isHolding()
+        try await engage.profile.forget("")
+        bench.letGo()
+        #expect(try await check.value.recipientID == "100000")
     }
 
     @Test("ends an interrupted merge that searches for them", arguments: ["ben", "anon", "cleo"])
@@ -59,5 +69,85 @@ struct RemovalTests {
         record.merge = MergeIntent(id: "m", fields: ["Mobile User Id": "ben"], mobileUserID: "anon")
         record.forget(user)
         #expect((record.merge == nil) == (user != "cleo"))
+    }
+
+    /// Removes all users whenever an event is accepted.
+    private struct ClearingOutbox: OutboxStoreDecorator {
+        let base: any OutboxStore
+        let profile: EngageProfile
+
+        func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+            let answers = try await base.append(events, now: now)
+            try await profile.clear()
+            return answers
+        }
+    }
+
+    /// Returns a tracker whose user is removed while an event is being accepted.
+    private func tracker(of engage: Engage) async throws -> BehaviorTracker {
+        let outbox = ClearingOutbox(base: bench.store.outbox, profile: engage.profile)
+        let client = try await bench.client(engage, store: ClientStore(outbox: outbox, state: bench.store.state))
+        // A delivery would store a campaign on its own.
+        await client.setConnectivity(.offline)
+        return engage.tracker(for: client.session(for: User(id: "u")))
+    }
+
+    @Test("leaves no campaign of a notification that is accepted meanwhile")
+    func notification() async throws {
+        let engage = bench.engage()
+        try await tracker(of: engage).handlePushReceived(["CurrentCampaign": "Spring"])
+        #expect(engage.profile.record == EngageRecord())
+    }
+
+    @Test("leaves no session that begins meanwhile")
+    func session() async throws {
+        let engage = bench.engage()
+        var installed = EngageRecord()
+        installed.isInstalled = true
+        try await engage.profile.update { [installed] in $0 = installed }
+        try await tracker(of: engage).launch()
+        #expect(engage.profile.record == installed)
+    }
+
+    @Test("leaves no campaign of an event that is delivered meanwhile")
+    func delivery() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: try await engage.mobileIdentity.prepareRecipient()))
+        try await session.track(.notificationOpened(NotificationContent(payload: ["CurrentCampaign": "Spring"])))
+        bench.hold("AddRecipient")
+        let flush = Task { try await client.flush() }
+        try await bench.isHolding()
+        try await engage.profile.clear()
+        bench.letGo()
+        _ = try await flush.value
+        #expect(try await bench.behaviors().map(\.code) == ["49"])
+        #expect(engage.profile.record == EngageRecord())
+    }
+
+    @Test("leaves no anonymous recipient that is being added, not even without a mobile user id")
+    func anonymous() async throws {
+        let engage = bench.engage()
+        bench.hold("AddRecipient")
+        let creation = Task { try await engage.anonymousUser.create(list: "23949") }
+        try await bench.isHolding()
+        try await engage.profile.clear()
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await creation.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(engage.profile.record == EngageRecord())
+    }
+
+    @Test("is no change of the mobile user id: an anonymous recipient that is being added stays")
+    func changedID() async throws {
+        let engage = bench.engage()
+        try await engage.mobileIdentity.prepareRecipient()
+        bench.hold("AddRecipient")
+        let creation = Task { try await engage.anonymousUser.create(list: "23949") }
+        try await bench.isHolding()
+        try await engage.profile.storeMobileUserID("own")
+        bench.letGo()
+        #expect(try await creation.value.recipientID == "100000")
+        #expect(engage.profile.anonymousID == "100000")
     }
 }

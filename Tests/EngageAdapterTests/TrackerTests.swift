@@ -76,6 +76,26 @@ struct TrackerTests {
         #expect(end["Session Duration"] == "30")
     }
 
+    @Test("a session before a denial isn't tracked after another grant, whoever the installation's user is")
+    func deniedSession() async throws {
+        let (client, own, _) = try await start()
+        let session = client.session(for: User(id: "another"))
+        let tracker = own.engage.tracker(for: session)
+        try await tracker.launch()
+        bench.time.advance(by: .seconds(30))
+        try await tracker.setApplicationState(.background)
+        #expect(try await codes(client) == ["12", "13"])
+        try await session.setConsent(.denied)
+        bench.time.advance(by: .seconds(1000))
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await tracker.setApplicationState(.foreground)
+        }
+        #expect(error?.code == .consentDenied)
+        try await session.setConsent(.granted)
+        try await tracker.setApplicationState(.foreground)
+        #expect(try await codes(client) == ["12", "13", "13"])
+    }
+
     @Test(
         "E72 a fresh install offline is tracked with a session, in this order and with both ids, once there is a network",
         arguments: [true, false]

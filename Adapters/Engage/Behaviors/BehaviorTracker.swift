@@ -66,23 +66,25 @@ public struct BehaviorTracker: Sendable {
         try await engage.sessions.take()
         defer { engage.sessions.leave() }
         try await profile.load()
-        var known = profile.record.session
-        var clock = known
-        for outcome in change(&clock) {
-            switch outcome {
-            case .ended(let seconds, let date):
-                try await session.track(.sessionEnded(seconds: Double(seconds)), at: date)
-                try await store(SessionClock(), insteadOf: known)
-                known = SessionClock()
-            case .started(let date): try await session.track(.sessionStarted, at: date)
+        let removals = profile.removals
+        var clock = profile.record.session
+        do throws(ExperimentationError) {
+            for outcome in change(&clock) {
+                switch outcome {
+                case .ended(let seconds, let date):
+                    try await session.track(.sessionEnded(seconds: Double(seconds)), at: date)
+                    try await profile.update(unlessRemovedSince: removals) { $0.session = SessionClock() }
+                case .started(let date): try await session.track(.sessionStarted, at: date)
+                }
             }
+        } catch {
+            // A session before a denial isn't tracked after another grant either.
+            if error.code == .consentDenied {
+                try await profile.update(unlessRemovedSince: removals) { $0.session = SessionClock() }
+            }
+            throw error
         }
-        try await store(clock, insteadOf: known)
-    }
-
-    /// Stores a session's clock, unless a denial has removed the session meanwhile.
-    private func store(_ clock: SessionClock, insteadOf known: SessionClock) async throws(ExperimentationError) {
-        try await profile.update { if $0.session == known { $0.session = clock } }
+        try await profile.update(unlessRemovedSince: removals) { [clock] in $0.session = clock }
     }
 
     // MARK: Campaigns
@@ -103,7 +105,7 @@ public struct BehaviorTracker: Sendable {
         let names = engage.configuration.parameters
         var values: [String: FlagValue] = [names.currentCampaign: .string(name)]
         if let expiration { values[names.campaignExpiresAt] = .string(expiration) }
-        try await keepCampaign(in: values, at: now)
+        try await keepCampaign(in: values, at: now, unlessRemovedSince: profile.removals)
     }
 
     /// Stores a campaign that ends at a time in seconds since 1970; a text that isn't a number has already ended.
@@ -112,13 +114,16 @@ public struct BehaviorTracker: Sendable {
         let values: [String: FlagValue] = [
             names.currentCampaign: .string(name), names.campaignEnd: .string(endTimestamp.isEmpty ? "-" : endTimestamp),
         ]
-        try await keepCampaign(in: values, at: now)
+        try await keepCampaign(in: values, at: now, unlessRemovedSince: profile.removals)
     }
 
-    private func keepCampaign(in values: [String: FlagValue], at date: Date) async throws(ExperimentationError) {
-        try await profile.load()
+    private func keepCampaign(
+        in values: [String: FlagValue],
+        at date: Date,
+        unlessRemovedSince removals: Int
+    ) async throws(ExperimentationError) {
         guard let campaign = translation.scan.campaign(in: values, at: date) else { return }
-        try await profile.update { $0.campaigns.put(campaign) }
+        try await profile.update(unlessRemovedSince: removals) { $0.campaigns.put(campaign) }
     }
 
     // MARK: Notifications
@@ -173,10 +178,12 @@ public struct BehaviorTracker: Sendable {
         scanning payload: [String: FlagValue]
     ) async throws(ExperimentationError) {
         let date = now
+        let removals = profile.removals
         // First: of an event that is refused, as after a denial, nothing is kept.
         try await session.track(TrackingEvent(kind, attributes: attributes), at: date)
         do throws(ExperimentationError) {
-            try await keepCampaign(in: payload.merging(attributes.values) { $1 }, at: date)
+            let values = payload.merging(attributes.values) { $1 }
+            try await keepCampaign(in: values, at: date, unlessRemovedSince: removals)
         } catch {
             // The event is accepted, and its delivery stores the campaign once more.
             engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")

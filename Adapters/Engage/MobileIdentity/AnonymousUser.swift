@@ -17,15 +17,10 @@ public struct AnonymousUser: Sendable {
     ///   answered.
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
-        try await profile.load()
-        let user = profile.mobileUserID
+        let removals = profile.removals
         let result = try await client.send(.addAnonymousRecipient(list: list))
         guard result.isSuccess, let id = result.recipientID else { return result }
-        let isKept = try await profile.update { record in
-            guard user.isEmpty || record.isOwn(user) else { return false }
-            record.anonymousID = id
-            return true
-        }
+        let isKept = try await profile.update(unlessRemovedSince: removals) { $0.anonymousID = id }
         guard isKept else { throw EngageErrors.forgotten }
         return result
     }

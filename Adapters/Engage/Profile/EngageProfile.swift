@@ -11,6 +11,8 @@ public final class EngageProfile: Sendable {
         var record = EngageRecord()
         var revision: UInt64 = 0
         var isLoaded = false
+        /// How often this installation's user was removed.
+        var removals = 0
     }
 
     /// The users of merges under way.
@@ -54,16 +56,44 @@ public final class EngageProfile: Sendable {
     /// The current state.
     var record: EngageRecord { state.withLock(\.record) }
 
+    /// How often this installation's user was removed since the process began: by a denial of consent, or ``clear()``.
+    var removals: Int { state.withLock(\.removals) }
+
     /// Changes the state; the change is in the store when this returns.
     @discardableResult
     func update<Result: Sendable>(
         _ change: @Sendable (inout EngageRecord) -> Result
     ) async throws(ExperimentationError) -> Result {
+        try await apply { change(&$0.record) }
+    }
+
+    /// Changes the state, unless this installation's user was removed meanwhile: nothing of theirs may come back.
+    ///
+    /// - Parameters:
+    ///   - removals: ``removals`` at the beginning.
+    ///   - change: The change.
+    /// - Returns: Whether it was made.
+    /// - Throws: `ErrorCode.store`.
+    @discardableResult
+    func update(
+        unlessRemovedSince removals: Int,
+        _ change: @Sendable (inout EngageRecord) -> Void
+    ) async throws(ExperimentationError) -> Bool {
+        try await apply { state in
+            guard state.removals == removals else { return false }
+            change(&state.record)
+            return true
+        }
+    }
+
+    private func apply<Result: Sendable>(
+        _ change: @Sendable (inout State) -> Result
+    ) async throws(ExperimentationError) -> Result {
         // Changing what hasn't been loaded yet would erase the rest.
         try await load()
         let (result, revision) = state.withLock { state -> (Result, UInt64) in
             let old = state.record
-            let result = change(&state.record)
+            let result = change(&state)
             if state.record != old { state.revision += 1 }
             return (result, state.revision)
         }
@@ -99,9 +129,11 @@ public final class EngageProfile: Sendable {
 
     /// Removes a user: their ids, campaigns, session and merge.
     func forget(_ userID: String) async throws(ExperimentationError) {
-        try await update { [merging] record in
+        guard !userID.isEmpty else { return }
+        try await apply { [merging] state in
             merging.remove(userID)
-            record.forget(userID)
+            if state.record.isOwn(userID) { state.removals += 1 }
+            state.record.forget(userID)
         }
     }
 
@@ -110,9 +142,10 @@ public final class EngageProfile: Sendable {
     /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported, and
     /// a refresh token that replaced the configured one, which the vendor may not accept any more.
     public func clear() async throws(ExperimentationError) {
-        try await update { [merging] record in
+        try await apply { [merging] state in
             merging.removeAll()
-            record = record.withoutUsers
+            state.removals += 1
+            state.record = state.record.withoutUsers
         }
     }
 

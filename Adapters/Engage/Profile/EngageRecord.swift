@@ -82,7 +82,6 @@ struct EngageRecord: Sendable, Hashable, Codable {
 
     /// Removes a user, under every id from which they were merged as far as that is still known.
     mutating func forget(_ userID: String) {
-        guard !userID.isEmpty else { return }
         let person = person(userID)
         for id in person.ids {
             if let place = place(of: id.text) { others.remove(at: place) }
