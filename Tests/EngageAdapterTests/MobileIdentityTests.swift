@@ -142,6 +142,16 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().map(\.id) == [100000])
     }
 
+    @Test("a recipient that was added in spite of the vendor's own failure is found")
+    func addedInSpiteOfFailure() async throws {
+        let engage = try await ready()
+        await bench.fault(50, on: "AddRecipient", applied: true)
+        await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
+        let result = try await engage.mobileIdentity.setupRecipient()
+        #expect(result == .init(recipientID: "100000", mobileUserID: "ID-1"))
+        #expect(try await bench.recipients().map(\.id) == [100000])
+    }
+
     @Test("a success without a recipient's id is a failure, and nothing is stored")
     func emptyID() async throws {
         let engage = try await ready()

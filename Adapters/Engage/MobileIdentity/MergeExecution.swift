@@ -43,7 +43,7 @@ struct MergeExecution: Sendable {
             next.hasCurrent(try await recipient(for: intent))
         case .search:
             next.found(
-                try await search(intent.fields),
+                try await client.recipient(with: XMLAPIFields(intent.fields)),
                 moment: environment.time.now,
                 auditKey: auditKey(),
                 writesHistory: recipients.historyInList,
@@ -89,35 +89,9 @@ struct MergeExecution: Sendable {
         let mobileUserID = intent.mobileUserID
         let known = profile.recipientID(of: mobileUserID)
         if !known.isEmpty { return known }
-        let list = configuration.listID
-        let column = recipients.mobileUserIDColumn
-        let selected = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
-        let result: XMLAPIResult
-        if selected.isSuccess {
-            result = selected
-        } else if selected.errorCode == .recipientNotListMember {
-            result = try await client.perform(.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: list))
-        } else {
-            throw EngageErrors.error(selected, of: .selectRecipientData)
-        }
-        guard let recipient = result.recipientID else { throw EngageErrors.emptyRecipient }
+        let recipient = try await client.addRecipient(mobileUserID, afterSearch: true)
         try await keep(of: intent) { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient
-    }
-
-    /// Returns the oldest recipient that has all the fields.
-    private func search(
-        _ fields: [String: String]
-    ) async throws(ExperimentationError) -> (recipient: String, mobileUserID: String)? {
-        let result = try await client.send(
-            .selectRecipientData(columns: XMLAPIFields(fields), list: configuration.listID)
-        )
-        guard result.isSuccess else {
-            if result.errorCode == .recipientNotListMember { return nil }
-            throw EngageErrors.error(result, of: .selectRecipientData)
-        }
-        guard let recipient = result.recipientID else { throw EngageErrors.emptyRecipient }
-        return (recipient, result.column(recipients.mobileUserIDColumn) ?? "")
     }
 
     /// Changes both ids in one write.

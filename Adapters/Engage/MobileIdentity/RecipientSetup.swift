@@ -41,9 +41,9 @@ struct RecipientSetup: Sendable {
             let isRepeated = before.addUnderWay == mobileUserID
             recipientID = try await register(mobileUserID, known: before.recipientID, isRepeated: isRepeated)
         } catch {
-            // A fault says that nothing was added now, but one of the search says nothing of an earlier attempt. After
-            // any other failure, the recipient may exist.
-            if (error.cause as? XMLAPIFault)?.operation == .addRecipient {
+            // A refusal says that nothing was added. One of the search says nothing of an earlier attempt, and after the
+            // vendor's own failure, as after any other, the recipient may exist.
+            if let fault = error.cause as? XMLAPIFault, fault.operation == .addRecipient, fault.isLasting {
                 try await profile.update { if $0.addUnderWay == mobileUserID { $0.addUnderWay = nil } }
             }
             throw error
@@ -84,7 +84,7 @@ struct RecipientSetup: Sendable {
         guard configuration.recipients.autoAnonymous else {
             throw ExperimentationError(
                 .configuration,
-                "there is no mobile user id, and recipients.autoAnonymous doesn't allow to make one"
+                "there is no mobile user id, and recipients.autoAnonymous doesn't allow making one"
             )
         }
         let id = configuration.recipients.makeID?() ?? ""
@@ -96,22 +96,9 @@ struct RecipientSetup: Sendable {
         known: String,
         isRepeated: Bool
     ) async throws(ExperimentationError) -> String {
-        let list = configuration.listID
-        let column = configuration.recipients.mobileUserIDColumn
-        if !known.isEmpty {
-            let columns: XMLAPIFields = [column: mobileUserID]
-            let result = try await client.perform(.updateRecipient(id: known, list: list, columns: columns))
-            return result.recipientID ?? known
-        }
-        if isRepeated {
-            let found = try await client.send(.selectRecipientData(columns: [column: mobileUserID], list: list))
-            if found.isSuccess, let recipient = found.recipientID { return recipient }
-            guard found.errorCode == .recipientNotListMember else {
-                throw EngageErrors.error(found, of: .selectRecipientData)
-            }
-        }
-        let added = try await client.perform(.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: list))
-        guard let recipient = added.recipientID else { throw EngageErrors.emptyRecipient }
-        return recipient
+        guard !known.isEmpty else { return try await client.addRecipient(mobileUserID, afterSearch: isRepeated) }
+        let columns: XMLAPIFields = [configuration.recipients.mobileUserIDColumn: mobileUserID]
+        let update = XMLAPI.updateRecipient(id: known, list: configuration.listID, columns: columns)
+        return try await client.perform(update).recipientID ?? known
     }
 }

@@ -88,7 +88,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     ///
     /// `existing` is the recipient that has the fields, with its mobile user id; `nil` if there is none.
     mutating func found(
-        _ existing: (recipient: String, mobileUserID: String)?,
+        _ existing: (id: String, mobileUserID: String)?,
         moment: Date,
         auditKey: String,
         writesHistory: Bool,
@@ -103,9 +103,9 @@ struct MergeIntent: Sendable, Hashable, Codable {
             step = .updateCurrent
             return
         }
-        self.existing = existing.recipient
+        self.existing = existing.id
         existingMobileUserID = existing.mobileUserID
-        if existing.recipient == current {
+        if existing.id == current {
             scenario = .itself
             step = existing.mobileUserID.isEmpty ? .claimCurrent : .switchIDs
         } else if existing.mobileUserID.isEmpty {

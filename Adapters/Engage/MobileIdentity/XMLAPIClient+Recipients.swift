@@ -1,0 +1,32 @@
+import Experimentation
+
+extension XMLAPIClient {
+    /// Finds the oldest recipient that has all of these values.
+    ///
+    /// - Returns: The recipient's id, and the mobile user id, which may be empty; `nil` if there is no such recipient.
+    /// - Throws: What ``send(_:)`` throws; any other fault, or that a success names no recipient.
+    func recipient(
+        with values: XMLAPIFields
+    ) async throws(ExperimentationError) -> (id: String, mobileUserID: String)? {
+        let configuration = connection.configuration
+        let result = try await send(.selectRecipientData(columns: values, list: configuration.listID))
+        guard result.isSuccess else {
+            if result.errorCode == .recipientNotListMember { return nil }
+            throw EngageErrors.error(result, of: .selectRecipientData)
+        }
+        guard let id = result.recipientID else { throw EngageErrors.emptyRecipient }
+        return (id, result.column(configuration.recipients.mobileUserIDColumn) ?? "")
+    }
+
+    /// Adds a recipient with a mobile user id, unless a search finds one first.
+    ///
+    /// - Returns: The recipient's id.
+    func addRecipient(_ mobileUserID: String, afterSearch: Bool) async throws(ExperimentationError) -> String {
+        let configuration = connection.configuration
+        let column = configuration.recipients.mobileUserIDColumn
+        if afterSearch, let found = try await recipient(with: [column: mobileUserID]) { return found.id }
+        let call = XMLAPI.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: configuration.listID)
+        guard let id = try await perform(call).recipientID else { throw EngageErrors.emptyRecipient }
+        return id
+    }
+}
