@@ -11,6 +11,9 @@ extension EngageEventSink {
     /// Opts out the recipient of a user who withdrew consent.
     private func optOut(_ envelope: Envelope) async -> Verdict {
         do throws(ExperimentationError) {
+            // In turn: a recipient that is still being added, in spite of the denial, must be found.
+            try await recipients.turn.take()
+            defer { recipients.turn.leave() }
             try await profile.load()
             let client = XMLAPIClient(connection: connection)
             let user = envelope.identity.id

@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -86,6 +87,25 @@ struct OrderTests {
         await bench.fault(code, on: operation)
         let report = await engage.events.deliver(batch([("ada", "out")]))
         #expect(report.verdicts == .each([verdict]))
+    }
+
+    @Test("an opt-out waits for a recipient that is still being added")
+    func optOutWhileAdding() async throws {
+        let engage = bench.engage { $0.recipients.optsOutOnDenial = true }
+        let user = try await engage.mobileIdentity.prepareRecipient()
+        bench.hold("AddRecipient")
+        defer { bench.letGo() }
+        let setup = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await bench.isHolding()
+        try await engage.profile.forget(user)
+        let optOut = batch([(user, "out")])
+        let delivery = Task { await engage.events.deliver(optOut) }
+        try await eventually("the opt-out in line") { engage.mobileIdentity.turn.waiting == 1 }
+        bench.letGo()
+        await #expect(throws: ExperimentationError.self) { try await setup.value }
+        let report = await delivery.value
+        #expect(report.verdicts == .each([.delivered]))
+        #expect(try await bench.recipients().map(\.optedOut) == [true])
     }
 
     @Test("an opt-out waits unsent if its user's earlier events couldn't be posted")
