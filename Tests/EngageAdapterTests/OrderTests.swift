@@ -77,6 +77,7 @@ struct OrderTests {
         arguments: [
             ("OptOutRecipient", 50, .outage(because: .fault(.serverError))),
             ("SelectRecipientData", 50, .outage(because: .fault(.serverError))),
+            ("OptOutRecipient", 315, .outage(because: .fault(.recipientOptOutInternalError))),
             ("OptOutRecipient", 129, .delivered),
             ("OptOutRecipient", 128, .failed("OptOutRecipient: fault RECIPIENT_NOT_LIST_MEMBER (128)")),
         ] as [(String, Int, Verdict)]

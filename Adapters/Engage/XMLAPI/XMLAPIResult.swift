@@ -175,7 +175,7 @@ public struct XMLAPIFault: Error, Sendable, Hashable {
 
     /// Whether the vendor would refuse the same call again: unless the fault is a failure of its own or an expired
     /// session.
-    var isLasting: Bool { code != .serverError && code != .invalidSession }
+    var isLasting: Bool { ![.serverError, .invalidSession, .recipientOptOutInternalError].contains(code) }
 }
 
 extension XMLAPIFault: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
