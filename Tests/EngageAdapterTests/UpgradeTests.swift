@@ -125,6 +125,22 @@ struct UpgradeTests {
         #expect(try await bench.behaviors().map { [$0.code, $0["Event Name"]] } == [["17", "old"]])
     }
 
+    @Test("if all events are refused because of their user, that is thrown, so that the file is kept")
+    func unfitUser() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let events = try [50.0, 100].map { age in
+            let date = bench.time.now.timeIntervalSinceReferenceDate - age
+            return try #require(EngageSDKEvent(Self.row(1, Self.json, at: date)))
+        }
+        // Carried by the user's first event.
+        let about = String(repeating: "x", count: 40_000)
+        let session = client.session(for: User(id: "M", attributes: ["about": .string(about)]))
+        let error = await #expect(throws: ExperimentationError.self) { try await engage.takeOver(events, in: session) }
+        #expect(error?.code == .tooLarge)
+        #expect(try await client.ledger() == Ledger())
+    }
+
     @Test("they are posted with their times and kinds, and with the current recipient")
     func posted() async throws {
         let engage = bench.engage()

@@ -58,16 +58,22 @@ extension Engage {
     /// - Parameters:
     ///   - events: The events.
     ///   - session: The session of their user.
-    /// - Throws: As `UserSession.track`; those before the failed one are accepted.
+    /// - Throws: As `UserSession.track`; those before the failed one are accepted. If every event is refused, it is
+    ///   the last one's reason: the session may be at fault, and the SDK's file isn't done with.
     public func takeOver(_ events: [EngageSDKEvent], in session: UserSession) async throws(ExperimentationError) {
+        var isOneAccepted = false
+        var refusal: ExperimentationError?
         for event in events.sorted(by: { $0.date < $1.date }) {
             let attributes = Attributes(event.attributes.mapValues(FlagValue.string))
             do throws(ExperimentationError) {
                 try await session.track(.behavior(event.type, attributes: attributes), at: event.date)
+                isOneAccepted = true
             } catch  where [.unsupported, .invalidArgument, .tooLarge].contains(error.code) {
                 // Ending here would keep the file, and so repeat the earlier events with every launch.
                 environment.log.log(.warning, "engage.upgrade", "an event can't be taken over: \(error.message)")
+                refusal = error
             }
         }
+        if !isOneAccepted, let refusal { throw refusal }
     }
 }
