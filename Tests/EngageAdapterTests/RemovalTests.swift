@@ -150,4 +150,16 @@ struct RemovalTests {
         #expect(try await creation.value.recipientID == "100000")
         #expect(engage.profile.anonymousID == "100000")
     }
+
+    @Test("is no change of the mobile user id: the other one gets a recipient, too")
+    func changedIDDuringSetup() async throws {
+        let engage = bench.engage()
+        bench.hold("AddRecipient")
+        let setup = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await bench.isHolding()
+        try await engage.profile.storeMobileUserID("own")
+        bench.letGo()
+        #expect(try await setup.value == .init(recipientID: "100001", mobileUserID: "own"))
+        #expect(engage.profile.recipientID == "100001")
+    }
 }

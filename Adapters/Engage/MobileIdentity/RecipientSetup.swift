@@ -26,6 +26,7 @@ struct RecipientSetup: Sendable {
     func complete() async throws(ExperimentationError) -> (recipientID: String, mobileUserID: String) {
         try configuration.validateRecipients()
         try await profile.load()
+        let removals = profile.removals
         let record = profile.record
         if !record.recipientID.isEmpty, !record.mobileUserID.isEmpty, record.addUnderWay == nil {
             return (record.recipientID, record.mobileUserID)
@@ -55,8 +56,10 @@ struct RecipientSetup: Sendable {
             record.isWanted = false
             return true
         }
-        guard isKept else { throw EngageErrors.forgotten }
-        return (recipientID, mobileUserID)
+        if isKept { return (recipientID, mobileUserID) }
+        if profile.removals != removals { throw EngageErrors.forgotten }
+        // The application has stored another mobile user id meanwhile.
+        return try await complete()
     }
 
     /// Ensures that there is a mobile user id, and changes the state together with it.
