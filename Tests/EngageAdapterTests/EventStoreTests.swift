@@ -193,6 +193,28 @@ struct EventStoreTests {
         #expect(try await EngageJournal(store: store, prefix: "j/").entries() == kept)
     }
 
+    /// A store that removes nothing.
+    private struct StickyStore: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+
+        func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+            throw ExperimentationError(.store, "nothing is removed")
+        }
+    }
+
+    @Test("if the store can't remove old events, all stay")
+    func unremoved() async throws {
+        let journal = EngageJournal(store: StickyStore(), prefix: "j/")
+        let entries = [0.0, 100].map { seconds in
+            EngageJournal.Entry(id: "", code: 17, date: Date(timeIntervalSince1970: seconds), isDelivered: true)
+        }
+        try await journal.note(entries)
+        await #expect(throws: ExperimentationError.self) {
+            try await journal.forget(before: Date(timeIntervalSince1970: 50))
+        }
+        #expect(try await journal.entries() == entries)
+    }
+
     @Test("the latest thousand are remembered, in order and across restarts", arguments: [1, 7, 64, 100, 1_500])
     func journal(batch: Int) async throws {
         let store = InMemoryStateStore()

@@ -105,8 +105,8 @@ final class EngageJournal: Sendable {
     }
 
     private func removeAll() async throws(ExperimentationError) {
-        state.withLock { $0 = State(isLoaded: true) }
         try await store?.removeAll(beginningWith: prefix)
+        state.withLock { $0 = State(isLoaded: true) }
     }
 
     private func load() async throws(ExperimentationError) {
