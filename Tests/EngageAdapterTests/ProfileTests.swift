@@ -60,6 +60,18 @@ struct ProfileTests {
         #expect(forms.map(others.recipient) == ["", "4"])
     }
 
+    @Test("a mobile user id is stored in the Unicode form that it was given last")
+    func lastForm() async throws {
+        let store = InMemoryStateStore()
+        let profile = EngageProfile(store: store, key: "p")
+        for form in ["caf\u{E9}", "cafe\u{301}"] {
+            try await profile.storeMobileUserID(form)
+            let next = EngageProfile(store: store, key: "p")
+            try await next.load()
+            #expect(Array(next.mobileUserID.utf8) == Array(form.utf8))
+        }
+    }
+
     @Test("a change before which the state couldn't be read throws, and the next one keeps the state")
     func failedRead() async throws {
         let base = InMemoryStateStore()

@@ -103,7 +103,9 @@ struct MergeExecution: Sendable {
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
                 // Waiting events of the earlier id belong to the recipient that still has it.
-                if after != intent.mobileUserID { record.note(recipient: intent.current, of: intent.mobileUserID) }
+                if !record.isOwn(intent.mobileUserID) {
+                    record.note(recipient: intent.current, of: intent.mobileUserID)
+                }
             } else {
                 record.note(recipient: intent.survivor, of: after)
             }

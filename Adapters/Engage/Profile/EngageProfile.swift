@@ -94,7 +94,8 @@ public final class EngageProfile: Sendable {
         let (result, revision) = state.withLock { state -> (Result, UInt64) in
             let old = state.record
             let result = change(&state)
-            if state.record != old { state.revision += 1 }
+            // Two Unicode forms of an id are equal texts, but different users.
+            if state.record != old || !state.record.isOwn(old.mobileUserID) { state.revision += 1 }
             return (result, state.revision)
         }
         try await writer.write(revision) { self.state.withLock { ($0.record, $0.revision) } }
