@@ -6,7 +6,7 @@ import Waiting
 
 @testable import ExperimentationComposition
 
-@Suite("Rules of one of several vendors")
+@Suite("Rules of one of several vendors", .timeLimit(.minutes(10)))
 struct PartRulesTests {
     private static let away = ExperimentationError(.transport, "away")
 
@@ -22,6 +22,7 @@ struct PartRulesTests {
         func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
             fetches.withLock { $0 += 1 }
             await gate.wait()
+            if Task.isCancelled { throw PartRulesTests.away }
             switch answers.withLock({ $0 }) {
             case .rules: return .replaced(NoRules(), validator: nil, raw: [])
             case .disabled: return .disabled
@@ -72,6 +73,21 @@ struct PartRulesTests {
             case .failure: .nothing(.transport)
             }
         #expect(got == Array(repeating: expected, count: 20))
+        #expect(source.fetches.withLock { $0 } == 1)
+    }
+
+    @Test("whoever is cancelled leaves a request to those who wait for it")
+    func cancelled() async throws {
+        let source = Hanging(.rules)
+        let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
+        let first = Task { await Self.ask(rules, inSession: true) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        let second = Task { await Self.ask(rules, inSession: true) }
+        try await eventually("another waits") { rules.turn.waiting == 1 }
+        first.cancel()
+        #expect(await first.value == .nothing(.cancelled))
+        source.gate.open()
+        #expect(await second.value == .rules())
         #expect(source.fetches.withLock { $0 } == 1)
     }
 

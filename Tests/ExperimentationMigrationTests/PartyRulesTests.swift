@@ -6,20 +6,27 @@ import Waiting
 
 @testable import ExperimentationMigration
 
-@Suite("Rules of one side of a move")
+@Suite("Rules of one side of a move", .timeLimit(.minutes(10)))
 struct PartyRulesTests {
-    /// A vendor whose first answer never comes, unless the request is cancelled.
+    /// A vendor whose first answer comes only when a test wants it, unless the request is cancelled.
     private final class StuckSource: RulesetSource {
         let fetches = Mutex(0)
         let stuck = AsyncGate()
+        /// How the first request fails; `nil` if it doesn't.
+        let failure: ErrorCode?
         var freshness: Freshness { Freshness(lifetime: .seconds(60)) }
 
+        init(failure: ErrorCode? = nil) { self.failure = failure }
+
         func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
-            if fetches.withLock({ fetches in
+            let isFirst = fetches.withLock { fetches in
                 fetches += 1
                 return fetches == 1
-            }), await !stuck.wait() {
-                throw ExperimentationError(.cancelled, "cancelled")
+            }
+            if isFirst {
+                await stuck.wait()
+                if Task.isCancelled { throw ExperimentationError(.transport, "cancelled") }
+                if let failure { throw ExperimentationError(failure, "failed") }
             }
             return .replaced(NoRules(), validator: nil, raw: [])
         }
@@ -43,21 +50,29 @@ struct PartyRulesTests {
         func decisions(for context: EvaluationContext) -> Decisions { .none }
     }
 
-    @Test("a cancelled fetch fails nobody else who waits for the rules")
-    func cancelled() async throws {
-        let source = StuckSource()
+    @Test("whoever is cancelled leaves a request to those who wait for it", arguments: [nil, ErrorCode.transport])
+    func cancelled(failure: ErrorCode?) async throws {
+        let source = StuckSource(failure: failure)
         let rules = PartyRules(source, in: ProviderContext())
         let shadow = Task { try await rules.current(for: "ada", inSession: false, isForced: true, isShadow: true) }
         try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
-        let leader = Task { try await rules.current(for: "ben", inSession: true, isForced: false) }
-        try await eventually("both wait") { rules.turn.waiting == 1 }
+        let leader = Task { () async -> ErrorCode? in
+            do throws(ExperimentationError) {
+                _ = try await rules.current(for: "ben", inSession: true, isForced: false)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        try await eventually("another waits") { rules.turn.waiting == 1 }
         shadow.cancel()
-        #expect(try await leader.value != nil)
-        #expect(source.fetches.withLock { $0 } == 2)
         await #expect(throws: ExperimentationError.self) { try await shadow.value }
+        source.stuck.open()
+        #expect(await leader.value == failure)
+        #expect(source.fetches.withLock { $0 } == 1)
     }
 
-    @Test("a shadow that gives up doesn't end a fetch for which others wait")
+    @Test("a shadow that waits for another one's request gives up at its deadline")
     func shadow() async throws {
         let source = StuckSource()
         let time = ManualTime()
@@ -73,18 +88,17 @@ struct PartyRulesTests {
             contexts: [.new: EvaluationContext(user: User(id: "ada"), date: time.now)],
             user: "ada"
         )
-        let comparing = Task { await shadow.compare(led) }
-        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
-        try await eventually("the deadline runs") { time.sleepers == 1 }
         let leader = Task { try await rules.current(for: "ben", inSession: true, isForced: false) }
-        try await eventually("another waits") { rules.turn.waiting == 1 }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        let comparing = Task { await shadow.compare(led) }
+        try await eventually("the shadow waits, and its deadline runs") {
+            rules.turn.waiting == 1 && time.sleepers == 1
+        }
         time.advance(by: plan.shadow.deadline)
-        // Gives the shadow the time to give up.
-        for _ in 0..<100 { await Task.yield() }
+        await comparing.value
         source.stuck.open()
         #expect(try await leader.value != nil)
         #expect(source.fetches.withLock { $0 } == 1)
-        await comparing.value
     }
 
     @Test(

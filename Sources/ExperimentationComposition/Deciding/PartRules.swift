@@ -62,9 +62,13 @@ actor PartRules {
         if let held, isGood(held) { return Known(ruleset: held.ruleset) }
         if !inSession, let refusal, isStanding(refusal) { return try known(after: refusal) }
         let first = requests.first()
-        do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
-        defer { turn.leave() }
-        // Another request has finished while this one waited.
+        return try await turn.run { [self] () async throws(ExperimentationError) -> Known? in
+            try await outcome(from: first)
+        }
+    }
+
+    /// Returns the outcome of a request, which is made unless another one that suffices has finished meanwhile.
+    private func outcome(from first: Int) async throws(ExperimentationError) -> Known? {
         if let held, held.request >= first { return Known(ruleset: held.ruleset) }
         if let refusal, refusal.request >= first { return try known(after: refusal) }
         await restore()

@@ -111,9 +111,6 @@ final class Party: Sendable {
         routes.first { (try? $0.sink.check(event)) != nil }?.destination
     }
 
-    /// Whether anyone waits for rules that are being fetched.
-    var hasWaiting: Bool { rules.map { $0.turn.waiting > 0 } ?? false }
-
     /// The flags of the vendor's last decisions.
     var lastKeys: [String] { keys.withLock { $0 } }
 

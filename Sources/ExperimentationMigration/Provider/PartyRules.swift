@@ -97,15 +97,28 @@ actor PartyRules {
             }
         }
         let first = requests.first(isForced: isForced)
-        do { try await turn.enter() } catch { throw ExperimentationError(.cancelled, "The task was cancelled.") }
-        defer { turn.leave() }
-        // Another request has finished while this one waited.
-        if let held, held.request >= first { return serve(held, to: key) }
-        if let disabled, disabled.request >= first { return nil }
-        if !isShadow, let failure, failure.request >= first {
-            return try await stopgap(for: key, inSession, or: failure.error)
+        let found: Held?
+        do throws(ExperimentationError) {
+            found = try await turn.run { [self] () async throws(ExperimentationError) -> Held? in
+                try await outcome(from: first, isShadow: isShadow)
+            }
+        } catch {
+            if isShadow || error.code == .cancelled { throw error }
+            return try await stopgap(for: key, inSession, or: error)
         }
+        return found.map { serve($0, to: key) }
+    }
+
+    /// Returns the outcome of a request, which is made unless another one that suffices has finished meanwhile.
+    private func outcome(from first: Int, isShadow: Bool) async throws(ExperimentationError) -> Held? {
+        if let held, held.request >= first { return held }
+        if let disabled, disabled.request >= first { return nil }
+        if !isShadow, let failure, failure.request >= first { throw failure.error }
         await restore()
+        return try await fetch()
+    }
+
+    private func fetch() async throws(ExperimentationError) -> Held? {
         let began = time.instant
         let request = requests.begin()
         defer { requests.end() }
@@ -114,11 +127,8 @@ actor PartyRules {
             answer = try await source.ruleset(ifNot: held?.validator)
         } catch {
             // A cancelled request tells nothing of the vendor: whoever waits asks anew.
-            if error.code == .cancelled { throw error }
-            if Task.isCancelled { throw ExperimentationError(.cancelled, "The task was cancelled.") }
-            failure = (time.instant, request, error)
-            if isShadow { throw error }
-            return try await stopgap(for: key, inSession, or: error)
+            if error.code != .cancelled, !Task.isCancelled { failure = (time.instant, request, error) }
+            throw error
         }
         (disabled, failure) = (nil, nil)
         switch answer {
@@ -146,7 +156,7 @@ actor PartyRules {
             )
             try? await state.setValue(raw, for: Self.key)
         }
-        return held.map { serve($0, to: key) }
+        return held
     }
 
     /// Returns expired rules to a user who has none yet; throws to others, who keep their decisions.

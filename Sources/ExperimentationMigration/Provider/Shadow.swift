@@ -79,17 +79,10 @@ struct Shadow: Sendable {
         let winner = await race.winner() ?? .failed(.cancelled)
         clock.cancel()
         if case .answer = winner { return winner }
-        guard case .failed(.timeout) = winner else {
-            asking.cancel()
-            return winner
-        }
-        // Who waits for the same rules would have to ask anew, after having waited for the deadline.
-        if !party.hasWaiting { asking.cancel() }
-        // Occupies the worker until the request has ended, so that requests never outnumber workers.
-        await withTaskCancellationHandler {
+        asking.cancel()
+        if case .failed(.timeout) = winner {
+            // Occupies the worker until the request has ended, so that requests never outnumber workers.
             await asking.value
-        } onCancel: {
-            asking.cancel()
         }
         return winner
     }

@@ -90,6 +90,31 @@ struct AsyncSemaphoreTests {
         #expect(semaphore.waiting == 0)
     }
 
+    @Test("work whose caller is cancelled goes on if others wait, and is cancelled if nobody does", arguments: [0, 1])
+    func work(others: Int) async throws {
+        let semaphore = AsyncSemaphore(limit: 1)
+        let (begun, end, isCancelled) = (AsyncGate(), AsyncGate(), AsyncRace<Bool>())
+        let caller = Task {
+            try await semaphore.run {
+                begun.open()
+                await end.wait()
+                isCancelled.finish(with: Task.isCancelled)
+            }
+        }
+        await begun.wait()
+        let waiting = (0..<others).map { _ in Task { try await semaphore.enter() } }
+        await yield { semaphore.waiting == others }
+        caller.cancel()
+        let error = await #expect(throws: ExperimentationError.self) { try await caller.value }
+        #expect(error?.code == .cancelled)
+        end.open()
+        #expect(await isCancelled.winner() == (others == 0))
+        for task in waiting { try await task.value }
+        // The work has left.
+        if others > 0 { semaphore.leave() }
+        try await semaphore.enter()
+    }
+
     @Test("a higher limit admits tasks at once; a lower one admits none until enough have left")
     func setLimit() async throws {
         let line = Line(limit: 1)

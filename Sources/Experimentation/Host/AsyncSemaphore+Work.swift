@@ -1,0 +1,28 @@
+extension AsyncSemaphore {
+    /// Does work in this task's turn, for everyone who waits for theirs as well.
+    ///
+    /// A cancelled caller stops waiting at once. Work that has begun is cancelled with its caller only if nobody waits: others
+    /// may want its outcome. It keeps the turn until it ends.
+    ///
+    /// - Throws: The work's error; ``ErrorCode/cancelled`` if this task is cancelled first.
+    package func run<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        let cancelled = ExperimentationError(.cancelled, "The task was cancelled.")
+        do { try await enter() } catch { throw cancelled }
+        let race = AsyncRace<Result<Value, ExperimentationError>>()
+        let task = Task {
+            let result: Result<Value, ExperimentationError>
+            do throws(ExperimentationError) {
+                result = .success(try await work())
+            } catch {
+                result = .failure(error)
+            }
+            race.finish(with: result)
+            self.leave()
+        }
+        if let result = await race.winner() { return try result.get() }
+        if waiting == 0 { task.cancel() }
+        throw cancelled
+    }
+}
