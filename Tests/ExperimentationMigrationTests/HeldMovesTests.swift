@@ -111,6 +111,27 @@ struct HeldMovesTests {
         await second.shutdown(within: .zero)
     }
 
+    @Test("a client that couldn't store its plan checks a move from the plan's stage, in which its users are")
+    func unstoredPlan() async throws {
+        let moves = Moves()
+        let isWritable = AsyncGate()
+        let store = RacingStore(moves.store) { () throws(ExperimentationError) in
+            if !isWritable.isOpen { throw ExperimentationError(.store, "full") }
+        }
+        var plan = moves.plan
+        (plan.stage, plan.share) = (.live, 0.5)
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+            store: store.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        #expect(try await moves.standing() == nil)
+        isWritable.open()
+        try await Moves.migration(of: client).move(to: .complete)
+        #expect(try await moves.standing()?.stage == .complete)
+        await client.shutdown(within: .zero)
+    }
+
     @Test("rules of an earlier run suffice to check a move")
     func rulesOfAnEarlierRun() async throws {
         let moves = Moves()

@@ -10,14 +10,25 @@ extension Migration {
     /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
     ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed.
     public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
+        try await move(to: stage, share: share, isOutside: false)
+    }
+
+    /// Moves to another stage.
+    ///
+    /// - Parameters:
+    ///   - stage: The target stage.
+    ///   - share: The share; unchanged if `nil`.
+    ///   - isOutside: Whether no client runs here. A plan that isn't stored has then taken no user anywhere; a client
+    ///     goes by its plan even if it couldn't store it.
+    /// - Throws: As ``move(to:share:)``.
+    func move(to stage: MigrationStage, share: Double?, isOutside: Bool) async throws(ExperimentationError) {
         if let share, !(share.isFinite && (0...1).contains(share)) {
             throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
         }
         try await noteAlarms()
         let after = try await record.update(under: planInForce) { (standing, stored) throws(ExperimentationError) in
             let share = share ?? standing.share
-            // A plan that isn't applied yet, as from outside, has taken no user anywhere.
-            try await allow(stage, share: share, from: stored ?? .notBegun)
+            try await allow(stage, share: share, from: isOutside ? stored ?? .notBegun : standing)
             standing.go(to: stage, share: share)
         }
         hold([])

@@ -27,7 +27,7 @@ extension MigrationRecord {
         let migration = try await provider.begin(in: ProviderContext(of: provider, in: store, environment))
         var failure: ExperimentationError?
         do throws(ExperimentationError) {
-            try await migration.move(to: stage, share: share)
+            try await migration.move(to: stage, share: share, isOutside: true)
         } catch {
             failure = error
         }
