@@ -135,6 +135,19 @@ struct PartRulesTests {
         #expect(source.fetches.withLock { $0 } == 2)
     }
 
+    @Test("rules are as old as the question, however late the answer comes")
+    func lateAnswer() async throws {
+        let (source, time) = (Hanging(.rules), ManualTime())
+        let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: time)))
+        let slow = Task { await Self.ask(rules, inSession: false) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        time.advance(by: .seconds(61))
+        source.gate.open()
+        #expect(await slow.value == .rules())
+        #expect(await Self.ask(rules, inSession: false) == .rules())
+        #expect(source.fetches.withLock { $0 } == 2)
+    }
+
     @Test("a vendor that hangs and fails is asked once for all users, who get the other vendor's flags")
     func users() async throws {
         let source = Hanging(.failure)

@@ -15,8 +15,8 @@ actor PartRules {
         var validator: String?
         /// The request that confirmed them last; 0 for rules of an earlier run.
         var request = 0
-        /// When they were confirmed; `nil` if they weren't, or if the vendor has been disabled since.
-        var fetched: ContinuousClock.Instant?
+        /// When the vendor was asked for them; `nil` for rules of an earlier run, or if it has been disabled since.
+        var asked: ContinuousClock.Instant?
     }
 
     /// The outcome of a request that brought no rules.
@@ -82,6 +82,7 @@ actor PartRules {
     func expire() { requests.expire() }
 
     private func fetch() async throws(ExperimentationError) -> Known? {
+        let began = context.environment.time.instant
         let request = requests.begin()
         defer { requests.end() }
         let answer: RulesetAnswer
@@ -99,18 +100,17 @@ actor PartRules {
             if error.code != .cancelled, !Task.isCancelled { refusal = failed }
             return try known(after: failed)
         }
-        let now = context.environment.time.instant
         switch answer {
         case .disabled:
-            refusal = Refusal(request: request, instant: now)
-            held?.fetched = nil
+            refusal = Refusal(request: request, instant: context.environment.time.instant)
+            held?.asked = nil
             return nil
         case .unchanged:
             held?.request = request
-            held?.fetched = now
+            held?.asked = began
             refusal = nil
         case .replaced(let ruleset, let validator, let raw):
-            held = Held(ruleset: ruleset, validator: validator, request: request, fetched: now)
+            held = Held(ruleset: ruleset, validator: validator, request: request, asked: began)
             refusal = nil
             var archive = RulesArchive()
             archive.entries[""] = .init(validator: validator, raw: raw)
@@ -127,8 +127,8 @@ actor PartRules {
     }
 
     private func isGood(_ held: Held) -> Bool {
-        guard let fetched = held.fetched, !requests.isOutdated(held.request) else { return false }
-        return isWithinSpan(fetched)
+        guard let asked = held.asked, !requests.isOutdated(held.request) else { return false }
+        return isWithinSpan(asked)
     }
 
     /// Whether the vendor needn't be asked again yet.
