@@ -125,13 +125,15 @@ struct FinishedExperimentsTests {
         }
     }
 
-    @Test("an experiment first seen while the store failed is written with the next answer")
+    @Test("an experiment first seen while the store failed is written two seconds later, not by each answer until then")
     func unwritten() async throws {
-        let context = ProviderContext(environment: ClientEnvironment(time: ManualTime()), state: FailingStore())
+        let time = ManualTime()
+        let context = ProviderContext(environment: ClientEnvironment(time: time), state: FailingStore())
         let answer = Decisions(flags: [], assignments: [Self.assignment("e0", "a")])
         let seen = SeenExperiments(in: context)
-        await seen.note(answer)
+        for _ in 0..<3 { await seen.note(answer) }
         #expect(try await SeenExperiments(in: context).experiments() == nil)
+        time.advance(by: .seconds(2))
         await seen.note(answer)
         #expect(try await SeenExperiments(in: context).experiments()?.map(\.group) == ["e0"])
     }

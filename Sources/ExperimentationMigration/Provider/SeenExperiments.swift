@@ -7,9 +7,11 @@ actor SeenExperiments {
     private let time: any TimeSource
     /// What was seen; `nil` before the first answer.
     private var seen: SeenGroups?
-    /// Whether the store lacks some of it, because writing failed.
-    private var isUnwritten = false
+    /// When what couldn't be written is written again; `nil` if the store lacks nothing.
+    private var retry: ContinuousClock.Instant?
     private static let key = "migration/experiments"
+    /// How long a store that failed isn't tried again; users come faster than it recovers.
+    private static let patience = Duration.seconds(2)
 
     init(in context: ProviderContext) {
         state = SealedState(context.state, log: context.environment.log)
@@ -18,21 +20,21 @@ actor SeenExperiments {
 
     /// Adds the experiments of an answer.
     ///
-    /// Writes at most once an hour and group, unless something new appears. What couldn't be written is written with the
-    /// next answer.
+    /// Writes at most once an hour and group, unless something new appears. What couldn't be written is written with an
+    /// answer a few seconds later.
     func note(_ decisions: Decisions) async {
         let hour = SeenGroups.hour(of: time.now)
         let assignments = decisions.catalogue.assignments
         var all = seen ?? SeenGroups()
         all.note(assignments, at: hour)
-        guard all != seen || isUnwritten else { return }
+        guard all != seen || retry.map({ $0 <= time.instant }) == true else { return }
         seen = all
         // Answers that come meanwhile needn't write the same.
-        isUnwritten = false
+        retry = nil
         do throws(ExperimentationError) {
             try await keep(assignments, at: hour)
         } catch {
-            isUnwritten = true
+            retry = time.instant.advanced(by: Self.patience)
         }
     }
 
