@@ -114,6 +114,21 @@ struct StageFlagTests {
         for client in clients { await client.shutdown(within: .zero) }
     }
 
+    @Test(
+        "a vendor that answers late was asked between the question and its answer, also if the clock is set back",
+        arguments: [10, -10] as [TimeInterval]
+    )
+    func lateAnswer(later: TimeInterval) async throws {
+        let context = ProviderContext(environment: ClientEnvironment(time: time))
+        let party = try await Party(HangingProvider(), .old, in: context)
+        let start = time.now
+        let asking = Task { try await party.answer(for: EvaluationContext(user: User(id: "ada"), date: start)) }
+        try await eventually("the vendor is asked") { time.sleepers == 1 }
+        time.setNow(start.addingTimeInterval(later - 10))
+        time.advance(by: .seconds(10))
+        #expect(try await asking.value?.asked == start...start.addingTimeInterval(max(0, later)))
+    }
+
     @Test("a move by command stays until the flag changes, also from the stage that the flag named")
     func command() async throws {
         let client = try await client()

@@ -186,8 +186,10 @@ final class Party: Sendable {
         case .asked(let source):
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
             await seen?.note(decisions)
-            let age = source.freshness.answerAge / .seconds(1)
-            return Answer(decisions: decisions, asked: start.addingTimeInterval(-age)...start, latency: .zero)
+            let earliest = start.addingTimeInterval(-(source.freshness.answerAge / .seconds(1)))
+            // The clock may have been set back meanwhile.
+            let latest = max(start, time.now)
+            return Answer(decisions: decisions, asked: earliest...latest, latency: .zero)
         case .computed:
             let rules = try await rules?.current(
                 for: context.user.id,
