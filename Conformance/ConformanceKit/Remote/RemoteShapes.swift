@@ -1,13 +1,4 @@
 import Experimentation
-import Foundation
-
-/// Dates of the remote protocol: ISO 8601 in UTC with milliseconds.
-enum RemoteDate {
-    static func date(_ text: String) -> Date? {
-        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-            ?? (try? Date(text, strategy: .iso8601))
-    }
-}
 
 extension Received {
     /// Parses a received event; only `type` is required.
@@ -30,12 +21,7 @@ extension Received {
             exchange: try reader.optionalInt("exchange") ?? 0
         )
         _ = reader.value("isGranted")
-        if let text = try reader.optionalString("date") {
-            guard let date = RemoteDate.date(text) else {
-                throw reader.wrong("date", expected: "a date like 2026-11-21T10:00:00.000Z")
-            }
-            self.date = date
-        }
+        date = try reader.optionalTime("date")
     }
 }
 

@@ -19,6 +19,19 @@ struct UnknownKeyTests {
         ]
     )
     func unknownKeys(_ command: String, _ result: String, _ path: String) async throws {
+        let told = try await Self.complaint(about: command, answered: result)
+        #expect(told.contains("\(path): unknown key"), "\(told)")
+    }
+
+    @Test("an event at a time that doesn't exist is refused by its place")
+    func time() async throws {
+        let result = #"{"received":[{"type":"installed","date":"2026-02-30T10:00:00.000Z"}]}"#
+        let told = try await Self.complaint(about: "received", answered: result)
+        #expect(told.contains("result.received[0].date: expected a day that the calendar has"), "\(told)")
+    }
+
+    /// What goes wrong when a command is sent to a service that answers it so.
+    private static func complaint(about command: String, answered result: String) async throws -> String {
         let answers = [
             "describe": """
             {"name":"x","capabilities":["flags","tracking","identity-linking"],"events":["installed"],
@@ -32,8 +45,7 @@ struct UnknownKeyTests {
             let answer = all.first { text.contains("\"command\":\"\($0.key)\"") }?.value
             return Array("{\"result\":\(answer ?? "{}")}".utf8)
         }
-        let told = await Self.complaint(about: command, try await subject.open(.empty))
-        #expect(told.contains("\(path): unknown key"), "\(told)")
+        return await complaint(about: command, try await subject.open(.empty))
     }
 
     /// What goes wrong when a command is sent.
