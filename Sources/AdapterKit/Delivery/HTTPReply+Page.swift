@@ -1,4 +1,12 @@
+import HTTPTypes
+
 extension HTTPReply {
+    /// The body's type in lower case and without parameters; empty if the answer doesn't say.
+    package var contentType: String {
+        let field = response.headerFields[.contentType]?.lowercased() ?? ""
+        return String(field.prefix { $0 != ";" && $0 != " " })
+    }
+
     /// Whether the body is a page for a person: what a captive portal answers instead of the vendor.
     ///
     /// The type says nothing: many frameworks give the type `text/html` to any text, and a delivery that isn't

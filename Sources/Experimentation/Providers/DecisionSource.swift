@@ -127,6 +127,8 @@ public struct Freshness: Sendable, Hashable {
     public var polling: Duration?
     /// What happens once ``lifetime`` has passed.
     public var afterExpiry: AfterExpiry
+    /// How long rules are used before they are fetched again; `nil` to fetch them each time.
+    package var span: Duration? { lifetime ?? polling }
     /// How much older than the question an answer may be, as of a composition with rules that were fetched earlier.
     package var answerAge: Duration = .zero
 

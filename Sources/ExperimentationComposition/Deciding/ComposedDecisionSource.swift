@@ -15,7 +15,7 @@ final class ComposedDecisionSource: DecisionSource {
                 return source.freshness
             case .computed(let rules):
                 var freshness = rules.source.freshness
-                freshness.answerAge = freshness.lifetime ?? freshness.polling ?? .zero
+                freshness.answerAge = freshness.span ?? .zero
                 return freshness
             }
         }

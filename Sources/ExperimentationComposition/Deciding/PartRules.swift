@@ -140,7 +140,7 @@ actor PartRules {
 
     /// Whether what the vendor said then still holds.
     private func isWithinSpan(_ instant: ContinuousClock.Instant) -> Bool {
-        guard let span = source.freshness.lifetime ?? source.freshness.polling else { return false }
+        guard let span = source.freshness.span else { return false }
         return instant.duration(to: context.environment.time.instant) < span
     }
 

@@ -109,7 +109,7 @@ enum WebhookAnswer {
 
     /// Whether the body must be JSON; a receiver that has nothing to say may say so under any type.
     private static func claimsJSON(_ reply: HTTPReply) -> Bool {
-        let type = (reply.response.headerFields[.contentType]?.lowercased() ?? "").prefix { $0 != ";" }
+        let type = reply.contentType
         return (type.hasSuffix("/json") || type.hasSuffix("+json")) && !reply.isBlank
     }
 }

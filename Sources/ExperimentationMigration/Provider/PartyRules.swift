@@ -195,7 +195,7 @@ actor PartyRules {
 
     /// Whether what the vendor said then still holds.
     private func isWithinSpan(_ instant: ContinuousClock.Instant) -> Bool {
-        guard let span = source.freshness.lifetime ?? source.freshness.polling else { return false }
+        guard let span = source.freshness.span else { return false }
         return instant.duration(to: time.instant) < span
     }
 
