@@ -13,11 +13,15 @@ struct Tallies: Sendable {
     let exposures = Tally<Arm>()
     /// By kind.
     let mismatches = Tally<String>()
+    private let meters: Meters
 
-    init(_ options: TelemetryOptions) { evaluations = EvaluationTally(limit: options.seriesLimit) }
+    init(for meters: Meters, _ options: TelemetryOptions) {
+        self.meters = meters
+        evaluations = EvaluationTally(limit: options.seriesLimit)
+    }
 
     /// Records what has been counted since the last call; called on the relay's thread.
-    func record(by meters: Meters) {
+    func record() {
         meters.record(evaluations.take())
         for (arm, count) in exposures.take() { meters.exposed(arm, count) }
         for (kind, count) in mismatches.take() { meters.mismatched(kind, count) }

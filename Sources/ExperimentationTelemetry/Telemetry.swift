@@ -52,7 +52,7 @@ public final class Telemetry: Sendable {
         self.time = time
         let meters = metrics.map { Meters($0) }
         self.meters = meters
-        tallies = metrics.map { _ in Tallies(options) }
+        tallies = meters.map { Tallies(for: $0, options) }
         let writer = EventWriter(logger: logger, meters: meters, options: options)
         relay = Relay(limit: options.waitingLimit) { writer.write($0, dropped: $1) }
     }
@@ -132,7 +132,7 @@ public final class Telemetry: Sendable {
                 // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
                 if let ledgers { meters.record(ledgers, isFirst: baseline?.take() ?? false) }
                 for (provider, age) in ages { meters.aged(age, of: provider) }
-                tallies?.record(by: meters)
+                tallies?.record()
             }
         )
     }
@@ -154,9 +154,8 @@ public final class Telemetry: Sendable {
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let isDone = AsyncGate()
         let tallies = tallies
-        let meters = meters
         relay.empty {
-            if let meters { tallies?.record(by: meters) }
+            tallies?.record()
             isDone.open()
         }
         return await isDone.wait(until: time.instant.advanced(by: duration), by: time)

@@ -9,49 +9,6 @@ enum TelemetryItem: Sendable {
     case measure(@Sendable () -> Void)
 }
 
-/// Queues a log event for each evaluation.
-struct EvaluationEvents: Hook {
-    let logger: Logger
-    let level: Logger.Level
-    let relay: Relay<TelemetryItem>
-
-    func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {
-        guard logger.logLevel <= level else { return }
-        relay.put(.evaluation(details, context, ServiceContext.current))
-    }
-}
-
-/// Counts each evaluation.
-struct EvaluationCounts: Hook {
-    let tally: EvaluationTally
-
-    func finally(_ context: HookContext, details: EvaluationDetails<FlagValue>, data: inout HookData) {
-        tally.add(details, of: context.targetingKey)
-    }
-}
-
-/// Queues a log event for each exposure.
-struct ExposureEvents: ExposureObserver {
-    let logger: Logger
-    let level: Logger.Level
-    let relay: Relay<TelemetryItem>
-
-    func exposed(_ exposure: Exposure, of user: User, by provider: String) {
-        guard logger.logLevel <= level else { return }
-        relay.put(.exposure(exposure, user, provider: provider, ServiceContext.current))
-    }
-}
-
-/// Counts each exposure.
-struct ExposureCounts: ExposureObserver {
-    let tally: Tally<Tallies.Arm>
-
-    func exposed(_ exposure: Exposure, of user: User, by provider: String) {
-        let assignment = exposure.assignment
-        tally.add(Tallies.Arm(experiment: assignment.experiment.id, variation: assignment.variation.id))
-    }
-}
-
 /// Writes the queued events; called on the relay's thread.
 struct EventWriter: Sendable {
     let logger: Logger?
