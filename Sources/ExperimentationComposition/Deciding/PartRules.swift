@@ -62,7 +62,7 @@ actor PartRules {
         if let held, isGood(held) { return Known(ruleset: held.ruleset) }
         if !inSession, let refusal, isStanding(refusal) { return try known(after: refusal) }
         let first = requests.first()
-        return try await turn.run { [self] () async throws(ExperimentationError) -> Known? in
+        return try await turn.runShared { [self] () async throws(ExperimentationError) -> Known? in
             try await outcome(from: first)
         }
     }

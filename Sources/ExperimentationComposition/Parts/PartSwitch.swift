@@ -32,13 +32,13 @@ final class PartSwitch: Sendable {
     func set(_ isOn: Bool) async {
         guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
         board.note(isOn)
-        guard (try? await turn.enter()) != nil else { return }
-        defer { turn.leave() }
-        do throws(ExperimentationError) {
-            // Writes the current value, so that after concurrent changes the last one is stored.
-            try await state.setValue(self.isOn ? [1] : nil, for: Self.key)
-        } catch {
-            log.log(.warning, "composition.switch", "A kill switch can't be stored: \(error)")
+        await turn.run { [self] in
+            do throws(ExperimentationError) {
+                // Writes the current value, so that after concurrent changes the last one is stored.
+                try await state.setValue(self.isOn ? [1] : nil, for: Self.key)
+            } catch {
+                log.log(.warning, "composition.switch", "A kill switch can't be stored: \(error)")
+            }
         }
     }
 }

@@ -99,7 +99,7 @@ actor PartyRules {
         let first = requests.first(isForced: isForced)
         let found: Held?
         do throws(ExperimentationError) {
-            found = try await turn.run { [self] () async throws(ExperimentationError) -> Held? in
+            found = try await turn.runShared { [self] () async throws(ExperimentationError) -> Held? in
                 try await outcome(from: first, isShadow: isShadow)
             }
         } catch {

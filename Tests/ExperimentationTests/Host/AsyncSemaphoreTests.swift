@@ -90,12 +90,12 @@ struct AsyncSemaphoreTests {
         #expect(semaphore.waiting == 0)
     }
 
-    @Test("work whose caller is cancelled goes on if others wait, and is cancelled if nobody does", arguments: [0, 1])
-    func work(others: Int) async throws {
+    @Test("shared work whose caller is cancelled goes on if others wait, or else is cancelled", arguments: [0, 1])
+    func runShared(others: Int) async throws {
         let semaphore = AsyncSemaphore(limit: 1)
         let (begun, end, isCancelled) = (AsyncGate(), AsyncGate(), AsyncRace<Bool>())
         let caller = Task {
-            try await semaphore.run {
+            try await semaphore.runShared {
                 begun.open()
                 await end.wait()
                 isCancelled.finish(with: Task.isCancelled)

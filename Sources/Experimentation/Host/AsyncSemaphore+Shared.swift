@@ -5,7 +5,7 @@ extension AsyncSemaphore {
     /// may want its outcome. It keeps the turn until it ends.
     ///
     /// - Throws: The work's error; ``ErrorCode/cancelled`` if this task is cancelled first.
-    package func run<Value: Sendable>(
+    package func runShared<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
         let cancelled = ExperimentationError(.cancelled, "The task was cancelled.")
