@@ -1,14 +1,11 @@
 import Experimentation
 import Synchronization
 
-/// The kill switch of one vendor, kept across restarts.
+/// The kill switch of one vendor, counted among those of all.
 final class PartSwitch: Sendable {
-    private let isThrown = Atomic<Bool>(false)
+    private let kept: KeptSwitch
     private let board: SwitchBoard
-    private let state: any StateStore
     private let log: any LogSink
-    private let turn = AsyncSemaphore(limit: 1)
-    private static let key = "composed/kill-switch"
 
     /// Creates a switch in the state of the earlier run.
     ///
@@ -17,28 +14,21 @@ final class PartSwitch: Sendable {
     ///   - board: Where the switches of all vendors are counted.
     init(in context: ProviderContext, _ board: SwitchBoard) async {
         self.board = board
-        state = context.state
         log = context.environment.log
-        if (try? await state.value(for: Self.key)) != nil {
-            isThrown.store(true, ordering: .relaxed)
-            board.note(true)
-        }
+        kept = await KeptSwitch(in: context.state, as: "composed/kill-switch")
+        if kept.isOn { board.note(true) }
     }
 
     /// Whether the vendor is disabled.
-    var isOn: Bool { isThrown.load(ordering: .relaxed) }
+    var isOn: Bool { kept.isOn }
 
-    /// Sets the switch; once this returns, the next run begins with it.
+    /// Sets the switch; once this returns, the next run begins with it, unless the store fails.
     func set(_ isOn: Bool) async {
-        guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return }
-        board.note(isOn)
-        await turn.run { [self] in
-            do throws(ExperimentationError) {
-                // Writes the current value, so that after concurrent changes the last one is stored.
-                try await state.setValue(self.isOn ? [1] : nil, for: Self.key)
-            } catch {
-                log.log(.warning, "composition.switch", "A kill switch can't be stored: \(error)")
-            }
+        let isChange = kept.flip(to: isOn)
+        if isChange { board.note(isOn) }
+        do throws(ExperimentationError) { try await kept.store() } catch {
+            // It is tried again with each of the vendor's answers.
+            if isChange { log.log(.warning, "composition.switch", "A kill switch can't be stored yet: \(error)") }
         }
     }
 }

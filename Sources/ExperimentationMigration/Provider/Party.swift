@@ -26,8 +26,7 @@ final class Party: Sendable {
     /// The experiments seen in the answers of a vendor that is asked for each user.
     let seen: SeenExperiments?
     private let time: any TimeSource
-    private let state: any StateStore
-    private let isOffNow = Atomic<Bool>(false)
+    private let killSwitch: KeptSwitch
     private let keys = Mutex<[String]>([])
     private let askedWhileOff = Mutex<ContinuousClock.Instant?>(nil)
     /// Marks assignments with this vendor's side.
@@ -49,7 +48,7 @@ final class Party: Sendable {
     ) async throws(ExperimentationError) {
         let kept = context.kept(for: provider)
         let context = context.context(of: provider)
-        state = context.state
+        killSwitch = await KeptSwitch(in: context.state, as: "migration/off")
         let roles = try await provider.start(in: context)
         self.side = side
         self.kept = kept
@@ -66,18 +65,16 @@ final class Party: Sendable {
             rules = nil
         }
         if case .asked = roles.decisions { seen = SeenExperiments(in: context) } else { seen = nil }
-        isOffNow.store((try? await state.value(for: Self.switchKey)) ?? nil != nil, ordering: .relaxed)
     }
 
-    private static let switchKey = "migration/off"
-
     /// Whether the vendor's kill switch is on, according to this run or an earlier one.
-    var isOff: Bool { isOffNow.load(ordering: .relaxed) }
+    var isOff: Bool { killSwitch.isOn }
 
     /// Records the state of the vendor's kill switch, also for the next run.
     func setOff(_ isOff: Bool) async {
-        guard isOffNow.exchange(isOff, ordering: .relaxed) != isOff else { return }
-        try? await state.setValue(isOff ? [1] : nil, for: Self.switchKey)
+        _ = killSwitch.flip(to: isOff)
+        // If the store fails, the vendor's next answer has it tried again.
+        try? await killSwitch.store()
     }
 
     /// Whether the vendor may be sent events again, though its kill switch was on when it last answered.
