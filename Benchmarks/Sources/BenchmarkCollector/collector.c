@@ -5,27 +5,23 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MOST_CONNECTIONS 512
+#define MOST_AT_ONCE 128
 #define LONGEST_HEAD 8192
 
 typedef struct {
+    int descriptor;
     size_t head_length;
     size_t body_left;
     char head[LONGEST_HEAD];
 } Connection;
-
-// The first two places belong to the parent's pipe and to the socket that listens.
-static struct pollfd polled[MOST_CONNECTIONS + 2];
-static Connection connections[MOST_CONNECTIONS + 2];
-static nfds_t count = 2;
 
 static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
@@ -40,9 +36,9 @@ static size_t body_length(const char *head, size_t length) {
 }
 
 // Reads what has come and answers each request that is complete; false if the connection is over.
-static bool serve(int descriptor, Connection *connection) {
+static bool serve(Connection *connection) {
     static char buffer[1 << 18];
-    ssize_t got = read(descriptor, buffer, sizeof buffer);
+    ssize_t got = read(connection->descriptor, buffer, sizeof buffer);
     if (got <= 0) return false;
     const char *rest = buffer;
     size_t left = (size_t)got;
@@ -67,24 +63,28 @@ static bool serve(int descriptor, Connection *connection) {
         rest += part;
         left -= part;
         connection->body_left -= part;
-        if (connection->body_left == 0 && write(descriptor, answer, sizeof answer - 1) < 0) return false;
+        if (connection->body_left == 0 && write(connection->descriptor, answer, sizeof answer - 1) < 0) return false;
     }
     return true;
 }
 
-static void accept_one(int listener) {
+static bool watch(int poller, int descriptor, void *what) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+    return epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+static void accept_one(int poller, int listener) {
     int descriptor = accept(listener, NULL, NULL);
     if (descriptor < 0) return;
-    if (count == MOST_CONNECTIONS + 2) {
-        close(descriptor);
-        return;
-    }
     int on = 1;
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    polled[count] = (struct pollfd){.fd = descriptor, .events = POLLIN};
-    connections[count].head_length = 0;
-    connections[count].body_left = 0;
-    count++;
+    Connection *connection = calloc(1, sizeof *connection);
+    if (connection != NULL) {
+        connection->descriptor = descriptor;
+        if (watch(poller, descriptor, connection)) return;
+    }
+    free(connection);
+    close(descriptor);
 }
 
 static _Noreturn void run(int parent, int listener) {
@@ -92,18 +92,23 @@ static _Noreturn void run(int parent, int listener) {
     for (int other = 3; other < 1024; other++) {
         if (other != parent && other != listener) close(other);
     }
-    polled[0] = (struct pollfd){.fd = parent, .events = POLLIN};
-    polled[1] = (struct pollfd){.fd = listener, .events = POLLIN};
-    while (poll(polled, count, -1) > 0) {
-        if (polled[0].revents != 0) break;
-        for (nfds_t place = count; place-- > 2;) {
-            if (polled[place].revents == 0 || serve(polled[place].fd, &connections[place])) continue;
-            close(polled[place].fd);
-            count--;
-            polled[place] = polled[count];
-            connections[place] = connections[count];
+    // What isn't a connection is told by its address.
+    static struct epoll_event ready[MOST_AT_ONCE];
+    int poller = epoll_create1(0);
+    if (poller < 0 || !watch(poller, parent, &parent) || !watch(poller, listener, &listener)) _exit(1);
+    int count;
+    while ((count = epoll_wait(poller, ready, MOST_AT_ONCE, -1)) > 0) {
+        for (int place = 0; place < count; place++) {
+            void *what = ready[place].data.ptr;
+            if (what == &parent) _exit(0);
+            if (what == &listener) {
+                accept_one(poller, listener);
+            } else if (!serve(what)) {
+                // Closing ends the watch.
+                close(((Connection *)what)->descriptor);
+                free(what);
+            }
         }
-        if (polled[1].revents != 0) accept_one(listener);
     }
     _exit(0);
 }

@@ -34,12 +34,12 @@
 
         func submit(_ exchange: CurlExchange) {
             guard let entry = inbox.withLock({ $0.enter() }) else {
-                return exchange.answer(.failure(CurlOutcome.released))
+                return exchange.fail(CurlOutcome.released)
             }
             if entry.startsThread { start() }
             guard let transfer = entry.transfer ?? CurlTransfer(exchange) else {
                 leave(1, [])
-                return exchange.answer(.failure(CurlOutcome.exhausted))
+                return exchange.fail(CurlOutcome.exhausted)
             }
             guard transfer.prepare(exchange, configuration) else {
                 return settle([(transfer, .failed(CurlOutcome.refused))])
@@ -105,7 +105,7 @@
             let answers = endings.map { $0.transfer.end($0.result) }
             // Return the transfers first, for callers that call again at once.
             leave(endings.count, endings)
-            for (continuation, outcome) in answers { continuation.resume(returning: outcome) }
+            for (continuation, ending) in answers { continuation.resume(returning: ending) }
         }
 
         private func leave(_ count: Int, _ endings: [CurlLoop.Ending]) {

@@ -19,8 +19,8 @@
         /// Takes the response as it arrives; `nil` to collect it.
         var receive: (@Sendable (HTTPPart) -> Void)?
         /// Resumed exactly once, when its transfer is removed; unchecked, because checking allocates.
-        let continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>
+        let continuation: UnsafeContinuation<CurlEnding, Never>
 
-        func answer(_ outcome: Result<HTTPReply, ExperimentationError>) { continuation.resume(returning: outcome) }
+        func fail(_ error: ExperimentationError) { continuation.resume(returning: .failed(error)) }
     }
 #endif

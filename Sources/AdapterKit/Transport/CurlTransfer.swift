@@ -4,11 +4,8 @@
     import HTTPTypes
     import Synchronization
 
-    /// The caller that waits for an exchange, and the outcome.
-    typealias CurlAnswer = (
-        continuation: UnsafeContinuation<Result<HTTPReply, ExperimentationError>, Never>,
-        outcome: Result<HTTPReply, ExperimentationError>
-    )
+    /// The caller that waits for an exchange, and what came of it.
+    typealias CurlAnswer = (continuation: UnsafeContinuation<CurlEnding, Never>, ending: CurlEnding)
 
     /// A libcurl handle with its callbacks, reused for one exchange after another.
     ///
@@ -60,15 +57,15 @@
             ]
         }
 
-        /// Returns the waiting caller and the outcome, and releases the exchange's resources.
+        /// Returns the waiting caller and what came of the exchange, and releases the exchange's resources.
         func end(_ result: CurlResult) -> CurlAnswer {
             var status = 0
             _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
             return state.withLock { state in
                 defer { state.clear() }
                 switch result {
-                case .done(let code): return (state.exchange.continuation, state.outcome(code, status: status))
-                case .failed(let error): return (state.exchange.continuation, .failure(error))
+                case .done(let code): return (state.exchange.continuation, state.ending(code, status: status))
+                case .failed(let error): return (state.exchange.continuation, .failed(error))
                 }
             }
         }
@@ -139,15 +136,14 @@
                 isTooLarge = false
             }
 
-            func outcome(_ code: CURLcode, status: Int) -> Result<HTTPReply, ExperimentationError> {
-                if isTooLarge { return .failure(CurlOutcome.tooLarge(exchange.limits.responseBytes)) }
-                if let reason = head.objection { return .failure(CurlOutcome.broken(reason)) }
-                if attempts > 1 { return .failure(CurlOutcome.broken("the connection was closed before an answer")) }
-                if let error = CurlOutcome.error(code) { return .failure(error) }
-                guard head.isComplete else { return .failure(CurlOutcome.broken("the response's head isn't complete")) }
-                guard (200...999).contains(status) else { return .failure(CurlOutcome.broken("no valid status")) }
-                let response = HTTPResponse(status: .init(code: status), headerFields: head.decodedFields)
-                return .success(HTTPReply(response: response, body: body))
+            func ending(_ code: CURLcode, status: Int) -> CurlEnding {
+                if isTooLarge { return .failed(CurlOutcome.tooLarge(exchange.limits.responseBytes)) }
+                if let reason = head.objection { return .failed(CurlOutcome.broken(reason)) }
+                if attempts > 1 { return .failed(CurlOutcome.broken("the connection was closed before an answer")) }
+                if let error = CurlOutcome.error(code) { return .failed(error) }
+                guard head.isComplete else { return .failed(CurlOutcome.broken("the response's head isn't complete")) }
+                let arrival = CurlArrival(status: status, head: head, body: body)
+                return arrival.isFinal ? .arrived(arrival) : .failed(CurlOutcome.broken("no valid status"))
             }
 
             /// Takes a line of the head; returns `false` to stop reading the response.
@@ -157,9 +153,10 @@
                 guard head.isComplete, !isHeadPassedOn, let receive = exchange.receive else { return true }
                 var status = 0
                 _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-                if (200...999).contains(status) {
+                let arrival = CurlArrival(status: status, head: head, body: [])
+                if arrival.isFinal {
                     isHeadPassedOn = true
-                    receive(.head(HTTPResponse(status: .init(code: status), headerFields: head.decodedFields)))
+                    receive(.head(arrival.reply.response))
                 }
                 return true
             }

@@ -74,7 +74,7 @@
                 throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
             }
             let ticket = CurlTicket()
-            let outcome = await withTaskCancellationHandler {
+            let ending = await withTaskCancellationHandler {
                 await withUnsafeContinuation { continuation in
                     driver.submit(
                         CurlExchange(
@@ -92,7 +92,7 @@
             }
             // The continuation of a call must outlive the engine, whose last owner may be this very task.
             withExtendedLifetime(self) {}
-            return try outcome.mapError(request.failed).get()
+            return try ending.outcome.mapError(request.failed).get()
         }
     }
 #endif

@@ -1,14 +1,17 @@
 import HTTPTypes
 
 /// Collects the head of a response line by line, within limits.
-struct ResponseHead {
+///
+/// The lines are only looked through as they come; ``fields`` reads them, which takes longer, wherever they are wanted.
+struct ResponseHead: Sendable {
     private static let mostBytes = 128 << 10
     private static let mostFields = 200
 
-    private var fields = HTTPFields()
+    /// The lines of the fields, each with its end.
+    private var lines: [UInt8] = []
     private var bytes = 0
-    private var length: String?
-    private var isEncoded = false
+    private var count = 0
+    private var length: [UInt8]?
 
     /// Whether the blank line after the fields has arrived; without it a broken connection would look like an empty
     /// answer.
@@ -23,9 +26,9 @@ struct ResponseHead {
         guard bytes <= Self.mostBytes else { return refuse("the response's head is too large") }
         if line.starts(with: "HTTP/".utf8) {
             // A status line begins another head: that of the final response after an interim one.
-            fields = HTTPFields()
+            lines.removeAll(keepingCapacity: true)
+            count = 0
             length = nil
-            isEncoded = false
             isComplete = false
             return true
         }
@@ -35,40 +38,67 @@ struct ResponseHead {
             if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
             return true
         }
-        guard fields.count < Self.mostFields else { return refuse("the response has too many fields") }
-        // A field with an invalid name could never be looked up.
-        guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else { return true }
-        var value = line[(colon + 1)...]
-        while let last = value.last, last <= 0x20 { value = value.dropLast() }
-        while let first = value.first, first <= 0x20 { value = value.dropFirst() }
-        let field = HTTPField(name: name, value: value)
-        if name == .contentLength, !note(length: field.value) {
+        guard count < Self.mostFields else { return refuse("the response has too many fields") }
+        count += 1
+        if line[..<colon].isName("content-length"), !note(length: line[(colon + 1)...].trimmed) {
             return refuse("the response's length can't be believed")
         }
-        if name == .contentEncoding { isEncoded = true }
-        fields.append(field)
+        lines.append(contentsOf: line)
         return true
     }
 
     /// The fields, adjusted to a body that has been decompressed.
-    var decodedFields: HTTPFields {
-        guard isEncoded else { return fields }
-        var decoded = fields
-        decoded[.contentEncoding] = nil
-        decoded[.contentLength] = nil
-        return decoded
+    var fields: HTTPFields {
+        var fields = HTTPFields()
+        var isEncoded = false
+        lines.withUnsafeBytes { bytes in
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                // A field with an invalid name could never be looked up.
+                guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+                    let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+                else { continue }
+                if name == .contentEncoding { isEncoded = true }
+                fields.append(HTTPField(name: name, value: line[(colon + 1)...].trimmed))
+            }
+        }
+        if isEncoded {
+            fields[.contentEncoding] = nil
+            fields[.contentLength] = nil
+        }
+        return fields
     }
 
     /// Whether a length is a number, and equal to any other in the head.
-    private mutating func note(length text: String) -> Bool {
-        let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard isNumber, Int(text) != nil, length == nil || length == text else { return false }
-        length = text
+    private mutating func note(length text: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let isNumber = !text.isEmpty && text.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isNumber, Int(String(decoding: text, as: UTF8.self)) != nil else { return false }
+        if let length { return length.elementsEqual(text) }
+        length = Array(text)
         return true
     }
 
     private mutating func refuse(_ reason: String) -> Bool {
         objection = reason
         return false
+    }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// The bytes without spaces and control characters at both ends.
+    fileprivate var trimmed: Self {
+        var trimmed = self
+        while let last = trimmed.last, last <= 0x20 { trimmed = trimmed.dropLast() }
+        while let first = trimmed.first, first <= 0x20 { trimmed = trimmed.dropFirst() }
+        return trimmed
+    }
+
+    /// Whether these bytes are a field's name, given in lower case, whatever their own case.
+    fileprivate func isName(_ name: StaticString) -> Bool {
+        guard count == name.utf8CodeUnitCount else { return false }
+        return name.withUTF8Buffer { name in
+            zip(self, name).allSatisfy { byte, wanted in
+                byte == wanted || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == wanted
+            }
+        }
     }
 }
