@@ -42,12 +42,12 @@
                 return exchange.fail(CurlOutcome.exhausted)
             }
             guard transfer.prepare(exchange, configuration) else {
-                return settle([(transfer, .failed(CurlOutcome.refused))])
+                return settle([(transfer, transfer.end(.failed(CurlOutcome.refused)))])
             }
             switch inbox.withLock({ $0.submit(transfer) }) {
             case .left(let wakes): if wakes { poller?.wake() }
             case .toBegin: if !begins(transfer) { leave(transfer) }
-            case .refused: settle([(transfer, .failed(CurlOutcome.released))])
+            case .refused: settle([(transfer, transfer.end(.failed(CurlOutcome.released)))])
             }
         }
 
@@ -55,22 +55,24 @@
             switch inbox.withLock({ $0.leave(transfer) }) {
             case true?: poller?.wake()
             case false?: break
-            case nil: settle([(transfer, .failed(CurlOutcome.released))])
+            case nil: settle([(transfer, transfer.end(.failed(CurlOutcome.released)))])
             }
         }
 
         /// Begins a transfer on the caller's thread; returns `false` if the loop isn't free.
         private func begins(_ transfer: CurlTransfer) -> Bool {
             BrokenPipes.ignored {
-                let turn = loop.withLockIfAvailable { loop in
+                var endings: [CurlLoop.Ending] = []
+                let needsThread = loop.withLockIfAvailable { loop in
                     loop.beginTurn()
                     loop.begin(transfer)
                     loop.perform()
-                    return (ended: loop.takeEnded(), needsThread: loop.isDueBeforePlan())
+                    loop.takeEnded(&endings)
+                    return loop.isDueBeforePlan()
                 }
-                guard let turn else { return false }
-                if turn.needsThread { poller?.wake() }
-                settle(turn.ended)
+                guard let needsThread else { return false }
+                if needsThread { poller?.wake() }
+                settle(endings)
                 return true
             }
         }
@@ -102,10 +104,9 @@
         /// Delivers the answers of finished transfers to their callers.
         private func settle(_ endings: [CurlLoop.Ending]) {
             guard !endings.isEmpty else { return }
-            let answers = endings.map { $0.transfer.end($0.result) }
             // Return the transfers first, for callers that call again at once.
             leave(endings.count, endings)
-            for (continuation, ending) in answers { continuation.resume(returning: ending) }
+            for ending in endings { ending.answer.continuation.resume(returning: ending.answer.ending) }
         }
 
         private func leave(_ count: Int, _ endings: [CurlLoop.Ending]) {
@@ -117,18 +118,21 @@
         private func run() {
             BrokenPipes.ignore()
             var ready: [SocketPoller.Ready] = []
+            var notes = CurlInbox.Notes()
+            var endings: [CurlLoop.Ending] = []
             while true {
-                let notes = inbox.withLock { $0.take() }
-                let turn = loop.withLock { loop in
+                inbox.withLock { $0.take(&notes) }
+                let plan = loop.withLock { loop in
                     loop.beginTurn()
                     for transfer in notes.submitted { loop.begin(transfer) }
                     for ticket in notes.cancelled { loop.cancel(ticket) }
                     if notes.isStopped { loop.close() } else { loop.perform(ready) }
-                    return (ended: loop.takeEnded(), plan: loop.plan())
+                    loop.takeEnded(&endings)
+                    return loop.plan()
                 }
-                settle(turn.ended)
+                settle(endings)
                 if notes.isStopped { return }
-                var patience = turn.plan.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
+                var patience = plan.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(60)
                 switch inbox.withLock({ $0.rest() }) {
                 case .none: patience = .zero
                 case .sleep(let most): patience = min(patience, most)

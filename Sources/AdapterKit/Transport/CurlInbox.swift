@@ -8,6 +8,12 @@
             var submitted: [CurlTransfer] = []
             var cancelled: [CurlTicket] = []
             var isStopped = false
+
+            /// Forgets the jobs, and keeps the memory for others.
+            mutating func clear() {
+                submitted.removeAll(keepingCapacity: true)
+                cancelled.removeAll(keepingCapacity: true)
+            }
         }
 
         /// The result of entering, for a caller.
@@ -119,11 +125,14 @@
 
         // MARK: On the thread
 
-        /// Takes everything queued.
-        mutating func take() -> Notes {
-            defer { notes = Notes(isStopped: notes.isStopped) }
+        /// Hands over everything queued.
+        ///
+        /// - Parameter taken: Receives it, replacing its contents; its memory is used for what is queued next.
+        mutating func take(_ taken: inout Notes) {
+            taken.clear()
+            taken.isStopped = notes.isStopped
+            swap(&notes, &taken)
             isAsleep = false
-            return notes
         }
 
         /// Puts the thread to sleep unless work has arrived meanwhile.

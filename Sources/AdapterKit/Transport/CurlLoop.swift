@@ -8,8 +8,8 @@
     /// It never waits. The holder of its lock drives it: the engine's thread, or a caller that begins a transfer.
     /// libcurl allows any thread, one at a time.
     struct CurlLoop: ~Copyable {
-        /// A finished transfer, and how it ended.
-        typealias Ending = (transfer: CurlTransfer, result: CurlResult)
+        /// A finished transfer, and what to tell its caller.
+        typealias Ending = (transfer: CurlTransfer, answer: CurlAnswer)
 
         private var multi: UnsafeMutableRawPointer?
         private let sockets: CurlSockets
@@ -38,13 +38,13 @@
 
         /// Begins a transfer, or ends it at once if it can't be begun.
         mutating func begin(_ transfer: CurlTransfer) {
-            guard let multi else { return ended.append((transfer, .failed(refusal))) }
+            guard let multi else { return note(transfer, .failed(refusal)) }
             let ticket = transfer.ticket
             guard !ticket.isCancelled.load(ordering: .sequentiallyConsistent) else {
-                return ended.append((transfer, .failed(CurlOutcome.cancelled)))
+                return note(transfer, .failed(CurlOutcome.cancelled))
             }
             guard sockets.serve(transfer), curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
-                return ended.append((transfer, .failed(CurlOutcome.refused)))
+                return note(transfer, .failed(CurlOutcome.refused))
             }
             running.add(transfer, as: ticket)
         }
@@ -88,7 +88,7 @@
         /// A planned time isn't postponed: while requests with the same deadline follow each other, the thread needs to
         /// be told of none of them.
         mutating func plan() -> ContinuousClock.Instant? {
-            let kept = planned.flatMap { $0 > .now ? $0 : nil }
+            let kept = planned.flatMap { $0 > sockets.now ? $0 : nil }
             planned = [kept, sockets.due].compactMap(\.self).min()
             return planned
         }
@@ -100,17 +100,22 @@
             return true
         }
 
-        /// Returns what has ended since the last call.
-        mutating func takeEnded() -> [Ending] {
-            guard !ended.isEmpty else { return [] }
-            defer { ended = [] }
-            return ended
+        /// Hands over what has ended since the last call.
+        ///
+        /// - Parameter endings: Receives it, replacing its contents; its memory is used for what ends next.
+        mutating func takeEnded(_ endings: inout [Ending]) {
+            endings.removeAll(keepingCapacity: true)
+            swap(&ended, &endings)
         }
 
         private mutating func end(_ transfer: CurlTransfer, _ result: CurlResult) {
             if let multi { curl_multi_remove_handle(multi, transfer.handle) }
             running.remove(transfer.ticket)
-            ended.append((transfer, result))
+            note(transfer, result)
+        }
+
+        private mutating func note(_ transfer: CurlTransfer, _ result: CurlResult) {
+            ended.append((transfer, transfer.end(result)))
         }
     }
 #endif

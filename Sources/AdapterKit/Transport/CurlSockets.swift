@@ -10,7 +10,8 @@
         /// When libcurl must be called even if no socket is ready.
         private(set) var due: ContinuousClock.Instant?
 
-        private var now = ContinuousClock.now
+        /// When the turn began.
+        private(set) var now = ContinuousClock.now
         private let poller: SocketPoller?
         private var watches = SocketWatches()
 

@@ -52,13 +52,14 @@ struct ResponseHead: Sendable {
         var fields = HTTPFields()
         var isEncoded = false
         lines.withUnsafeBytes { bytes in
-            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            var rest = bytes[...]
+            while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
+                let end = rest[colon...].firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+                defer { rest = rest[end...].dropFirst() }
                 // A field with an invalid name could never be looked up.
-                guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
-                    let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
-                else { continue }
+                guard let name = HTTPField.Name(String(decoding: rest[..<colon], as: UTF8.self)) else { continue }
                 if name == .contentEncoding { isEncoded = true }
-                fields.append(HTTPField(name: name, value: line[(colon + 1)...].trimmed))
+                fields.append(HTTPField(name: name, value: rest[(colon + 1)..<end].trimmed))
             }
         }
         if isEncoded {
