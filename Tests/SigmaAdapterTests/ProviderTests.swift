@@ -189,6 +189,24 @@ struct ProviderTests {
         #expect(rules.decisions(for: Reference.context())["here"]?.value == false)
     }
 
+    @Test("of restored locations the last one counts until there is an answer, as on machines that share their rules")
+    func restoredPlaces() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        stage.sigma.servePlace("nonsense")
+        guard case .computed(let source) = try await Self.roles(stage).decisions else {
+            Issue.record("expected rules")
+            return
+        }
+        for place in ["{}", #"{"geo.city":"Omsk"}"#, #"{"geo.city":"Kazan"}"#] {
+            _ = try source.ruleset(restoring: Array("\(place)\n\(Self.kazan)".utf8))
+        }
+        guard case .replaced(let rules, _, _) = try await source.ruleset(ifNot: nil) else {
+            Issue.record("expected rules")
+            return
+        }
+        #expect(rules.decisions(for: Reference.context())["here"]?.value == true)
+    }
+
     @Test("events are unsupported, and reported as such")
     func noEvents() async throws {
         let stage = try Stage()

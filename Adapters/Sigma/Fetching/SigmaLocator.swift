@@ -13,8 +13,9 @@ final class SigmaLocator: Sendable {
     }
 
     private struct State {
-        /// `nil` until one is known.
-        var place: [String: String]?
+        var place: [String: String] = [:]
+        /// Whether this run has had an answer.
+        var isAnswered = false
         var request: Request?
         var isStopped = false
     }
@@ -31,7 +32,7 @@ final class SigmaLocator: Sendable {
     }
 
     /// Takes an earlier run's location as the last known one, unless this run has had an answer.
-    func restore(_ place: [String: String]) { state.withLock { $0.place = $0.place ?? place } }
+    func restore(_ place: [String: String]) { state.withLock { if !$0.isAnswered { $0.place = place } } }
 
     /// Requests the location; without an answer in time, returns the last known one.
     ///
@@ -40,7 +41,7 @@ final class SigmaLocator: Sendable {
         if let request = request(), await !request.isOver.wait(until: request.deadline, by: environment.time) {
             environment.log.log(.warning, "sigma.place", "The location is late; the last known one is used.")
         }
-        return state.withLock { $0.place } ?? [:]
+        return state.withLock { $0.place }
     }
 
     /// Cancels a request in progress, and sends no more: rules that were requested before may still arrive.
@@ -82,7 +83,7 @@ final class SigmaLocator: Sendable {
             }
         }
         state.withLock { state in
-            state.place = place ?? state.place
+            if let place { (state.place, state.isAnswered) = (place, true) }
             state.request = nil
         }
     }
