@@ -73,10 +73,10 @@ struct StatusTests {
     }
 
     @Test(
-        "rules that were missing a moment ago don't hide those that a fetch has found since, and the kill switch hides both",
+        "rules that were missing a moment ago hide neither those that a fetch has found since nor the end of a panic",
         arguments: [
             (.notInitialized, false, false, .initializing), (.initializing, false, true, .initialized),
-            (.initialized, false, false, .initialized), (.panic, false, false, .initializing),
+            (.initialized, false, false, .initialized), (.panic, false, false, .initialized),
             (.initialized, true, true, .panic),
         ] as [(FlagshipStatus, Bool, Bool, FlagshipStatus)]
     )

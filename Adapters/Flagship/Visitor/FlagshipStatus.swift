@@ -19,7 +19,8 @@ extension FlagshipStatus {
     /// - Returns: The next status.
     func following(isDisabled: Bool, canDecide: Bool) -> FlagshipStatus {
         if isDisabled { return .panic }
-        return canDecide || self == .initialized ? .initialized : .initializing
+        // What ends a panic is rules, which may not be in use yet, and nothing may follow that says so.
+        return canDecide || self == .initialized || self == .panic ? .initialized : .initializing
     }
 }
 
