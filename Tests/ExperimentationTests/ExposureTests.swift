@@ -184,6 +184,17 @@ struct ExposureTests {
         await client.shutdown()
     }
 
+    @Test("without a session, a user without an id reads the default, and exposes nothing")
+    func nobody() async throws {
+        let (client, provider, _) = try await session()
+        for nobody in [User(id: "", consent: .granted), User(id: "", anonymousID: "", consent: .granted)] {
+            #expect(client.string("color", default: "red", for: nobody) == "red")
+            #expect(client.int("plain", default: 0, for: nobody) == 0)
+        }
+        try await client.flush()
+        #expect(provider.exposures.isEmpty)
+    }
+
     @Test("a mismatch, an unknown flag and a flag without an experiment record nothing")
     func none() async throws {
         let (client, provider, session) = try await session()

@@ -87,7 +87,7 @@ extension ClientCore {
             return StatelessReading(reading: FlagReader.overridden(key, defaultValue, by: value))
         }
         if isDisabled { return StatelessReading(reading: FlagReader.disabled(key, defaultValue)) }
-        if context.user.id.isEmpty, context.user.anonymousID?.isEmpty ?? true {
+        if context.user.hasNoID {
             return failure(key, defaultValue, .targetingKeyMissing, "The user has no id.")
         }
         switch roles.decisions {

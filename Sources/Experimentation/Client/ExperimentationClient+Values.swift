@@ -140,7 +140,7 @@ extension ExperimentationClient {
     /// Reads one flag from the rules at hand; anything more takes the long path.
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
-        guard let rules = core.rules, !core.isDetoured, !core.isDisabled else {
+        guard let rules = core.rules, !core.isDetoured, !core.isDisabled, !user.hasNoID else {
             return evaluate(key, defaultValue, user, nil).value
         }
         let context = core.context(for: user)

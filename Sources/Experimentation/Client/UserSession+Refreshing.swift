@@ -195,9 +195,13 @@ extension UserSession {
 }
 
 extension User {
+    /// Whether the user has no id of either kind, so that nothing can be decided for them.
+    @inline(__always)
+    var hasNoID: Bool { id.isEmpty && anonymousID?.isEmpty ?? true }
+
     /// Checks the attributes that every vendor needs.
     func validate() throws(ExperimentationError) {
-        if id.isEmpty, anonymousID?.isEmpty ?? true {
+        if hasNoID {
             throw ExperimentationError(.targetingKeyMissing, "The user has no id.")
         }
         try attributes.validate()
