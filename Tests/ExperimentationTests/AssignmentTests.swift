@@ -125,6 +125,43 @@ struct AssignmentTests {
         #expect(again.assignments.map(\.origin) == [.sticky])
     }
 
+    /// A store that is slow to return from writing assignments.
+    private struct LateAssignments: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let isWritten = AsyncGate()
+        let mayReturn = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            try await baseState.setValue(value, for: key)
+            if key.contains("/assignments/") {
+                isWritten.open()
+                await mayReturn.wait()
+            }
+        }
+    }
+
+    @Test(
+        "an assignment that a denial removes while its write returns is stored again once the user consents again",
+        .timeLimit(.minutes(1))
+    )
+    func removedMeanwhile() async throws {
+        let state = LateAssignments()
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        let provider = InMemoryProvider(experiments: Self.arms(100, 0))
+        let ada = User(id: "ada", consent: .granted)
+        let session = try await ExperimentationClient(provider: provider, store: store).session(for: ada)
+        let refreshing = Task { try await session.refresh() }
+        await state.isWritten.wait()
+        for consent in [Consent.denied, .granted] { try await session.setConsent(consent) }
+        state.mayReturn.open()
+        try await refreshing.value
+        try await session.refresh(force: true)
+        provider.replace(flags: [], experiments: Self.arms(0, 100))
+        let again = try await ExperimentationClient(provider: provider, store: store).session(for: ada)
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "a")
+    }
+
     @Test("an assignment of an earlier run is honored once the user has consented, after a refresh without consent")
     func restoredAfterConsent() async throws {
         let store = ClientStore.inMemory()

@@ -62,13 +62,15 @@ extension UserSession {
             state.earlierAssignments.merge(new.variations) { present, _ in present }
             // Compared with the store: what came before the user consented is still to be written.
             guard mayKeep(state.user), state.earlierAssignments != state.storedAssignments else { return nil }
+            // Before the write: a denial meanwhile takes it back, even if the user has consented again by its end.
+            state.storedAssignments = state.earlierAssignments
             return state.earlierAssignments
         }
         guard let unstored else { return }
-        let isStored = await core.kept.write(unstored, .assignments(of: user.id))
-        state.withLock { state in
-            guard isStored, state.isAbout(user.id), mayKeep(state.user) else { return }
-            state.storedAssignments = unstored
+        if await !core.kept.write(unstored, .assignments(of: user.id)) {
+            state.withLock { state in
+                if state.isAbout(user.id) { state.storedAssignments = [:] }
+            }
         }
         await removeIfDenied(user.id)
     }

@@ -33,7 +33,7 @@ public final class UserSession: Sendable {
         var attributeDates: [String: Date]
         var pendingChanges: Attributes
         var earlierAssignments: [String: String] = [:]
-        /// What of them was last written to the store, or restored from it.
+        /// What of them is in the store or being written; nothing after a failed write.
         var storedAssignments: [String: String] = [:]
         var isRestored = false
         var recorded: Set<ExposureKey> = []
