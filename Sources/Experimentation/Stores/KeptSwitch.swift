@@ -3,7 +3,7 @@ import Synchronization
 /// The kill switch of one of several vendors, kept over restarts.
 package final class KeptSwitch: Sendable {
     private let isThrown: Atomic<Bool>
-    /// What the store has; `nil` if that isn't known after a failed write.
+    /// What the store has; `nil` if that isn't known because it has failed.
     private let stored: Mutex<Bool?>
     private let state: any StateStore
     private let key: String
@@ -15,11 +15,12 @@ package final class KeptSwitch: Sendable {
     ///   - state: The vendor's own state.
     ///   - key: Where in it the switch is kept.
     package init(in state: any StateStore, as key: String) async {
-        let isOn = ((try? await state.value(for: key)) ?? nil) != nil
+        let known: Bool?
+        do throws(ExperimentationError) { known = try await state.value(for: key) != nil } catch { known = nil }
         self.state = state
         self.key = key
-        isThrown = Atomic(isOn)
-        stored = Mutex(isOn)
+        isThrown = Atomic(known ?? false)
+        stored = Mutex(known)
     }
 
     /// Whether the vendor is disabled.
