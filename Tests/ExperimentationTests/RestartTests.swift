@@ -162,6 +162,42 @@ struct RestartTests {
         )
     }
 
+    @Test(
+        "decisions of an earlier run don't change a status that the vendor has determined",
+        arguments: [
+            (599.0, DecisionAnswer.decided(.none), ProviderStatus.ready), (601, .decided(.none), .ready),
+            (599, .disabled, .disabled),
+        ]
+    )
+    func knownStatus(later: Double, answer: DecisionAnswer, status: ProviderStatus) async throws {
+        let (time, store) = (ManualTime(), ClientStore.inMemory())
+        func client(_ source: any DecisionSource) async throws -> ExperimentationClient {
+            try await ExperimentationClient(
+                provider: GatedProvider(source: source),
+                store: store,
+                environment: ClientEnvironment(time: time)
+            )
+        }
+        let lifetime = Freshness(lifetime: .seconds(600))
+        try await client(PlanSource(freshness: lifetime)).session(for: User(id: "ada")).refresh()
+        time.advance(by: .seconds(later))
+        let second = try await client(ConstantSource(freshness: lifetime, answer: answer))
+        try await second.session(for: User(id: "bob")).refresh()
+        #expect(second.status == status)
+        let events = second.statusEvents()
+        try await second.session(for: User(id: "ada")).refresh()
+        await second.shutdown()
+        #expect(await events.reduce(into: []) { $0.append($1.status) } == [status])
+    }
+
+    /// A vendor that always says the same.
+    private struct ConstantSource: DecisionSource {
+        let freshness: Freshness
+        let answer: DecisionAnswer
+
+        func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer { answer }
+    }
+
     /// A store that is slow to read what there is of a kind.
     private struct SlowReading: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()

@@ -24,6 +24,8 @@ extension UserSession {
         // The session may have become another user's while it read.
         guard state.withLock({ $0.isAbout(user.id) }), update({ $0.revision == 0 ? marked(snapshot) : nil })
         else { return }
+        // What is known of the vendor outweighs one user's decisions of an earlier run.
+        guard core.status.status == .notReady else { return }
         if !snapshot.isOverdue {
             core.status.announce(.ready, .ready)
         } else if snapshot.afterExpiry == .stale {
