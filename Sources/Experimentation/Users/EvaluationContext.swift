@@ -24,7 +24,8 @@ public struct EvaluationContext: Sendable, Hashable {
 
     /// Increases with each change of the session that may affect a decision.
     ///
-    /// Attributes from outside of the session, such as the client's own, may change without it. 0 for a user without a session, as on a server.
+    /// Attributes from outside of the session, such as the client's own, may change without it. 0 for a user without a
+    /// session, as on a server.
     public var revision: UInt64
 
     /// Creates a context.
