@@ -5,18 +5,13 @@ import Testing
 
 @Suite("A kept kill switch", .timeLimit(.minutes(1)))
 struct KeptSwitchTests {
-    /// Fails, or stops before each write, as a test asks it to.
+    /// Fails, or stops before its first write, as a test asks it to.
     private final class Store: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let isFailing = Atomic(false)
         let writes = Atomic(0)
         let arrived = AsyncGate()
         let mayWrite = AsyncGate()
-
-        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
-            if isFailing.load(ordering: .relaxed) { throw ExperimentationError(.store, "as the test wants it") }
-            return try await baseState.value(for: key)
-        }
 
         func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
             writes.add(1, ordering: .relaxed)
@@ -29,42 +24,50 @@ struct KeptSwitchTests {
         var isOn: Bool { get async throws { try await baseState.value(for: "key") != nil } }
     }
 
-    @Test("a change whose write failed is written with the next call, and one that is stored isn't written again")
+    private let time = ManualTime()
+
+    private func made(in store: Store) async -> KeptSwitch { await KeptSwitch(in: store, as: "key", time: time) }
+
+    @Test("a change whose write failed is written two seconds later, and one that is stored isn't written again")
     func failing() async throws {
         let store = Store()
         store.mayWrite.open()
-        let own = await KeptSwitch(in: store, as: "key")
+        let own = await made(in: store)
         #expect(own.flip(to: true))
         store.isFailing.store(true, ordering: .relaxed)
-        await #expect(throws: ExperimentationError.self) { try await own.store() }
+        for _ in 0..<3 { await #expect(throws: ExperimentationError.self) { try await own.store() } }
         #expect(own.isOn)
+        #expect(store.writes.load(ordering: .relaxed) == 1)
         store.isFailing.store(false, ordering: .relaxed)
         #expect(!own.flip(to: true))
+        time.advance(by: .seconds(2))
         for _ in 0..<3 { try await own.store() }
         #expect(try await store.isOn)
         #expect(store.writes.load(ordering: .relaxed) == 2)
-        #expect(await KeptSwitch(in: store, as: "key").isOn)
+        #expect(await made(in: store).isOn)
     }
 
-    @Test("one that couldn't be read is off, and the next run begins with what the vendor says in this one")
-    func unreadable() async throws {
+    @Test("who waits for a write that fails gets its failure, but a change after that is written at once")
+    func waiting() async throws {
         let store = Store()
-        store.mayWrite.open()
-        try await store.baseState.setValue([1], for: "key")
+        let own = await made(in: store)
+        _ = own.flip(to: true)
         store.isFailing.store(true, ordering: .relaxed)
-        let own = await KeptSwitch(in: store, as: "key")
-        #expect(!own.isOn)
-        store.isFailing.store(false, ordering: .relaxed)
-        #expect(!own.flip(to: false))
-        for _ in 0..<2 { try await own.store() }
+        let callers = (0..<3).map { _ in Task { try await own.store() } }
+        await store.arrived.wait()
+        store.mayWrite.open()
+        for caller in callers { await #expect(throws: ExperimentationError.self) { try await caller.value } }
         #expect(store.writes.load(ordering: .relaxed) == 1)
-        #expect(await !KeptSwitch(in: store, as: "key").isOn)
+        store.isFailing.store(false, ordering: .relaxed)
+        _ = own.flip(to: false)
+        try await own.store()
+        #expect(store.writes.load(ordering: .relaxed) == 2)
     }
 
     @Test("of two quick changes the second one stays, although its caller comes while the first is being written")
     func quick() async throws {
         let store = Store()
-        let own = await KeptSwitch(in: store, as: "key")
+        let own = await made(in: store)
         _ = own.flip(to: true)
         let first = Task { try await own.store() }
         await store.arrived.wait()
@@ -80,7 +83,7 @@ struct KeptSwitchTests {
     @Test("a caller who is cancelled has the change stored all the same")
     func cancelled() async throws {
         let store = Store()
-        let own = await KeptSwitch(in: store, as: "key")
+        let own = await made(in: store)
         _ = own.flip(to: true)
         let caller = Task {
             withUnsafeCurrentTask { $0?.cancel() }

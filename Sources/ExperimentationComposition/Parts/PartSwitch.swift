@@ -15,7 +15,7 @@ final class PartSwitch: Sendable {
     init(in context: ProviderContext, _ board: SwitchBoard) async {
         self.board = board
         log = context.environment.log
-        kept = await KeptSwitch(in: context.state, as: "composed/kill-switch")
+        kept = await KeptSwitch(in: context.state, as: "composed/kill-switch", time: context.environment.time)
         if kept.isOn { board.note(true) }
     }
 
@@ -27,7 +27,7 @@ final class PartSwitch: Sendable {
         let isChange = kept.flip(to: isOn)
         if isChange { board.note(isOn) }
         do throws(ExperimentationError) { try await kept.store() } catch {
-            // It is tried again with each of the vendor's answers.
+            // It is tried again with an answer of the vendor a few seconds later.
             if isChange { log.log(.warning, "composition.switch", "A kill switch can't be stored yet: \(error)") }
         }
     }

@@ -48,7 +48,7 @@ final class Party: Sendable {
     ) async throws(ExperimentationError) {
         let kept = context.kept(for: provider)
         let context = context.context(of: provider)
-        killSwitch = await KeptSwitch(in: context.state, as: "migration/off")
+        killSwitch = await KeptSwitch(in: context.state, as: "migration/off", time: context.environment.time)
         let roles = try await provider.start(in: context)
         self.side = side
         self.kept = kept
@@ -73,7 +73,7 @@ final class Party: Sendable {
     /// Records the state of the vendor's kill switch, also for the next run.
     func setOff(_ isOff: Bool) async {
         _ = killSwitch.flip(to: isOff)
-        // If the store fails, the vendor's next answer has it tried again.
+        // If the store fails, an answer of the vendor a few seconds later has it tried again.
         try? await killSwitch.store()
     }
 
