@@ -9,9 +9,15 @@ struct KeptSwitchTests {
     private final class Store: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let isFailing = Atomic(false)
+        let isUnreadable = Atomic(false)
         let writes = Atomic(0)
         let arrived = AsyncGate()
         let mayWrite = AsyncGate()
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            if isUnreadable.load(ordering: .relaxed) { throw ExperimentationError(.store, "as the test wants it") }
+            return try await baseState.value(for: key)
+        }
 
         func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
             writes.add(1, ordering: .relaxed)
@@ -62,6 +68,20 @@ struct KeptSwitchTests {
         _ = own.flip(to: false)
         try await own.store()
         #expect(store.writes.load(ordering: .relaxed) == 2)
+    }
+
+    @Test("what couldn't be read counts as off, and is off for the next run once the vendor says so")
+    func unread() async throws {
+        let store = Store()
+        store.mayWrite.open()
+        try await store.setValue([1], for: "key")
+        store.isUnreadable.store(true, ordering: .relaxed)
+        let own = await made(in: store)
+        #expect(!own.isOn)
+        store.isUnreadable.store(false, ordering: .relaxed)
+        #expect(!own.flip(to: false))
+        try await own.store()
+        #expect(await !made(in: store).isOn)
     }
 
     @Test("of two quick changes the second one stays, although its caller comes while the first is being written")

@@ -25,12 +25,16 @@ package final class KeptSwitch: Sendable {
     ///   - key: Where in it the switch is kept.
     ///   - time: The client's clock.
     package init(in state: any StateStore, as key: String, time: any TimeSource) async {
-        let isOn = ((try? await state.value(for: key)) ?? nil) != nil
+        var stored: Bool?
+        do throws(ExperimentationError) { stored = try await state.value(for: key) != nil } catch {
+            // What the vendor says is written then, whatever it is.
+            stored = nil
+        }
         self.state = state
         self.key = key
         self.time = time
-        isThrown = Atomic(isOn)
-        record = Mutex(Record(stored: isOn))
+        isThrown = Atomic(stored ?? false)
+        record = Mutex(Record(stored: stored))
     }
 
     /// Whether the vendor is disabled.
