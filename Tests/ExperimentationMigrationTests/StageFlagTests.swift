@@ -129,6 +129,17 @@ struct StageFlagTests {
         #expect(try await asking.value?.asked == start...start.addingTimeInterval(max(0, later)))
     }
 
+    @Test("the time that the store takes after a vendor's answer doesn't make the answer later")
+    func slowStore() async throws {
+        let store = RacingStore(store) { [time] in time.advance(by: .seconds(5)) }
+        let context = ProviderContext(environment: ClientEnvironment(time: time), state: store)
+        let party = try await Party(Asked(InMemoryProvider(name: "asked")), .old, in: context)
+        let start = time.now
+        let answer = try await party.answer(for: EvaluationContext(user: User(id: "ada"), date: start))
+        #expect(time.now == start + 5)
+        #expect(answer?.asked == start...start)
+    }
+
     @Test("a move by command stays until the flag changes, also from the stage that the flag named")
     func command() async throws {
         let client = try await client()

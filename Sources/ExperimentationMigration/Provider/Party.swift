@@ -182,10 +182,10 @@ final class Party: Sendable {
         switch roles.decisions {
         case .asked(let source):
             guard case .decided(let decisions) = try await source.decisions(for: context) else { return nil }
-            await seen?.note(decisions)
             let earliest = start.addingTimeInterval(-(source.freshness.answerAge / .seconds(1)))
             // The clock may have been set back meanwhile.
             let latest = max(start, time.now)
+            await seen?.note(decisions)
             return Answer(decisions: decisions, asked: earliest...latest, latency: .zero)
         case .computed:
             let rules = try await rules?.current(
