@@ -14,20 +14,26 @@ struct PartyRulesTests {
         let stuck = AsyncGate()
         /// How the first request fails; `nil` if it doesn't.
         let failure: ErrorCode?
+        /// The answer to later requests.
+        let later: RulesetAnswer
         var freshness: Freshness { Freshness(lifetime: .seconds(60)) }
 
-        init(failure: ErrorCode? = nil) { self.failure = failure }
+        init(
+            failure: ErrorCode? = nil,
+            later: RulesetAnswer = .replaced(NoRules(), validator: nil, raw: [])
+        ) {
+            (self.failure, self.later) = (failure, later)
+        }
 
         func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
             let isFirst = fetches.withLock { fetches in
                 fetches += 1
                 return fetches == 1
             }
-            if isFirst {
-                await stuck.wait()
-                if Task.isCancelled { throw ExperimentationError(.transport, "cancelled") }
-                if let failure { throw ExperimentationError(failure, "failed") }
-            }
+            guard isFirst else { return later }
+            await stuck.wait()
+            if Task.isCancelled { throw ExperimentationError(.transport, "cancelled") }
+            if let failure { throw ExperimentationError(failure, "failed") }
             return .replaced(NoRules(), validator: nil, raw: [])
         }
 
@@ -119,6 +125,23 @@ struct PartyRulesTests {
         source.stuck.open()
         for task in [first] + others { #expect(try await task.value != nil) }
         #expect(source.fetches.withLock { $0 } == fetches)
+    }
+
+    @Test("who has waited learns that the vendor is disabled, also if the request waited for brought rules before")
+    func disabledMeanwhile() async throws {
+        let source = StuckSource(later: .disabled)
+        let rules = PartyRules(source, in: ProviderContext())
+        let first = Task { try await rules.current(for: "ada", inSession: false, isForced: false) }
+        try await eventually("the vendor is asked") { source.fetches.withLock { $0 } == 1 }
+        let forced = Task { try await rules.current(for: "ben", inSession: false, isForced: true, isShadow: true) }
+        try await eventually("newer rules are demanded") { rules.turn.waiting == 1 }
+        let waiting = Task { try await rules.current(for: "cid", inSession: false, isForced: false) }
+        try await eventually("another waits behind that") { rules.turn.waiting == 2 }
+        source.stuck.open()
+        #expect(try await first.value != nil)
+        #expect(try await forced.value == nil)
+        #expect(try await waiting.value == nil)
+        #expect(source.fetches.withLock { $0 } == 2)
     }
 
     @Test("a change announced during a fetch is fetched by whoever asks then")

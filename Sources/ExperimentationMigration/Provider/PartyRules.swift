@@ -111,8 +111,9 @@ actor PartyRules {
 
     /// Returns the outcome of a request, which is made unless another one that suffices has finished meanwhile.
     private func outcome(from first: Int, isShadow: Bool) async throws(ExperimentationError) -> Held? {
-        if let held, held.request >= first { return held }
+        // First, because it is the last word, also if an earlier request that suffices brought rules.
         if let disabled, disabled.request >= first { return nil }
+        if let held, held.request >= first { return held }
         if !isShadow, let failure, failure.request >= first { throw failure.error }
         await restore()
         return try await fetch()
