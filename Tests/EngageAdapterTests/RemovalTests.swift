@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -38,6 +39,42 @@ struct RemovalTests {
             #expect(engage.profile.record == left)
             #expect(bench.operations == operations)
         }
+    }
+
+    @Test("ends their linking even if it is about to repeat a step that the vendor refused")
+    func refusedStep() async throws {
+        let engage = bench.engage()
+        _ = try await bench.addRecipient(["facebook_id": "100"])
+        await bench.control("POST", "/faults", #"[{"operation":"UpdateRecipient","code":326,"after":1}]"#)
+        var progress = LinkProgress(
+            from: Identity(id: "anon"),
+            to: Identity(id: "ben"),
+            criteria: ["facebook_id": "100"]
+        )
+        for _ in Self.steps { progress = try await engage.linker.advance(progress) }
+        let intent = try JSONDecoder().decode(MergeIntent.self, from: Data(progress.notes))
+        #expect(intent.step == .releaseCurrent && intent.refusals == 1)
+        try await engage.profile.forget("anon")
+        let (last, operations) = (progress, bench.operations)
+        let error = await #expect(throws: ExperimentationError.self) { try await engage.linker.advance(last) }
+        #expect(error == EngageErrors.forgotten)
+        #expect(bench.operations == operations)
+    }
+
+    @Test("ends their linking even if it goes on after a restart, and waits for its turn", arguments: ["anon", "ben"])
+    func waitingStep(user: String) async throws {
+        let progress = try await bench.engage().linker.advance(
+            LinkProgress(from: Identity(id: "anon"), to: Identity(id: "ben"))
+        )
+        let engage = bench.engage()
+        try await engage.linker.turn.take()
+        let step = Task { try await engage.linker.advance(progress) }
+        try await eventually("the step in line") { engage.linker.turn.waiting == 1 }
+        try await engage.profile.forget(user)
+        engage.linker.turn.leave()
+        let error = await #expect(throws: ExperimentationError.self) { try await step.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(bench.operations == [])
     }
 
     @Test("between two steps of others' linking doesn't affect it", arguments: steps)

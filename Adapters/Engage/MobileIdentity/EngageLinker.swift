@@ -19,6 +19,11 @@ struct EngageLinker: IdentityLinker {
         guard let intent = try? JSONDecoder().decode(MergeIntent.self, from: Data(progress.notes)) else {
             throw ExperimentationError(.store, "the notes of the linking can't be read")
         }
+        let merging = execution.profile.merging
+        var goesOn = false
+        // Before its turn, which may take a while to come.
+        merging.begin(intent)
+        defer { if !goesOn { merging.end(intent) } }
         try await turn.take()
         defer { turn.leave() }
         if intent.step == .setUp { await execution.settleAuditsIfPossible() }
@@ -39,6 +44,8 @@ struct EngageLinker: IdentityLinker {
         if next.step == .done {
             progress.to.id = next.survivingMobileUserID(column: configuration.recipients.mobileUserIDColumn)
             progress.isComplete = true
+        } else {
+            goesOn = true
         }
         return progress
     }

@@ -12,26 +12,23 @@ struct MergeExecution: Sendable {
 
     /// Takes the next step.
     ///
-    /// - Parameter intent: The merge, already stored.
+    /// - Parameter intent: The merge, already stored, and under way as ``MergingUsers`` knows.
     /// - Returns: The merge after the step, to be stored.
     /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated. ``EngageErrors/forgotten`` if a
     ///   user was removed since the merge began, whatever the outcome.
     func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
         let merging = profile.merging
-        merging.begin(intent)
         do throws(ExperimentationError) {
-            if merging.isOneRemoved(from: intent) { throw EngageErrors.forgotten }
-            let next = try await step(of: intent)
-            // The answer may name another user.
-            merging.begin(next)
-            if merging.isOneRemoved(from: intent) { throw EngageErrors.forgotten }
-            if next.step == .done { merging.end(intent) }
-            return next
+            if !merging.isOneRemoved(from: intent) {
+                let next = try await step(of: intent)
+                // The answer may name another user.
+                merging.begin(next)
+                if !merging.isOneRemoved(from: intent) { return next }
+            }
         } catch {
-            let isOneRemoved = merging.isOneRemoved(from: intent)
-            merging.end(intent)
-            throw isOneRemoved ? EngageErrors.forgotten : error
+            if !merging.isOneRemoved(from: intent) { throw error }
         }
+        throw EngageErrors.forgotten
     }
 
     private func step(of intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {

@@ -160,7 +160,8 @@ public struct MobileIdentity: Sendable {
         isResumed: Bool = false
     ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
-        profile.merging.begin(intent)
+        profile.merging.begin(start)
+        defer { profile.merging.end(start) }
         // Only now is every removal noticed: it may have been removed since it was read.
         try await keep(intent, of: intent.id)
         while intent.step != .done {
