@@ -379,7 +379,8 @@ struct ViewTests {
         let app = try await App(policy: policy, start: false)
         let screen = try app.shownScreen()
         screen.viewItem(.p)
-        await app.pass(30)
+        // Not with `pass`: the start itself must settle what counts.
+        app.time.advance(by: .seconds(30))
         app.evergage.start(.test)
         await app.settle()
         await app.pass(1)
