@@ -77,6 +77,57 @@ struct RemovalTests {
         #expect(bench.operations == [])
     }
 
+    @Test("ends their linking as soon as a search has found them")
+    func found() async throws {
+        let engage = bench.engage()
+        _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "ben"])
+        let (from, to) = (Identity(id: "anon"), Identity(id: "to"))
+        var progress = LinkProgress(from: from, to: to, criteria: ["facebook_id": "100"])
+        for _ in 1...3 { progress = try await engage.linker.advance(progress) }
+        try await engage.profile.forget("ben")
+        let (last, operations) = (progress, bench.operations)
+        let error = await #expect(throws: ExperimentationError.self) { try await engage.linker.advance(last) }
+        #expect(error == EngageErrors.forgotten)
+        #expect(bench.operations == operations)
+    }
+
+    @Test("ends their merge without a trace, even if what is stored of it didn't name them yet")
+    func unnamed() async throws {
+        let engage = bench.engage()
+        try await engage.mobileIdentity.setupRecipient()
+        _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "ben"])
+        bench.hold("UpdateRecipient")
+        let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"]) }
+        try await bench.isHolding()
+        // What `forget` does if the answer to the search isn't stored yet.
+        engage.profile.merging.remove("ben")
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await check.value }
+        #expect(error == EngageErrors.forgotten)
+        #expect(engage.profile.record.merge == nil)
+    }
+
+    @Test("ends a merge that is still being stored: the vendor isn't asked about them")
+    func stored() async throws {
+        let store = GatedStateStore()
+        func engage(_ state: any StateStore) -> Engage {
+            let context = ProviderContext(environment: bench.environment, state: state)
+            return Engage(EngageWorkbench.configuration(), transport: bench.transport, in: context)
+        }
+        let user = try await engage(store.baseState).mobileIdentity.setupRecipient().mobileUserID
+        let engage = engage(store)
+        let operations = bench.operations
+        let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"]) }
+        try await eventually("the merge on its way to the store") { store.gate.waiting == 1 }
+        let removal = Task { try await engage.profile.forget(user) }
+        try await eventually("the removal") { engage.profile.mobileUserID.isEmpty }
+        store.gate.open()
+        let error = await #expect(throws: ExperimentationError.self) { try await check.value }
+        #expect(error == EngageErrors.forgotten)
+        try await removal.value
+        #expect(bench.operations == operations)
+    }
+
     @Test("between two steps of others' linking doesn't affect it", arguments: steps)
     func others(after steps: Int) async throws {
         let engage = bench.engage { $0.recipients.audit = .init(tableID: "29392") }
