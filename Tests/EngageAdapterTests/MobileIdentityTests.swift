@@ -226,6 +226,18 @@ struct MobileIdentityTests {
         #expect(engage.profile.recipientID == e && engage.profile.mobileUserID == "EM")
     }
 
+    @Test("a match whose mobile user id is another Unicode form of the current one is another user")
+    func otherForm() async throws {
+        let (own, other) = ("caf\u{E9}", "cafe\u{301}")
+        let engage = try await ready()
+        try await engage.profile.storeMobileUserID(own)
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        let existing = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": other])
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        #expect(Array(engage.profile.mobileUserID.utf8) == Array(other.utf8))
+        #expect([other, own].map(engage.profile.recipientID) == [existing, setup.recipientID])
+    }
+
     @Test("E42 a match with the current recipient writes nothing")
     func itself() async throws {
         let engage = try await ready()
