@@ -33,11 +33,27 @@ enum ConnectionFailure: Error, Sendable {
         }
     }
 
+    /// Whether the time for an answer is over.
+    ///
+    /// The server has the client's own limit, counted from a moment later: a client that is busy when its time ends finds
+    /// the server's refusal instead.
+    private var isLate: Bool {
+        switch self {
+        case .late: true
+        case .refused(let state, _): state == "57014" || state == "55P03"
+        case .lost, .forgotten, .store: false
+        }
+    }
+
     /// The error for callers, without any values that were sent.
     var error: ExperimentationError {
         switch self {
         case .refused(let state, let message):
-            ExperimentationError(.store, "PostgreSQL refused a statement (\(state)): \(message)")
+            ExperimentationError(
+                .store,
+                "PostgreSQL refused a statement (\(state)): \(message)",
+                cause: isLate ? LateAnswer() : nil
+            )
         case .lost(let message): ExperimentationError(.store, "The connection to PostgreSQL was lost: \(message)")
         case .late(let patience):
             ExperimentationError(.store, "PostgreSQL gave no answer within \(patience).", cause: LateAnswer())
