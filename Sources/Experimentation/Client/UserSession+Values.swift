@@ -136,7 +136,8 @@ extension UserSession {
     private func readWithHooks<Value: FlagReadable>(
         _ key: String,
         _ defaultValue: Value,
-        _ options: EvaluationOptions
+        _ options: EvaluationOptions,
+        _ catalogue: inout FlagCatalogue?
     ) -> FlagReading<Value> {
         let context = HookContext(
             flagKey: key,
@@ -147,7 +148,7 @@ extension UserSession {
             box: snapshots.read { $0.context }
         )
         return HookRun.around(core.hooks.with(options.hooks), context, default: defaultValue) { _ in
-            read(key, defaultValue)
+            read(key, defaultValue, &catalogue)
         }
     }
 
@@ -158,11 +159,14 @@ extension UserSession {
         _ defaultValue: Value
     ) -> EvaluationDetails<Value> {
         let none = RawFlag(flagValue: .null)
-        let reading = core.hooks.isEmpty ? read(key, none) : readWithHooks(key, none, EvaluationOptions())
+        var catalogue: FlagCatalogue?
+        let reading =
+            core.hooks.isEmpty
+            ? read(key, none, &catalogue) : readWithHooks(key, none, EvaluationOptions(), &catalogue)
         let (details, isRevealing) = reading.details.decoded(default: defaultValue) {
             decoded.value(key, $0, as: type)
         }
-        if isRevealing { recordExposure(of: reading, key, none) }
+        if isRevealing { recordExposure(of: reading, key, none, catalogue) }
         return details
     }
 
@@ -172,10 +176,12 @@ extension UserSession {
         _ defaultValue: Value,
         _ options: EvaluationOptions? = nil
     ) -> EvaluationDetails<Value> {
+        var catalogue: FlagCatalogue?
         let reading =
             core.hooks.isEmpty && options == nil
-            ? read(key, defaultValue) : readWithHooks(key, defaultValue, options ?? EvaluationOptions())
-        recordExposure(of: reading, key, defaultValue)
+            ? read(key, defaultValue, &catalogue)
+            : readWithHooks(key, defaultValue, options ?? EvaluationOptions(), &catalogue)
+        recordExposure(of: reading, key, defaultValue, catalogue)
         return reading.details
     }
 
@@ -184,9 +190,10 @@ extension UserSession {
     private func recordExposure<Value: FlagReadable>(
         of reading: FlagReading<Value>,
         _ key: String,
-        _ defaultValue: Value
+        _ defaultValue: Value,
+        _ catalogue: FlagCatalogue?
     ) {
-        guard let catalogue = reading.catalogue else { return }
+        guard let catalogue else { return }
         recordExposure(
             at: Int(reading.place),
             of: catalogue,
@@ -196,9 +203,20 @@ extension UserSession {
         )
     }
 
-    /// Reads with all details; there is a catalogue only if the exposure has to be recorded.
+    /// Reads with all details.
+    ///
+    /// - Parameters:
+    ///   - key: The flag.
+    ///   - defaultValue: The caller's default.
+    ///   - catalogue: Set to the catalogue of the decisions that were read if an exposure has to be recorded. As a part of
+    ///     the result it would double the cost of every read.
+    /// - Returns: The reading.
     @inline(__always)
-    private func read<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
+    private func read<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ catalogue: inout FlagCatalogue?
+    ) -> FlagReading<Value> {
         if !core.flagOverrides.isEmpty, let value = core.flagOverrides[key] {
             return FlagReader.overridden(key, defaultValue, by: value)
         }
@@ -206,9 +224,9 @@ extension UserSession {
         let plain = snapshots.read { snapshot -> FlagReading<Value> in
             // Aged decisions are marked by an impossible place, which is cheaper than an optional.
             if !snapshot.isPlain { return aged(defaultValue) }
-            return reading(of: snapshot, key, defaultValue)
+            return reading(of: snapshot, key, defaultValue, &catalogue)
         }
-        return plain.place == .min ? readAged(key, defaultValue) : plain
+        return plain.place == .min ? readAged(key, defaultValue, &catalogue) : plain
     }
 
     @inline(never)
@@ -218,7 +236,11 @@ extension UserSession {
 
     /// Reads decisions whose age matters.
     @inline(never)
-    private func readAged<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> FlagReading<Value> {
+    private func readAged<Value: FlagReadable>(
+        _ key: String,
+        _ defaultValue: Value,
+        _ catalogue: inout FlagCatalogue?
+    ) -> FlagReading<Value> {
         let now = core.environment.time.instant
         return snapshots.read { snapshot in
             if snapshot.revision == 0 { return notReady(key, defaultValue, snapshot.decisions) }
@@ -231,7 +253,7 @@ extension UserSession {
                 reason = .cached
             }
             let age = reason == nil ? nil : snapshot.instant.duration(to: now)
-            return reading(of: snapshot, key, defaultValue, reason: reason, age: age)
+            return reading(of: snapshot, key, defaultValue, &catalogue, reason: reason, age: age)
         }
     }
 
@@ -240,17 +262,18 @@ extension UserSession {
         of snapshot: Snapshot,
         _ key: String,
         _ defaultValue: Value,
+        _ catalogue: inout FlagCatalogue?,
         reason: Reason? = nil,
         age: Duration? = nil
     ) -> FlagReading<Value> {
-        var reading = FlagReader.details(
+        let reading = FlagReader.details(
             key,
             default: defaultValue,
             outcome: snapshot.decisions.chosen(key),
             reason: reason,
             age: age
         )
-        if mustRecord(reading.place, of: snapshot) { reading.catalogue = snapshot.decisions.catalogue }
+        if mustRecord(reading.place, of: snapshot) { catalogue = snapshot.decisions.catalogue }
         return reading
     }
 

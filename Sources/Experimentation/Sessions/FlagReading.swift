@@ -73,8 +73,6 @@ struct FlagReading<Value: Sendable>: Sendable {
     var place: Int32
     /// Whether the variation leaves the value to the caller, so that the user sees the default because of it.
     var isBlank = false
-    /// The catalogue that ``place`` belongs to, if a session still has to record the exposure.
-    var catalogue: FlagCatalogue?
 }
 
 /// The result of a quick read within a lane's lock.
