@@ -33,17 +33,11 @@ enum ConnectionFailure: Error, Sendable {
         }
     }
 
-    /// Whether the time for an answer is over.
+    /// The states of statements that the server ended at a time limit.
     ///
-    /// The server has the client's own limit, counted from a moment later: a client that is busy when its time ends finds
-    /// the server's refusal instead.
-    private var isLate: Bool {
-        switch self {
-        case .late: true
-        case .refused(let state, _): state == "57014" || state == "55P03"
-        case .lost, .forgotten, .store: false
-        }
-    }
+    /// It has the client's own limit, counted from a moment later: a client that is busy when its time ends finds the
+    /// server's refusal instead.
+    private static let timeLimits: Set = ["57014", "55P03"]
 
     /// The error for callers, without any values that were sent.
     var error: ExperimentationError {
@@ -52,7 +46,7 @@ enum ConnectionFailure: Error, Sendable {
             ExperimentationError(
                 .store,
                 "PostgreSQL refused a statement (\(state)): \(message)",
-                cause: isLate ? LateAnswer() : nil
+                cause: Self.timeLimits.contains(state) ? LateAnswer() : nil
             )
         case .lost(let message): ExperimentationError(.store, "The connection to PostgreSQL was lost: \(message)")
         case .late(let patience):
