@@ -8,11 +8,13 @@ struct KillSwitchTests {
     /// A state store in which writing the kill switch waits.
     private struct SlowSwitch: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
+        /// Whether only its end waits.
+        var isQuickToThrow = false
         let reached = AsyncGate()
         let mayWrite = AsyncGate()
 
         func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-            if key.hasSuffix("/kill-switch") {
+            if key.hasSuffix("/kill-switch"), value == nil || !isQuickToThrow {
                 reached.open()
                 await mayWrite.wait()
             }
@@ -38,6 +40,25 @@ struct KillSwitchTests {
         await first.value
         await second.value
         #expect(try await store.state.keys(beginningWith: "").contains { $0.hasSuffix("/kill-switch") })
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("who reads at the moment at which it is off finds the rules that ended it", .timeLimit(.minutes(1)))
+    func released() async throws {
+        let slow = SlowSwitch(isQuickToThrow: true)
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        provider.setDisabled(true)
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        #expect(client.status == .disabled)
+        provider.setDisabled(false)
+        let refresh = Task { try await session.refresh(force: true) }
+        await slow.reached.wait()
+        #expect(client.bool("a", default: false, for: User(id: "bob")))
+        slow.mayWrite.open()
+        try await refresh.value
         await client.shutdown(within: .zero)
     }
 

@@ -80,15 +80,15 @@ final class RulesInUse: Sendable {
         }
         switch outcome {
         case .disabled: await killSwitch.set(true)
-        case .current(let kept):
-            await killSwitch.set(false)
-            publish(kept)
+        case .current(let kept): await publish(kept)
         }
     }
 
-    private func publish(_ kept: RulesetKeeper.Kept) {
+    private func publish(_ kept: RulesetKeeper.Kept) async {
         let (before, rules) = (published.current.kept, PublishedRules(kept, afterExpiry: afterExpiry))
+        // First: whoever learns that the switch is off must find them.
         published.update { _ in rules }
+        await killSwitch.set(false)
         guard !killSwitch.isOn else { return }
         status.announce(.ready, .ready)
         if let before, before.catalogue !== kept.catalogue { status.mention(.configurationChanged) }
