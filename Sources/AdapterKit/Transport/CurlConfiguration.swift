@@ -2,6 +2,8 @@
     /// Settings of a ``CurlTransport``.
     public struct CurlConfiguration: Sendable, Hashable {
         /// The maximum number of simultaneous connections to one host; further requests wait for a free one.
+        ///
+        /// From 16 on, each of the engine's two threads has half of them.
         public var connectionsPerHost: Int
         /// Whether to use the proxies named by environment variables.
         public var usesEnvironmentProxies: Bool

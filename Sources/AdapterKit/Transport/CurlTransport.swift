@@ -2,20 +2,21 @@
     import Experimentation
     import HTTPTypes
 
-    /// Exchanges HTTP requests through libcurl, all on a single thread of the engine's own.
+    /// Exchanges HTTP requests through libcurl, on threads of the engine's own.
     ///
     /// It speaks HTTP/1.1 with keep-alive, verifies certificates, follows no redirects, keeps no cookies, reads no
     /// `.netrc` and retries nothing; the limits of a call are kept to the millisecond and to the byte, after
     /// decompression. Proxies named in the environment (`https_proxy` and the like) are ignored unless the
     /// configuration says otherwise.
     ///
-    /// The thread starts with a request, and ends after a quarter of a minute without one or when the transport is
-    /// released; requests still in progress then end with `ErrorCode.shutDown`.
+    /// A thread starts with a request, and ends after a quarter of a minute without one or when the transport is
+    /// released; requests still in progress then end with `ErrorCode.shutDown`. There is one thread, and a second while
+    /// more than four requests are under way.
     public final class CurlTransport: HTTPTransport {
         /// The settings.
         public typealias Configuration = CurlConfiguration
 
-        let driver: CurlDriver
+        let drivers: CurlDrivers
         private let checks = RequestChecks()
 
         /// Creates an engine; nothing is opened before the first request.
@@ -23,12 +24,17 @@
             self.init(configuration: configuration, idleTime: .seconds(15))
         }
 
-        /// Creates an engine whose thread ends after this time without a request.
+        /// Creates an engine whose threads end after this time without a request.
         init(configuration: Configuration, idleTime: Duration) {
-            driver = CurlDriver(configuration, idleTime: idleTime)
+            drivers = CurlDrivers(configuration, idleTime: idleTime)
         }
 
-        deinit { driver.stop() }
+        /// Whether the engine currently has a thread.
+        var hasThread: Bool { drivers.open.contains(where: \.hasThread) }
+
+        deinit {
+            for driver in drivers.open { driver.stop() }
+        }
 
         /// Sends a request and waits for the whole response.
         ///
@@ -46,8 +52,8 @@
             try await exchange(request, body: body, limits: limits, receive: nil)
         }
 
-        /// Sends a request without a body, and passes on the response as it arrives, on the engine's thread or the
-        /// caller's.
+        /// Sends a request without a body, and passes on the response as it arrives, on a thread of the engine or
+        /// of the caller.
         ///
         /// - Parameters:
         ///   - request: The request; it is checked by `HTTPRequest.validated()`.
@@ -74,6 +80,9 @@
                 throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
             }
             let ticket = CurlTicket()
+            let assignment = drivers.begin()
+            defer { drivers.end(assignment) }
+            let driver = assignment.driver
             let ending = await withTaskCancellationHandler {
                 await withUnsafeContinuation { continuation in
                     driver.submit(

@@ -27,10 +27,10 @@
             let server = try server()
             defer { server.stop() }
             let transport = CurlTransport(configuration: .init(), idleTime: .milliseconds(5))
-            #expect(!transport.driver.hasThread)
+            #expect(transport.drivers.open.isEmpty)
             for _ in 0..<20 {
                 #expect(try await get(transport, server) == 200)
-                try await eventually("the end of the thread") { !transport.driver.hasThread }
+                try await eventually("the end of the thread") { !transport.hasThread }
             }
             // Requests that arrive just as the thread ends are answered, too.
             for round in 0..<200 {
@@ -50,12 +50,69 @@
                     configuration: .init(),
                     idleTime: isIdle ? .milliseconds(5) : .seconds(60)
                 )
-                driver = transport.driver
                 #expect(try await get(transport, server) == 200)
-                if isIdle { try await eventually("the end of the thread") { !transport.driver.hasThread } }
+                driver = transport.drivers.open.first
+                if isIdle { try await eventually("the end of the thread") { !transport.hasThread } }
             }
             // The thread retains the driver until it ends.
             try await eventually("the end of the driver") { driver == nil }
+        }
+
+        @Test("has a second one beside it for more than four requests at once", arguments: [4, 12])
+        func second(requests: Int) async throws {
+            let gate = DispatchSemaphore(value: 0)
+            let server = try RawServer { connection in
+                while connection.readRequest() != nil {
+                    gate.wait()
+                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                }
+            }
+            defer { server.stop() }
+            let transport = CurlTransport()
+            let statuses = try await withThrowingTaskGroup { group in
+                for _ in 0..<requests { group.addTask { try await get(transport, server) } }
+                defer { for _ in 0..<requests { gate.signal() } }
+                try await eventually("all requests under way") { server.received.count == requests }
+                #expect(transport.drivers.open.count(where: \.hasThread) == (requests > 4 ? 2 : 1))
+                for _ in 0..<requests { gate.signal() }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(statuses == Array(repeating: 200, count: requests))
+        }
+
+        @Test("and the second end their requests when these are cancelled")
+        func cancelled() async throws {
+            let server = try RawServer { connection in while connection.readRequest() != nil {} }
+            defer { server.stop() }
+            let transport = CurlTransport()
+            let errors = await withTaskGroup { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        do {
+                            return "\(try await get(transport, server))"
+                        } catch {
+                            return (error as? ExperimentationError)?.code.rawValue ?? "\(error)"
+                        }
+                    }
+                }
+                try? await eventually("all requests under way") { server.received.count == 12 }
+                group.cancelAll()
+                return await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(errors == [ErrorCode.cancelled.rawValue])
+            #expect(server.received.count == 12)
+        }
+
+        @Test("gets all calls up to the fourth, and half of more; few connections aren't divided")
+        func shares() {
+            var shares = CallShares(connections: 64)
+            #expect((0..<9).map { _ in shares.begin() } == [0, 0, 0, 0, 1, 1, 1, 1, 0])
+            for index in [0, 0, 1, 1, 1, 1] { shares.end(index) }
+            #expect(shares.begin() == 0)
+            #expect(shares.begin() == 1)
+            #expect(shares.counts == [4, 1])
+            var few = CallShares(connections: 15)
+            #expect((0..<9).allSatisfy { _ in few.begin() == 0 })
         }
 
         @Test(
