@@ -112,7 +112,7 @@ actor Deliverer {
     func deliverNow() { change { $0.force() } }
 
     /// Sets or lifts a hold on deliveries.
-    func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) { change { $0.set(hold, isOn) } }
+    func set(_ hold: DeliverySchedule.Holds, _ isOn: Bool) { change { $0.set(hold, isOn) } }
 
     /// Stops deliveries for good, cancels the current one, and ends the task once its answer is recorded.
     func close() {

@@ -5,8 +5,15 @@
 struct DeliverySchedule: Equatable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A reason that forbids deliveries until it is lifted.
-    enum Hold: Hashable { case offline, disabled, refused, unattended, closed }
+    /// Reasons that forbid deliveries until they are lifted.
+    struct Holds: OptionSet {
+        let rawValue: UInt8
+        static let offline = Holds(rawValue: 1)
+        static let disabled = Holds(rawValue: 2)
+        static let refused = Holds(rawValue: 4)
+        static let unattended = Holds(rawValue: 8)
+        static let closed = Holds(rawValue: 16)
+    }
 
     /// What to do next.
     enum Next: Equatable { case now, at(Instant), never }
@@ -46,7 +53,7 @@ struct DeliverySchedule: Equatable {
     /// How long an event waits for others.
     let interval: Duration
 
-    private(set) var holds: Set<Hold> = []
+    private(set) var holds: Holds = []
     private var isForced = false
     private var arrivals = Arrivals()
     /// When a failed event may be tried again.
@@ -153,7 +160,7 @@ struct DeliverySchedule: Equatable {
     }
 
     /// Sets or lifts a hold on deliveries.
-    mutating func set(_ hold: Hold, _ isOn: Bool) {
+    mutating func set(_ hold: Holds, _ isOn: Bool) {
         if isOn {
             holds.insert(hold)
         } else if holds.remove(hold) != nil, holds.isEmpty {

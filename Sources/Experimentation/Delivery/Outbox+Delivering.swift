@@ -4,7 +4,7 @@ extension Outbox {
     static let leastForStatus: Duration = .milliseconds(500)
 
     /// Sets or lifts a hold on deliveries.
-    func set(_ hold: DeliverySchedule.Hold, _ isOn: Bool) async {
+    func set(_ hold: DeliverySchedule.Holds, _ isOn: Bool) async {
         for (route, deliverer) in zip(routes, deliverers) where hold != .disabled || route.heedsKillSwitch {
             await deliverer.set(hold, isOn)
         }

@@ -8,8 +8,7 @@ import Synchronization
 final class Intake: Sendable {
     /// What to store.
     enum Statement: Sendable {
-        // Boxed, because entries are copied several times on their way, and an event is large.
-        indirect case event(NewEvent)
+        case event(NewEvent)
         case consent(ConsentChange)
         /// Nothing: it is answered once everything before it is stored.
         case mark

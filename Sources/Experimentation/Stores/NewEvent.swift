@@ -15,27 +15,37 @@ public struct NewEvent: Sendable, Hashable {
     }
 
     /// The event; its id is new.
-    public let envelope: Envelope
+    public var envelope: Envelope { content.envelope }
     /// The destinations that it is owed to: at least one, and each once.
     public var deliveries: [Delivery]
     /// Whether its user grants consent with it: in the same transaction and before this event, a denial ends and held
     /// events are released.
     public var grantsConsent: Bool
-    /// The event as stores write it, or why it can't be written.
-    private let written: Result<[UInt8], ExperimentationError>
+    private let content: Content
+
+    /// What an event is; shared by its copies, because it is large and is copied several times on its way.
+    private final class Content: Sendable {
+        let envelope: Envelope
+        /// The event as stores write it, or why it can't be written.
+        let written: Result<[UInt8], ExperimentationError>
+
+        init(_ envelope: Envelope) {
+            self.envelope = envelope
+            written = Result { () throws(ExperimentationError) in
+                var envelope = envelope
+                envelope.sequence = 0
+                return try EnvelopeCoding.encode(envelope)
+            }
+        }
+    }
 
     /// Creates an event, and writes it down as stores do, which takes a few microseconds.
     ///
     /// Here and not in the store, because a store takes many callers' events one after another.
     public init(_ envelope: Envelope, owedTo deliveries: [Delivery], grantsConsent: Bool = false) {
-        self.envelope = envelope
         self.deliveries = deliveries
         self.grantsConsent = grantsConsent
-        written = Result { () throws(ExperimentationError) in
-            var envelope = envelope
-            envelope.sequence = 0
-            return try EnvelopeCoding.encode(envelope)
-        }
+        content = Content(envelope)
     }
 
     /// Creates an event for one destination.
@@ -60,8 +70,8 @@ extension NewEvent {
     /// - Returns: The bytes.
     /// - Throws: ``ErrorCode/tooLarge`` above the limit, ``ErrorCode/invalidArgument`` for what JSON can't hold.
     @_spi(StoredForm) public func stored(limit: Int) throws(ExperimentationError) -> [UInt8] {
-        let bytes = try written.get()
-        try EnvelopeCoding.check(bytes.count, of: envelope, limit: limit)
+        let bytes = try content.written.get()
+        try EnvelopeCoding.check(bytes.count, of: content.envelope, limit: limit)
         return bytes
     }
 
