@@ -20,7 +20,13 @@
         }
 
         /// Blocks the signal on the calling thread, which belongs to others, while a body runs.
-        static func ignored<Value>(_ body: () -> Value) -> Value {
+        ///
+        /// - Parameters:
+        ///   - isPossible: Whether the body can raise it at all; blocking takes three system calls.
+        ///   - body: What may raise it.
+        /// - Returns: What the body returns.
+        static func ignored<Value>(if isPossible: Bool, _ body: () -> Value) -> Value {
+            guard isPossible else { return body() }
             var signals = alone
             var before = sigset_t()
             pthread_sigmask(SIG_BLOCK, &signals, &before)

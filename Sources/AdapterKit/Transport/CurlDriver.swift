@@ -61,20 +61,20 @@
 
         /// Begins a transfer on the caller's thread; returns `false` if the loop isn't free.
         private func begins(_ transfer: CurlTransfer) -> Bool {
-            BrokenPipes.ignored {
-                var endings: [CurlLoop.Ending] = []
-                let needsThread = loop.withLockIfAvailable { loop in
+            var endings: [CurlLoop.Ending] = []
+            let needsThread = loop.withLockIfAvailable { loop in
+                BrokenPipes.ignored(if: loop.isEncrypted || transfer.isEncrypted) {
                     loop.beginTurn()
                     loop.begin(transfer)
                     loop.perform()
                     loop.takeEnded(&endings)
                     return loop.isDueBeforePlan()
                 }
-                guard let needsThread else { return false }
-                if needsThread { poller?.wake() }
-                settle(endings)
-                return true
             }
+            guard let needsThread else { return false }
+            if needsThread { poller?.wake() }
+            settle(endings)
+            return true
         }
 
         func cancel(_ ticket: CurlTicket) {

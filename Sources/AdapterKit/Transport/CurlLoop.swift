@@ -17,6 +17,8 @@
         private var ended: [Ending] = []
         private var planned: ContinuousClock.Instant?
         private var refusal = CurlOutcome.exhausted
+        /// Whether OpenSSL has ever been needed: it also writes when a kept connection is closed.
+        private(set) var isEncrypted = false
 
         /// Creates a loop; without a poller it refuses everything.
         init(_ poller: SocketPoller?, connectionsPerHost: Int) {
@@ -46,6 +48,7 @@
             guard sockets.serve(transfer), curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
                 return note(transfer, .failed(CurlOutcome.refused))
             }
+            isEncrypted = isEncrypted || transfer.isEncrypted
             running.add(transfer, as: ticket)
         }
 

@@ -27,6 +27,9 @@
         /// The current exchange's ticket.
         var ticket: CurlTicket { state.withLock { $0.exchange.ticket } }
 
+        /// Whether the current exchange may need OpenSSL: for its server, or for a proxy of the environment.
+        var isEncrypted: Bool { state.withLock { $0.isEncrypted } }
+
         /// The transfer that a handle belongs to.
         static func of(_ handle: UnsafeMutableRawPointer) -> CurlTransfer? {
             var context: UnsafeMutablePointer<CChar>?
@@ -39,6 +42,7 @@
             state.withLock { state in
                 state.clear()
                 state.exchange = exchange
+                state.isEncrypted = exchange.request.scheme != "http" || configuration.usesEnvironmentProxies
                 return state.options.set(exchange, configuration, on: handle, callbacks: setCallbacks)
             }
         }
@@ -114,6 +118,7 @@
         private struct State: ~Copyable {
             var exchange: CurlExchange
             var options = CurlOptions()
+            var isEncrypted = true
             var attempts = 0
             var head = ResponseHead()
             private var isHeadPassedOn = false
