@@ -50,17 +50,18 @@ public struct Engage: Sendable {
         resuming = ResumingTask()
         profile = EngageProfile(store: context.state, key: "profile", log: environment.log)
         let requests = EngageRequests(endpoint: configuration.endpoint)
+        let client = HTTPClient(transport: transport, environment: environment)
         let authorization = EngageAuthorization(
             configuration: configuration,
             requests: requests,
-            transport: transport,
+            client: client,
             environment: environment,
             profile: profile
         )
         let connection = EngageConnection(
             configuration: configuration,
             requests: requests,
-            transport: transport,
+            client: client,
             environment: environment,
             authorization: authorization,
             line: EngageCallLine(limit: configuration.networking.concurrency)

@@ -42,8 +42,7 @@ public struct EngageProvider: ExperimentationProvider {
     /// - Throws: ``ErrorCode/configuration``, naming the setting; ``ErrorCode/store`` if the state can't be read.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
-        let transport = (transport ?? DefaultTransport.make()).observed(in: context.environment)
-        let engage = Engage(configuration, transport: transport, in: context)
+        let engage = Engage(configuration, transport: transport ?? DefaultTransport.make(), in: context)
         try await engage.begin()
         return engage.roles
     }

@@ -1,14 +1,14 @@
 import AdapterKit
 import Experimentation
 import Foundation
-import HTTPTypes
 import Synchronization
 
 /// Delivers events to the vendor, one per request, as its public interface requires.
 final class EvergageEventSink: EventSink {
     let configuration: EvergageConfiguration
     let surfaces = EvergageSurfaces()
-    private let transport: any HTTPTransport
+    private let requests: EvergageRequests
+    private let client: HTTPClient
     let environment: ClientEnvironment
     let remoteSettings: EvergageRemoteSettings?
 
@@ -20,12 +20,13 @@ final class EvergageEventSink: EventSink {
 
     init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
         self.configuration = configuration
-        self.transport = transport
+        requests = EvergageRequests(configuration)
+        client = HTTPClient(transport: transport, environment: environment)
         self.environment = environment
         started = environment.time.now
         remoteSettings =
             configuration.usesRemoteConfiguration
-            ? EvergageRemoteSettings(configuration: configuration, transport: transport, environment: environment)
+            ? EvergageRemoteSettings(requests, client, environment: environment)
             : nil
     }
 
@@ -83,16 +84,16 @@ final class EvergageEventSink: EventSink {
 
     private func deliver(_ envelope: Envelope) async -> DeliveryReport {
         do throws(ExperimentationError) {
-            let requests = EvergageRequests(endpoint: configuration.endpoint, configuration: configuration)
             if case .native(let native) = envelope.event.kind, native.type == EvergageTranslation.Native.viewTime {
-                let request = try requests.viewTime(envelope, native.payload, chance: environment.jitter())
-                let reply = try await send(request)
+                let reply = try await send(
+                    requests.viewTime(envelope, native.payload, chance: environment.jitter())
+                )
                 let now = environment.time.now
                 let verdict = EvergageErrors.verdict(onPing: reply, answer: try? JSON.parse(reply.body), now: now)
                 note(verdict, on: envelope)
                 return DeliveryReport(verdict)
             }
-            return try await deliver(event: envelope, by: requests)
+            return try await deliver(event: envelope)
         } catch {
             let verdict = Self.verdict(on: error)
             note(verdict, on: envelope)
@@ -100,10 +101,7 @@ final class EvergageEventSink: EventSink {
         }
     }
 
-    private func deliver(
-        event envelope: Envelope,
-        by requests: EvergageRequests
-    ) async throws(ExperimentationError) -> DeliveryReport {
+    private func deliver(event envelope: Envelope) async throws(ExperimentationError) -> DeliveryReport {
         let action = try EvergageTranslation.action(for: envelope.event)
         let event = EvergageTranslation.event(
             envelope,
@@ -111,8 +109,7 @@ final class EvergageEventSink: EventSink {
             configuration: configuration,
             isCampaignWanted: isCampaignWanted(for: envelope)
         )
-        let (request, body) = try requests.event(id: envelope.id, event)
-        let reply = try await send(request, body: body)
+        let reply = try await send(requests.event(id: envelope.id, event))
         let answer = (try? JSON.parse(reply.body)).flatMap(EvergageAnswer.init)
         let verdict = EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now)
         note(verdict, on: envelope)
@@ -133,10 +130,9 @@ final class EvergageEventSink: EventSink {
         return report
     }
 
-    private func send(_ request: HTTPRequest, body: [UInt8] = []) async throws(ExperimentationError) -> HTTPReply {
-        try await transport.send(
-            request,
-            body: body,
+    private func send(_ message: HTTPMessage) async throws(ExperimentationError) -> HTTPReply {
+        try await client.send(
+            message,
             limits: HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
         )
     }

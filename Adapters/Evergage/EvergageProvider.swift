@@ -46,7 +46,7 @@ public struct EvergageProvider: ExperimentationProvider {
         try configuration.validate()
         let events = EvergageEventSink(
             configuration: configuration,
-            transport: (transport ?? DefaultTransport.make()).observed(in: context.environment),
+            transport: transport ?? DefaultTransport.make(),
             environment: context.environment
         )
         // The vendor shows the latest campaign of each target, and discards the others.

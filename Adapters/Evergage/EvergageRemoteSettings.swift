@@ -13,16 +13,16 @@ final class EvergageRemoteSettings: RemoteSwitch {
         var until: ContinuousClock.Instant?
     }
 
-    private let configuration: EvergageConfiguration
-    private let transport: any HTTPTransport
+    private let requests: EvergageRequests
+    private let client: HTTPClient
     private let environment: ClientEnvironment
     private let state = Mutex(State())
     /// A delivery and the client may want it at the same time.
     private let turn = AsyncSemaphore(limit: 1)
 
-    init(configuration: EvergageConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
-        self.configuration = configuration
-        self.transport = transport
+    init(_ requests: EvergageRequests, _ client: HTTPClient, environment: ClientEnvironment) {
+        self.requests = requests
+        self.client = client
         self.environment = environment
     }
 
@@ -51,11 +51,9 @@ final class EvergageRemoteSettings: RemoteSwitch {
     private func fetch() async {
         let now = environment.time.instant
         do throws(ExperimentationError) {
-            let requests = EvergageRequests(endpoint: configuration.endpoint, configuration: configuration)
-            let reply = try await transport.send(
+            let reply = try await client.send(
                 requests.remoteConfiguration(),
-                body: [],
-                limits: HTTPLimits(deadline: configuration.timeout, responseBytes: 1 << 20)
+                limits: HTTPLimits(deadline: requests.configuration.timeout, responseBytes: 1 << 20)
             )
             guard let found = EvergageRemoteConfiguration(reply) else { return keep() }
             state.withLock { $0 = State(known: found, until: now.advanced(by: found.lifetime)) }

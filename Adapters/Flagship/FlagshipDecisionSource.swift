@@ -16,18 +16,18 @@ struct FlagshipDecisionSource: DecisionSource {
     let reporter: FlagshipReporter?
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
-        let prepared = try requests.campaigns(context.flagshipQuestion(automatic))
+        let message = try requests.campaigns(context.flagshipQuestion(automatic))
         let start = time.instant
         reporter?.note(context.visitor)
         let reply: HTTPReply
         do throws(ExperimentationError) {
-            reply = try await client.send(prepared.request, body: prepared.body, limits: limits)
+            reply = try await client.send(message, limits: limits)
         } catch {
             reporter?.report(error, of: context.visitor)
             throw error
         }
         if let failure = FlagshipErrors.failure(of: reply, asking: "campaigns") {
-            reporter?.report(.campaignsFailed, of: context.visitor, prepared.request, reply, since: start)
+            reporter?.report(.campaignsFailed, of: context.visitor, message.request, reply, since: start)
             throw failure
         }
         let answer: CampaignsAnswer

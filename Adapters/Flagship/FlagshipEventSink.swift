@@ -100,17 +100,17 @@ struct FlagshipEventSink: EventSink {
     private func verdict(
         on envelopes: [Envelope],
         orReport label: FlagshipReport.Label,
-        of make: () throws(ExperimentationError) -> FlagshipRequests.Prepared
+        of make: () throws(ExperimentationError) -> HTTPMessage
     ) async -> Verdict {
         // Users who have consented. Of those who refused, only the refusal itself may be sent.
         let visitor = envelopes.first { $0.event.kind != .consentChanged(granted: false) }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant
         do throws(ExperimentationError) {
-            let prepared = try make()
-            let reply = try await client.send(prepared.request, body: prepared.body, limits: limits)
+            let message = try make()
+            let reply = try await client.send(message, limits: limits)
             if !(200...299).contains(reply.status), let visitor {
-                reporter?.report(label, of: visitor, prepared.request, reply, since: start)
+                reporter?.report(label, of: visitor, message.request, reply, since: start)
             }
             return FlagshipErrors.verdict(on: reply, events: envelopes.count, now: time.now)
         } catch {

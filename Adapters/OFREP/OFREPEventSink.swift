@@ -37,9 +37,9 @@ struct OFREPEventSink: EventSink {
 
     private func post(_ events: [FlagValue]) async -> DeliveryReport {
         do throws(ExperimentationError) {
-            let (request, body) = try requests.events(events)
+            let message = try requests.events(events)
             let limits = HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
-            let reply = try await client.send(request, body: body, limits: limits, retry: HTTPRetry.none)
+            let reply = try await client.send(message, limits: limits, retry: HTTPRetry.none)
             return OFREPErrors.report(on: events.count, reply, now: environment.time.now)
         } catch {
             return DeliveryReport(DeliveryVerdict.of(error))

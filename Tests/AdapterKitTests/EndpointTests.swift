@@ -113,4 +113,31 @@ struct EndpointTests {
         }
         #expect(fields[.authorization] == "Bearer abc")
     }
+
+    @Test("a name that no field can have, and a value that none can have, are rejected without repeating the value")
+    func named() throws {
+        var fields = HTTPFields()
+        try fields.put("1", named: "X-Event-Id")
+        #expect(fields == [try #require(HTTPField.Name("X-Event-Id")): "1"])
+        for (name, value, code) in [("a b", "secret", ErrorCode.configuration), ("a", "secret\n", .invalidArgument)] {
+            let error = #expect(throws: ExperimentationError.self) { try fields.put(value, named: name) }
+            #expect(error?.code == code)
+            #expect(error?.message.contains("secret") == false)
+        }
+    }
+
+    @Test("a posted JSON has its two fields, unless the caller has others")
+    func posted() throws {
+        let endpoint = try Endpoint("https://example.com/v2")
+        let plain = endpoint.post(json: Array("{}".utf8), path: ["a b"], query: [("c", "d")])
+        #expect(plain.request.address == "https://example.com/v2/a%20b?c=d")
+        #expect(plain.request.method == .post)
+        #expect(plain.request.headerFields == [.accept: "application/json", .contentType: "application/json"])
+        #expect(plain.body == Array("{}".utf8))
+        let other = endpoint.post(json: [], path: [], headers: [.contentType: "text/plain", .authorization: "x"])
+        #expect(
+            other.request.headerFields
+                == [.accept: "application/json", .contentType: "text/plain", .authorization: "x"]
+        )
+    }
 }

@@ -382,7 +382,7 @@ struct XMLAPITests {
             method: "POST",
             path: "/XMLAPI",
             headers: [form, .init("Authorization", "Bearer at-0001")],
-            body: Array("xml=\(FormText.encode(envelope))".utf8)
+            body: Array("xml=\(PercentEncoding.encode(envelope))".utf8)
         )
         let response = await bench.mock.respond(to: request)
         #expect(response.status == 200)

@@ -22,7 +22,7 @@ actor EngageAuthorization {
 
     private let configuration: EngageConfiguration
     private let requests: EngageRequests
-    private let transport: any HTTPTransport
+    private let client: HTTPClient
     private let environment: ClientEnvironment
     private let profile: EngageProfile
     private var token: Token?
@@ -37,13 +37,13 @@ actor EngageAuthorization {
     init(
         configuration: EngageConfiguration,
         requests: EngageRequests,
-        transport: any HTTPTransport,
+        client: HTTPClient,
         environment: ClientEnvironment,
         profile: EngageProfile
     ) {
         self.configuration = configuration
         self.requests = requests
-        self.transport = transport
+        self.client = client
         self.environment = environment
         self.profile = profile
     }
@@ -142,7 +142,7 @@ actor EngageAuthorization {
         let kept = profile.record
         let isOurs = kept.refreshTokenOrigin == EngageDigest.of(configured)
         let refresh = isOurs ? kept.refreshToken ?? configured : configured
-        let exchange = requests.token(
+        let message = requests.token(
             clientID: credentials.clientID,
             secret: credentials.clientSecret,
             refreshToken: Secret(refresh)
@@ -150,12 +150,11 @@ actor EngageAuthorization {
         let begun = environment.time.instant
         var wait: Duration?
         do throws(ExperimentationError) {
-            let reply = try await transport.send(
-                exchange.request.validated(),
-                body: exchange.body,
+            let reply = try await client.send(
+                message,
                 limits: HTTPLimits(deadline: configuration.networking.timeout, responseBytes: 1 << 16)
             )
-            wait = EngageErrors.wait(asked: reply, now: environment.time.now)
+            wait = reply.retryAfter(at: environment.time.now)
             let grant = try EngageWire.grant(reply)
             // However short the vendor says it is: it wants few requests, and refuses an expired token.
             let life = grant.expiresIn.map { max(.seconds($0), configuration.networking.firstBackoff) }

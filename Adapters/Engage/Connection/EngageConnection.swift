@@ -1,8 +1,7 @@
 import AdapterKit
 import Experimentation
-import HTTPTypes
 
-/// What the XML interface and the behaviours share: the token, the transport, and the reaction to a 401.
+/// What the XML interface and the behaviours share: the token, the connection, and the reaction to a 401.
 struct EngageConnection: Sendable {
     /// The kind of a reply.
     enum Reading<Value: Sendable>: Sendable {
@@ -14,7 +13,7 @@ struct EngageConnection: Sendable {
 
     let configuration: EngageConfiguration
     let requests: EngageRequests
-    let transport: any HTTPTransport
+    let client: HTTPClient
     let environment: ClientEnvironment
     let authorization: EngageAuthorization
     let line: EngageCallLine
@@ -24,16 +23,14 @@ struct EngageConnection: Sendable {
     /// A token is requested until the deadline. `read` never gets a 401.
     func exchange<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
-        _ make: (String) -> EngageExchange,
+        _ make: (String) -> HTTPMessage,
         read: (HTTPReply) throws(ExperimentationError) -> Reading<Value>
     ) async throws(ExperimentationError) -> Value {
         for _ in 0..<2 {
             let token = try await authorization.token(until: deadline)
             line.open()
-            let exchange = make(token.value)
-            let reply = try await transport.send(
-                exchange.request.validated(),
-                body: exchange.body,
+            let reply = try await client.send(
+                make(token.value),
                 limits: HTTPLimits(
                     deadline: configuration.networking.timeout,
                     responseBytes: configuration.networking.responseBytes

@@ -1,7 +1,6 @@
 import AdapterKit
 import Experimentation
 import Foundation
-import HTTPTypes
 
 /// Maps statuses and faults to the framework's codes.
 enum EngageErrors {
@@ -31,11 +30,6 @@ enum EngageErrors {
         return ExperimentationError(code, "\(fault.operation): fault \(fault.code)", cause: fault)
     }
 
-    /// Returns how long a reply asks to wait.
-    static func wait(asked reply: HTTPReply, now: Date) -> Duration? {
-        RetryAfter.wait(in: reply.response.headerFields, now: now)
-    }
-
     /// Returns the verdict for a batch of behaviours from its reply.
     ///
     /// Refusals that concern the events count against them; other failures don't.
@@ -50,7 +44,7 @@ enum EngageErrors {
             } ?? .delivered
         // A token problem, and another token was already tried; so it is the vendor's own fault.
         case 401:
-            let after = wait(asked: reply, now: now)
+            let after = reply.retryAfter(at: now)
             return .outage(after: after, because: OutageReason(status: reply.status, after: after))
         // The host isn't Engage's: no event is at fault.
         case 404, 405:

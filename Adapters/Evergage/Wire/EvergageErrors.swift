@@ -1,7 +1,6 @@
 import AdapterKit
 import Experimentation
 import Foundation
-import HTTPTypes
 
 /// Maps an answer to the verdict on its event.
 enum EvergageErrors {
@@ -25,7 +24,7 @@ enum EvergageErrors {
         switch answer.errorCode {
         case 0: return .delivered
         case 3:
-            return .outage(after: RetryAfter.wait(in: reply.response.headerFields, now: now), because: .patience)
+            return .outage(after: reply.retryAfter(at: now), because: .patience)
         default: return .rejected("errorCode \(answer.errorCode)\(name(of: answer.errorCode))")
         }
     }

@@ -4,17 +4,20 @@ import HTTPTypes
 
 /// Builds requests from values; one function for each kind.
 struct EvergageRequests: Sendable {
-    let endpoint: Endpoint
     let configuration: EvergageConfiguration
+    private var endpoint: Endpoint { configuration.endpoint }
+
+    init(_ configuration: EvergageConfiguration) { self.configuration = configuration }
 
     /// Builds the request for an event; the vendor recognises repetitions by its id.
-    func event(id: String, _ event: FlagValue) throws(ExperimentationError) -> (request: HTTPRequest, body: [UInt8]) {
-        let request = endpoint.request(
-            .post,
+    func event(id: String, _ event: FlagValue) throws(ExperimentationError) -> HTTPMessage {
+        var headers = try Self.headers(id: id)
+        headers[.contentType] = "application/json; charset=utf-8"
+        return endpoint.post(
+            json: try JSON.encode(event),
             path: ["api2", "event", configuration.dataset],
-            headers: headers(id: id, [(.contentType, "application/json; charset=utf-8")])
+            headers: headers
         )
-        return (request, try JSON.encode(event))
     }
 
     /// Builds the request for an item's view time.
@@ -24,7 +27,7 @@ struct EvergageRequests: Sendable {
         _ envelope: Envelope,
         _ payload: [String: FlagValue],
         chance: Double
-    ) throws(ExperimentationError) -> HTTPRequest {
+    ) throws(ExperimentationError) -> HTTPMessage {
         let ids = envelope.identity.evergageIDs
         let item: FlagValue = ["type": payload["type"] ?? "", "_id": payload["id"] ?? ""]
         var query: [(String, String)] = [
@@ -39,22 +42,19 @@ struct EvergageRequests: Sendable {
         if let time = envelope.date.epochMilliseconds { query.append(("_time", String(time))) }
         if let anonymous = ids.anonymous { query.append((".anonId", anonymous)) }
         if let named = ids.named { query.append(("userId", named)) } else { query.append(("_anon", "true")) }
-        return endpoint.request(.get, path: ["pr"], query: query, headers: headers(id: envelope.id))
+        let headers = try Self.headers(id: envelope.id)
+        return HTTPMessage(endpoint.request(.get, path: ["pr"], query: query, headers: headers))
     }
 
     /// Builds the request for the vendor's settings of this application.
-    func remoteConfiguration() -> HTTPRequest {
-        endpoint.request(
-            .get,
-            path: ["mobile", "config", configuration.dataset, "\(configuration.application).json"],
-            headers: [.accept: "application/json"]
-        )
+    func remoteConfiguration() -> HTTPMessage {
+        let path = ["mobile", "config", configuration.dataset, "\(configuration.application).json"]
+        return HTTPMessage(endpoint.request(.get, path: path, headers: [.accept: "application/json"]))
     }
 
-    private func headers(id: String, _ others: [(HTTPField.Name, String)] = []) -> HTTPFields {
+    private static func headers(id: String) throws(ExperimentationError) -> HTTPFields {
         var fields: HTTPFields = [.accept: "application/json"]
-        if let name = HTTPField.Name("X-Event-Id") { fields[name] = id }
-        for (name, value) in others { fields[name] = value }
+        try fields.put(id, named: "X-Event-Id")
         return fields
     }
 

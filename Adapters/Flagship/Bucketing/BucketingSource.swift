@@ -15,11 +15,11 @@ struct BucketingSource: RulesetSource {
     let reporter: FlagshipReporter?
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
-        let prepared = requests.bucketingFile(ifModifiedSince: validator)
+        let message = requests.bucketingFile(ifModifiedSince: validator)
         let start = environment.time.instant
         let reply: HTTPReply
         do throws(ExperimentationError) {
-            reply = try await client.send(prepared.request, body: [], limits: limits)
+            reply = try await client.send(message, limits: limits)
         } catch {
             reporter?.report(error)
             throw error
@@ -29,12 +29,12 @@ struct BucketingSource: RulesetSource {
         // Only this status carries a file; even 204 doesn't.
         case 200: break
         default:
-            reporter?.report(.fileFailed, prepared.request, reply, since: start)
+            reporter?.report(.fileFailed, message.request, reply, since: start)
             throw FlagshipErrors.failure(of: reply, asking: "the bucketing file")
                 ?? ExperimentationError(.vendorFault, "Flagship answered \(reply.status) without a bucketing file")
         }
         let file = try file(reply.body)
-        reporter?.report(.file, prepared.request, reply, since: start)
+        reporter?.report(.file, message.request, reply, since: start)
         if file.isPanicking { return .disabled }
         // The date is stored only with a readable file: a 304 must not confirm a broken one.
         return .replaced(

@@ -127,8 +127,8 @@ final class FlagshipReporter: Sendable {
         )
         Task {
             defer { state.withLock { $0.underWay -= 1 } }
-            guard let prepared = try? requests.report(body, report.label.kind) else { return }
-            let reply = try? await client.send(prepared.request, body: prepared.body, limits: limits)
+            guard let message = try? requests.report(body, report.label.kind) else { return }
+            let reply = try? await client.send(message, limits: limits)
             if reply.map({ 200...299 ~= $0.status }) != true {
                 environment.log.log(.debug, "flagship.DATA_TR_USAGE", "a report could not be delivered")
             }

@@ -2,90 +2,60 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Builds the requests of each remote operation: values in, a request and its body out.
+/// Builds the requests of each remote operation; one function for each.
 struct FlagshipRequests: Sendable {
-    /// A request with its body.
-    struct Prepared: Sendable {
-        var request: HTTPRequest
-        var body: [UInt8] = []
-    }
-
     let environmentID: String
     let apiKey: Secret
     let endpoints: FlagshipConfiguration.Endpoints
 
     /// Requests a visitor's decisions.
-    func campaigns(_ question: FlagValue) throws(ExperimentationError) -> Prepared {
-        Prepared(
-            request: endpoints.decision.request(
-                .post,
-                path: [environmentID, "campaigns"],
-                query: [("exposeAllKeys", "true"), ("extras[]", "accountSettings")],
-                headers: try Self.fields(apiKey: apiKey)
-            ),
-            body: try JSON.encode(question)
+    func campaigns(_ question: FlagValue) throws(ExperimentationError) -> HTTPMessage {
+        endpoints.decision.post(
+            json: try JSON.encode(question),
+            path: [environmentID, "campaigns"],
+            query: [("exposeAllKeys", "true"), ("extras[]", "accountSettings")],
+            headers: try Self.fields(apiKey: apiKey)
         )
     }
 
     /// Reports exposures, at most as many as one request takes.
-    func activate(_ entries: [FlagValue]) throws(ExperimentationError) -> Prepared {
+    func activate(_ entries: [FlagValue]) throws(ExperimentationError) -> HTTPMessage {
         let body: FlagValue = ["cid": .string(environmentID), "batch": .array(entries)]
-        return Prepared(
-            request: endpoints.decision.request(.post, path: ["activate"], headers: try Self.fields()),
-            body: try JSON.encode(body)
-        )
+        return endpoints.decision.post(json: try JSON.encode(body), path: ["activate"], headers: try Self.fields())
     }
 
     /// Sends hits, as a batch even if there is only one.
-    func hits(_ hits: [FlagValue]) throws(ExperimentationError) -> Prepared {
+    func hits(_ hits: [FlagValue]) throws(ExperimentationError) -> HTTPMessage {
         let body: FlagValue = [
             "t": "BATCH", "cid": .string(environmentID), "ds": .string(FlagshipWire.dataSource), "h": .array(hits),
         ]
-        return Prepared(
-            request: endpoints.events.request(.post, path: [], headers: try Self.fields()),
-            body: try JSON.encode(body)
-        )
+        return endpoints.events.post(json: try JSON.encode(body), path: [], headers: try Self.fields())
     }
 
     /// Sends a usage or troubleshooting report to the vendor's developers.
-    func report(_ report: FlagValue, _ kind: FlagshipReports) throws(ExperimentationError) -> Prepared {
-        Prepared(
-            request: endpoints.events.request(
-                .post,
-                path: [kind == .usage ? "analytics" : "troubleshooting"],
-                headers: try Self.fields()
-            ),
-            body: try JSON.encode(report)
+    func report(_ report: FlagValue, _ kind: FlagshipReports) throws(ExperimentationError) -> HTTPMessage {
+        endpoints.events.post(
+            json: try JSON.encode(report),
+            path: [kind == .usage ? "analytics" : "troubleshooting"],
+            headers: try Self.fields()
         )
     }
 
     /// Fetches the file of all campaigns, unless it still has this date.
-    func bucketingFile(ifModifiedSince date: String?) -> Prepared {
+    func bucketingFile(ifModifiedSince date: String?) -> HTTPMessage {
         var headers = HTTPFields()
         if let date { headers[.ifModifiedSince] = date }
-        return Prepared(
-            request: endpoints.cdn.request(.get, path: [environmentID, "bucketing.json"], headers: headers)
-        )
+        return HTTPMessage(endpoints.cdn.request(.get, path: [environmentID, "bucketing.json"], headers: headers))
     }
 
+    /// The vendor's own fields.
+    ///
+    /// The original leaves the body's type to its platform, which then declares another one.
     private static func fields(apiKey: Secret? = nil) throws(ExperimentationError) -> HTTPFields {
         var fields = HTTPFields()
-        fields[.accept] = "application/json"
-        // The original leaves this to its platform, which then declares a different type than the body's.
-        fields[.contentType] = "application/json"
-        try fields.set("x-sdk-client", FlagshipWire.sdkClient)
-        try fields.set("x-sdk-version", FlagshipWire.sdkVersion)
-        if let apiKey { try fields.set("x-api-key", apiKey.reveal()) }
+        try fields.put(FlagshipWire.sdkClient, named: "x-sdk-client")
+        try fields.put(FlagshipWire.sdkVersion, named: "x-sdk-version")
+        if let apiKey { try fields.put(apiKey.reveal(), named: "x-api-key") }
         return fields
-    }
-}
-
-extension HTTPFields {
-    /// Sets a field by its spelling.
-    fileprivate mutating func set(_ name: String, _ value: String) throws(ExperimentationError) {
-        guard let field = HTTPField.Name(name) else {
-            throw ExperimentationError(.configuration, "\"\(name)\" is no name of a header field")
-        }
-        self[field] = value
     }
 }

@@ -37,17 +37,14 @@ struct OFREPRequests: Sendable {
     /// Sends events to a server that accepts them.
     ///
     /// - Parameter events: The events, as `docs/schemas/gateway-events.schema.json` has them.
-    /// - Returns: The request and its body.
+    /// - Returns: The message.
     /// - Throws: ``ErrorCode/configuration`` for a header field that can't be sent; ``ErrorCode/invalidArgument`` for
     ///   values that JSON can't represent.
-    func events(_ events: [FlagValue]) throws(ExperimentationError) -> (request: HTTPRequest, body: [UInt8]) {
-        var headers = try ownFields()
-        headers[.accept] = "application/json"
-        headers[.contentType] = "application/json"
-        let path = configuration.eventsSegments ?? []
-        return (
-            configuration.baseURL.request(.post, path: path, headers: headers),
-            try JSON.encode(["events": .array(events)])
+    func events(_ events: [FlagValue]) throws(ExperimentationError) -> HTTPMessage {
+        configuration.baseURL.post(
+            json: try JSON.encode(["events": .array(events)]),
+            path: configuration.eventsSegments ?? [],
+            headers: try ownFields()
         )
     }
 

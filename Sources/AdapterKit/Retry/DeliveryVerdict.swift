@@ -41,7 +41,7 @@ public enum DeliveryVerdict {
     ///   - now: The time of day, for a `Retry-After` that names a date.
     /// - Returns: The verdict on every event of the request.
     public static func of(_ reply: HTTPReply, now: Date) -> Verdict {
-        of(status: reply.status, after: RetryAfter.wait(in: reply.response.headerFields, now: now))
+        of(status: reply.status, after: reply.retryAfter(at: now))
     }
 
     /// Returns the verdict for a transport error.

@@ -64,6 +64,15 @@ public struct HTTPClient: Sendable {
         }
     }
 
+    /// Sends a message as ``send(_:body:limits:retry:)`` sends a request and its body.
+    public func send(
+        _ message: HTTPMessage,
+        limits: HTTPLimits = HTTPLimits(),
+        retry: HTTPRetry? = nil
+    ) async throws(ExperimentationError) -> HTTPReply {
+        try await send(message.request, body: message.body, limits: limits, retry: retry)
+    }
+
     private func attempt(
         _ request: HTTPRequest,
         _ body: [UInt8],
@@ -91,7 +100,7 @@ public struct HTTPClient: Sendable {
             retry.allows(error) ? .zero : nil
         case .success(let reply):
             if retry.statuses.contains(reply.status) {
-                RetryAfter.wait(in: reply.response.headerFields, now: environment.time.now) ?? .zero
+                reply.retryAfter(at: environment.time.now) ?? .zero
             } else {
                 nil
             }

@@ -44,3 +44,8 @@ public enum RetryAfter {
         return .seconds(Int(significant) ?? 0) + .milliseconds(thousandths)
     }
 }
+
+extension HTTPReply {
+    /// How long the server asks to wait, by the `Retry-After` field; see ``RetryAfter/wait(in:now:)``.
+    public func retryAfter(at now: Date) -> Duration? { RetryAfter.wait(in: response.headerFields, now: now) }
+}

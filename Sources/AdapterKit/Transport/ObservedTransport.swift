@@ -1,15 +1,14 @@
-public import Experimentation
+import Experimentation
 import HTTPTypes
 
 extension HTTPTransport {
     /// Returns this transport with the environment's observer around each request; the observer may add header fields.
     ///
-    /// ``HTTPClient`` does this by itself; an adapter that sends through a transport directly calls it where it takes its transport.
     /// Streams aren't observed: they may last for days.
     ///
     /// - Parameter environment: The environment; without an observer the transport is returned as it is.
     /// - Returns: The transport to send through.
-    public func observed(in environment: ClientEnvironment) -> any HTTPTransport {
+    func observed(in environment: ClientEnvironment) -> any HTTPTransport {
         environment.operations == nil || self is ObservedTransport
             ? self : ObservedTransport(transport: self, environment: environment)
     }

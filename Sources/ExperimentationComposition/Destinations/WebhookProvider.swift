@@ -76,7 +76,7 @@ struct WebhookEventSink: EventSink {
         do throws(ExperimentationError) {
             let message = try requests.batch(part.forms, id: part.events.batchName, at: time.now)
             let limits = HTTPLimits(deadline: requests.configuration.timeout, responseBytes: 1 << 20)
-            let reply = try await client.send(message.request, body: message.body, limits: limits)
+            let reply = try await client.send(message, limits: limits)
             return WebhookAnswer.report(on: part.events, reply, now: time.now)
         } catch {
             return DeliveryReport(DeliveryVerdict.of(error))

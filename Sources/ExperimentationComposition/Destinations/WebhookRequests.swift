@@ -15,20 +15,20 @@ struct WebhookRequests: Sendable {
     ///   - events: The events in their JSON form.
     ///   - id: The batch's name.
     ///   - now: The time of sending.
-    /// - Returns: The request and its body.
+    /// - Returns: The message.
     /// - Throws: `ErrorCode.invalidArgument` for values that JSON can't represent.
     func batch(
         _ events: [FlagValue],
         id: String,
         at now: Date
-    ) throws(ExperimentationError) -> (request: HTTPRequest, body: [UInt8]) {
+    ) throws(ExperimentationError) -> HTTPMessage {
         let body = try JSON.encode(["id": .string(id), "events": .array(events)])
         let time = String(Int(exactly: now.timeIntervalSince1970.rounded(.down)) ?? 0)
-        var fields: HTTPFields = [.contentType: "application/json", .accept: "application/json"]
         var named = ["webhook-id": id, "webhook-timestamp": time, "idempotency-key": id]
         if let key = configuration.key { named["webhook-signature"] = Self.signature(id, time, body, key: key) }
-        for (name, value) in named { if let name = HTTPField.Name(name) { fields[name] = value } }
-        return (configuration.endpoint.request(.post, headers: fields), body)
+        var fields = HTTPFields()
+        for (name, value) in named { try fields.put(value, named: name) }
+        return configuration.endpoint.post(json: body, path: [], headers: fields)
     }
 
     /// Returns the signature of a message.
