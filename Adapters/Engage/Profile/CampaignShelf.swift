@@ -53,7 +53,7 @@ struct CampaignScan: Sendable, Hashable {
         if let moment = text(names.campaignExpiresAt, in: values), !moment.isEmpty {
             until = Expiration(moment).date(from: date) ?? date
         } else if let end = text(names.campaignEnd, in: values), !end.isEmpty {
-            let seconds = Double(end.trimmingBlanks) ?? 0
+            let seconds = Double(end.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
             until = Date(timeIntervalSince1970: seconds.isFinite ? min(max(seconds, 0), 253_402_300_799) : 0)
         } else if let length = text(names.campaignValidFor, in: values), !length.isEmpty {
             until = Expiration(length).date(from: date) ?? date

@@ -131,7 +131,7 @@ public struct XMLAPIElement: Sendable, Hashable {
         name = element.name
         attributes = [:]
         for attribute in element.attributes { attributes[attribute.name] = attribute.value }
-        text = element.text.trimmingBlanks
+        text = element.trimmedText
         children = element.children.map(XMLAPIElement.init)
         key = element.name.lowercased()
     }
@@ -185,16 +185,4 @@ extension XMLAPIFault: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var debugDescription: String { description }
     /// The operation and the code, without the vendor's text.
     public var customMirror: Mirror { Mirror(self, children: ["operation": operation, "code": code]) }
-}
-
-extension String {
-    /// This string without spaces at its ends.
-    var trimmingBlanks: String {
-        guard let first = utf8.first, let last = utf8.last else { return self }
-        if first > 0x20, last > 0x20 { return self }
-        var part = self[...]
-        while let first = part.unicodeScalars.first, first.properties.isWhitespace { part.unicodeScalars.removeFirst() }
-        while let last = part.unicodeScalars.last, last.properties.isWhitespace { part.unicodeScalars.removeLast() }
-        return String(part)
-    }
 }

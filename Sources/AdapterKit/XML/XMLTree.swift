@@ -8,8 +8,6 @@ public struct XMLTree: Sendable, Hashable {
     public var attributes: [Attribute]
     /// The text directly in the element, decoded and concatenated.
     public var text: String
-    /// Whether to write the text as a CDATA section; reading never sets it.
-    public var usesCDATA: Bool
     /// The child elements, in order.
     public var children: [XMLTree]
 
@@ -31,13 +29,11 @@ public struct XMLTree: Sendable, Hashable {
         _ name: String,
         attributes: [Attribute] = [],
         text: String = "",
-        usesCDATA: Bool = false,
         children: [XMLTree] = []
     ) {
         self.name = name
         self.attributes = attributes
         self.text = text
-        self.usesCDATA = usesCDATA
         self.children = children
     }
 
@@ -46,10 +42,13 @@ public struct XMLTree: Sendable, Hashable {
 
     /// The text without surrounding white space.
     public var trimmedText: String {
-        var text = text[...]
-        while let first = text.first, first.isWhitespace { text.removeFirst() }
-        while let last = text.last, last.isWhitespace { text.removeLast() }
-        return String(text)
+        guard let first = text.utf8.first, let last = text.utf8.last else { return "" }
+        // Most texts have none, and looking at scalars takes longer than reading them.
+        if 0x21..<0x80 ~= first, 0x21..<0x80 ~= last { return text }
+        var part = text.unicodeScalars[...]
+        while let first = part.first, first.properties.isWhitespace { part.removeFirst() }
+        while let last = part.last, last.properties.isWhitespace { part.removeLast() }
+        return String(part)
     }
 
     /// The first child with a name, ignoring prefixes.
