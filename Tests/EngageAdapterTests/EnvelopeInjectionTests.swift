@@ -1,4 +1,3 @@
-import ExperimentationTesting
 import Foundation
 import Testing
 
@@ -13,15 +12,19 @@ struct EnvelopeInjectionTests {
     private static let pieces = [
         "a", "é", "e\u{301}", "😀", "&", "&amp;", "&#65;", "<", "</VALUE>", "<!--", "-->", "<![CDATA[", "]]>", "]]", "]",
         ">", "\"", "'", "?>", "%", " ", "\t", "\n", "\r", "\r\n", "\0", "\u{1}", "\u{b}", "\u{1b}", "\u{7f}\u{85}",
-        "\u{2028}", "\u{202e}", "\u{fdd0}", "\u{fffd}", "\u{fffe}", "\u{ffff}", "\u{10ffff}", "\u{feff}",
+        "\u{2028}", "\u{202e}", "\u{fffd}", "\u{fffe}", "\u{ffff}", "\u{10ffff}", "\u{feff}",
     ]
 
+    /// Every piece alone, and 2,000 combinations, the same in each run.
     private static let texts: [String] = {
-        var random = SeededGenerator(seed: 53)
+        var state: UInt64 = 53
+        func next(below bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((state >> 33) % UInt64(bound))
+        }
         return pieces
             + (0..<2_000).map { _ in
-                (0...Int.random(in: 0...6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
-                    .joined()
+                (0...next(below: 7)).map { _ in pieces[next(below: pieces.count)] }.joined()
             }
     }()
 

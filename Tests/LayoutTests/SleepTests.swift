@@ -57,6 +57,7 @@ struct SleepTests {
         // to a database takes.
         let but = [
             "Tests/ExperimentationTests/Delivery/ConsentRaceTests.swift",
+            "Tests/AdapterKitTests/Hostile/EngineThreadTests.swift",
             "Tests/ExperimentationTelemetryTests/Gate.swift", "Gateway/Tests/GatewayTests/ConsoleTests.swift",
             "Gateway/Tests/GatewayTests/RealClientTests.swift",
             "Gateway/Tests/GatewayTests/TransportSecurityTests.swift",

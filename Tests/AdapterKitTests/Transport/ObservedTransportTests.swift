@@ -1,8 +1,9 @@
-import AdapterKit
 import Experimentation
 import ExperimentationTesting
 import HTTPTypes
 import Testing
+
+@testable import AdapterKit
 
 /// Adds fields to each request.
 private struct FieldAdder: OperationObserver {
