@@ -39,6 +39,13 @@ enum ReadmeCalls {
     }
 
     static func chosen(settings: [UInt8], file: URL) async throws -> String {
-        try await visit(VendorCatalog.provider(json: settings, file: "vendor.json"), events: file)
+        try await visit(
+            VendorCatalog.provider(
+                json: settings,
+                file: "vendor.json",
+                environment: ProcessInfo.processInfo.environment
+            ),
+            events: file
+        )
     }
 }
