@@ -5,8 +5,9 @@ extension ClientStore {
     /// Opens a durable store in one SQLite file, or creates it.
     ///
     /// - Parameters:
-    ///   - url: The file, for one application and one account of one vendor. Its folder is created if necessary.
-    ///   - provider: The owner of the events; a file that was opened for another vendor or account is then refused.
+    ///   - url: The file, for one application. Its folder is created if necessary.
+    ///   - provider: The owner of the events; a file that was opened for another vendor or account is then refused. If
+    ///     `nil`, the file may hold events for several accounts, each of which gets only its own.
     ///   - options: The store's settings.
     ///   - log: Where to log that a damaged file was set aside.
     /// - Returns: The stores, both in this file.

@@ -23,7 +23,7 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
 /// let event = try await events.event(id: id)
 /// ```
 ///
-/// All waiting events are included. Of the delivered and dropped ones, the latest thousand are;
+/// All waiting events are included. Of the delivered and dropped ones, at least the latest 960 are;
 /// ``Engage/eventStates(in:)`` counts all of them.
 public struct EngageEventStore: Sendable {
     let client: ExperimentationClient

@@ -4,8 +4,8 @@ import Synchronization
 
 /// What became of the latest events: which were delivered, and which were dropped.
 ///
-/// The outbox forgets an event as soon as it is settled; the reference keeps it for look-ups. The journal has the
-/// latest thousand, in segments, so that a batch costs a write of a few kilobytes instead of everything. It names no
+/// The outbox forgets an event as soon as it is settled; the reference keeps it for look-ups. The journal has at least
+/// the latest 960, in segments, so that a batch costs a write of a few kilobytes instead of everything. It names no
 /// users.
 final class EngageJournal: Sendable {
     struct Entry: Sendable, Hashable {

@@ -48,7 +48,8 @@ public struct FlagshipOptions: Sendable {
     public var tracking: Tracking
     /// The application's own caches; the client's store by default.
     public var caches: FlagshipCaches
-    /// Called with each exposure that the vendor has taken.
+    /// Called once for each flag that a visitor sees because of a variation, after the vendor has accepted the
+    /// variation's exposure.
     public var onVisitorExposed: FlagshipExposureCallback?
     /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's behaviour.
     public var exposurePolicy: ExposurePolicy

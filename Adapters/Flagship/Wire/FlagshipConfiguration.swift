@@ -65,7 +65,8 @@ public struct FlagshipConfiguration: Sendable {
     public var device: FlagshipDevice
     /// How to retry a failed request for campaigns, within its time limit; only the client's outbox retries events.
     public var retry: HTTPRetry
-    /// Called with each exposure that the vendor has taken.
+    /// Called once for each flag that a visitor sees because of a variation, after the vendor has accepted the
+    /// variation's exposure.
     public var onVisitorExposed: FlagshipExposureCallback?
     /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
@@ -86,7 +87,8 @@ public struct FlagshipConfiguration: Sendable {
     ///   - maximumAge: The maximum age of an event at its delivery.
     ///   - device: The device's part of every visitor's context.
     ///   - retry: How to retry a failed request for campaigns, within its time limit.
-    ///   - onVisitorExposed: Called with each exposure that the vendor has taken.
+    ///   - onVisitorExposed: Called once for each flag that a visitor sees because of a variation, after the vendor has
+    ///     accepted the variation's exposure.
     ///   - reports: The reports that may go to the vendor's developers; none by default.
     public init(
         environmentID: String,

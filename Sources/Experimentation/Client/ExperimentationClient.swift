@@ -221,11 +221,12 @@ public final class ExperimentationClient: Sendable {
         try await core.outbox.waitingEvents(after: sequence, limit: limit)
     }
 
-    /// Removes every waiting event of all users.
+    /// Removes all users' events that wait for this client's destinations.
     ///
     /// Deliveries under way are stopped first, and what is removed counts as purged. Signals of withdrawn consent stay:
-    /// they are owed to the users.
-    /// - Returns: How many events were removed.
+    /// they are owed to the users. So do events that the store keeps for other destinations.
+    ///
+    /// - Returns: How many deliveries were removed; an event owed to two destinations counts twice.
     /// - Throws: As ``waitingEvents(after:limit:)``.
     @discardableResult
     public func removeWaitingEvents() async throws(ExperimentationError) -> Int { try await core.outbox.removeAll() }

@@ -42,8 +42,8 @@ public struct UserDecisions: Sendable {
 
     /// Records that the user saw the variation of an experiment, whatever the exposure policy.
     ///
-    /// It is accepted in a moment, as what a read reveals is: after ``ExperimentationClient/untilStored()`` it survives the end of
-    /// the process.
+    /// It is stored shortly afterwards, like an exposure from a read. Once ``ExperimentationClient/untilStored()``
+    /// returns, it survives the end of the process.
     ///
     /// - Parameters:
     ///   - experiment: The experiment's id or name.

@@ -13,7 +13,8 @@ extension UserSession {
     ///   - surface: The part of the application it happened in, for campaigns to be shown there.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor has no word for it, ``ErrorCode/invalidArgument``,
     ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` or ``ErrorCode/cancelled`` by ``BackPressure``,
-    ///   ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is then unchanged.
+    ///   ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is then unchanged, except that
+    ///   after ``ErrorCode/store`` the event may have been stored nevertheless; it is then delivered.
     public func track(
         _ event: TrackingEvent,
         at date: Date? = nil,
@@ -148,8 +149,8 @@ extension UserSession {
     /// Records that the user saw the variation of an experiment, whatever the exposure policy, at most once in a
     /// session.
     ///
-    /// It is accepted in a moment, as what a read reveals is: after ``ExperimentationClient/untilStored()`` it survives the end of
-    /// the process.
+    /// It is stored shortly afterwards, like an exposure from a read. Once ``ExperimentationClient/untilStored()``
+    /// returns, it survives the end of the process.
     ///
     /// - Parameter experiment: The experiment's id or name.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the

@@ -1,4 +1,5 @@
-/// Reading flags. Nothing here waits, throws, allocates or touches the network.
+/// Reading flags. Nothing here waits, throws or touches the network, and nothing allocates, except for the one read
+/// that records an exposure.
 ///
 /// What can't be answered reads as the default; ``details(_:default:)-(_,Bool)`` says why. The first read that reveals
 /// the variation of an experiment records an exposure, by the client's ``ExposurePolicy``.

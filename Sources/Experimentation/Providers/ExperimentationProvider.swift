@@ -159,7 +159,7 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let experiments = Capability(rawValue: "experiments")
     /// Assignments are kept when the allocation changes.
     public static let stickyAssignments = Capability(rawValue: "sticky-assignments")
-    /// Layers: experiments that share users, so that no user is in two of them.
+    /// Layers: experiments that divide the users among them, so that no user is in two.
     public static let layers = Capability(rawValue: "layers")
     /// Holdouts.
     public static let holdouts = Capability(rawValue: "holdouts")

@@ -4,7 +4,8 @@ public enum ProviderStatus: String, Sendable, Hashable, Codable {
     case notReady = "NOT_READY"
     /// It has valid decisions.
     case ready = "READY"
-    /// Its decisions have expired; the last good ones are used.
+    /// Its decisions may be out of date: the last fetch failed, the vendor can't announce changes any more, or those of
+    /// an earlier run have expired.
     case stale = "STALE"
     /// It fails, but may recover.
     case error = "ERROR"
@@ -24,7 +25,7 @@ public struct ProviderEvent: Sendable, Equatable {
         ///
         /// The status doesn't change, and late observers aren't told.
         case configurationChanged = "PROVIDER_CONFIGURATION_CHANGED"
-        /// The decisions have expired.
+        /// The decisions may be out of date.
         case stale = "PROVIDER_STALE"
         /// The provider fails.
         case error = "PROVIDER_ERROR"
@@ -42,7 +43,7 @@ public struct ProviderEvent: Sendable, Equatable {
     public var kind: Kind
     /// The status from now on.
     public var status: ProviderStatus
-    /// The error, for ``Kind/error``.
+    /// The error, for ``Kind/error`` and ``Kind/eventsDropped``, and for ``Kind/stale`` after a failure.
     public var error: ExperimentationError?
 
     /// Creates an event.

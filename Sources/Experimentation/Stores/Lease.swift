@@ -71,8 +71,8 @@ public struct Lease: Sendable, Hashable {
     public var batches: [[Envelope]]
     /// Whether something that may be delivered now follows the last batch; `nil` if the store doesn't say.
     ///
-    /// Without that, a round takes a batch with fewer events than it asked for to be the last one, also if it is only
-    /// full of bytes; the rest is then left to the next round.
+    /// If `nil`, a round treats a batch with fewer events than it asked for as the last one, even if the batch only
+    /// reached its limit of bytes; the rest is left to the next round.
     public var hasMore: Bool?
 
     /// Creates a lease.

@@ -27,7 +27,7 @@ public protocol OutboxStore: Sendable {
     ///   - now: The time.
     /// - Returns: For each event why it was refused, or `nil` if it was accepted: ``ErrorCode/consentDenied``,
     ///   ``ErrorCode/tooLarge``, ``ErrorCode/invalidArgument``.
-    /// - Throws: ``ErrorCode/store``; none was accepted then.
+    /// - Throws: ``ErrorCode/store``; all may have been stored nevertheless, or none.
     func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?]
 
     /// Carries out changes of consent.
@@ -40,7 +40,7 @@ public protocol OutboxStore: Sendable {
     /// - Parameter changes: The changes; of several about one user all are carried out, and the last one decides the
     ///   outcome.
     /// - Returns: How many deliveries were removed, and how many released.
-    /// - Throws: ``ErrorCode/store``; nothing has changed then.
+    /// - Throws: ``ErrorCode/store``; all may have been carried out nevertheless, or none.
     func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome
 
     /// Takes a destination's lane and its next batches, oldest first.

@@ -47,6 +47,6 @@ public protocol ExposureObserver: Sendable {
     /// - Parameters:
     ///   - exposure: The exposure.
     ///   - user: Whose it is.
-    ///   - provider: The name of the provider that put them there.
+    ///   - provider: The name of the client's provider.
     func exposed(_ exposure: Exposure, of user: User, by provider: String)
 }

@@ -6,8 +6,9 @@ import HTTPTypes
 /// Sends every event to a URL of your own, in signed batches.
 ///
 /// A batch is a JSON object, `{"id": …, "events": […]}`, whose events have the form of
-/// `docs/schemas/event.schema.json`. It counts as delivered on any 2xx answer that isn't an HTML page. The answer
-/// `{"rejected": ["id", …]}` rejects the named events for good; the others are delivered.
+/// `docs/schemas/event.schema.json`. It counts as delivered on any 2xx answer, except for an HTML page, and for a body
+/// that isn't the JSON that its type claims. The answer `{"rejected": ["id", …]}` rejects the named events for good;
+/// the others are delivered.
 ///
 /// ```swift
 /// let endpoint = try Endpoint("https://events.example.com/in")
@@ -91,7 +92,7 @@ enum WebhookAnswer {
     /// | Answer | Verdict |
     /// |---|---|
     /// | 2xx, empty or with text or JSON | delivered, except for events named under `rejected` |
-    /// | 2xx with an HTML page | outage: something on the way answered |
+    /// | 2xx with an HTML page, or a body that isn't the JSON its type claims | outage: something on the way answered |
     /// | any other status | as in `DeliveryVerdict.of(_:now:)` |
     static func report(on batch: [Envelope], _ reply: HTTPReply, now: Date) -> DeliveryReport {
         guard (200...299).contains(reply.status) else { return DeliveryReport(DeliveryVerdict.of(reply, now: now)) }

@@ -42,9 +42,11 @@ public struct MigratingProvider: ExperimentationProvider {
     /// The old vendor's account.
     public var destination: Destination { old.destination }
 
-    /// The capabilities of the vendor that leads in the plan's stage, or those of both vendors where both may lead.
+    /// The capabilities of the vendor that leads in the plan's stage; where both may lead, those that both have, but
+    /// not the kill switch.
     ///
-    /// For events, the capabilities of the vendors that get them.
+    /// Where both get events, the capabilities for events are the leader's (the new vendor's in
+    /// ``MigrationStage/live``), or the other one's if the leader takes none.
     public var capabilities: Set<Capability> {
         Self.capabilities(at: plan.stage, old: old.capabilities, new: new.capabilities)
     }

@@ -173,7 +173,7 @@ public final class Migration: Sendable {
 
     /// The reports, beginning with the current one; a new one follows each change of stage and each ``announce()``.
     ///
-    /// Ends with the client; afterwards it is the last report alone.
+    /// The stream ends with the client. A stream requested after that yields only the last report.
     public func reports() -> AsyncStream<MigrationReport> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: MigrationReport.self,

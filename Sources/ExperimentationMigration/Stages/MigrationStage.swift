@@ -1,6 +1,6 @@
 /// The progress of a move: who leads, who is asked in the shadow, and where events go.
 public enum MigrationStage: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The old vendor leads and gets all events.
+    /// The old vendor leads and gets all events; after a return from a later stage, both get denials of consent.
     case off
     /// The old vendor leads; events go to both.
     case dualWrite
@@ -10,7 +10,8 @@ public enum MigrationStage: String, Sendable, Hashable, Codable, CaseIterable {
     case live
     /// The new vendor leads everyone; events still go to both.
     case rampDown
-    /// The new vendor leads and gets all events; the old one is no longer used.
+    /// The new vendor leads and gets all events; the old one gets only those that still wait for it, exposures of what
+    /// it answered, and denials of consent.
     case complete
 
     /// The vendor that leads everyone; `nil` where it depends on the user.
