@@ -90,7 +90,6 @@ struct ImportArrowTests {
             Arrow(
                 folder: "Adapters/\(vendor)",
                 allowed: foundation.union(["Experimentation", "AdapterKit", "HTTPTypes", "UIKit"])
-                    .union(vendor == "Sigma" ? ["Crypto"] : [])
             )
         }
         + Tree.durableVendors.map { vendor in
