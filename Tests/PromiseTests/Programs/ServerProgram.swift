@@ -26,7 +26,7 @@ struct Shop: Sendable {
                 return "come back later: \(error.code)"
             }
         }
-        // What was decided answers for itself; without an answer the reads at hand give what there is, or the default.
+        // Use the new decisions; if the request failed, fall back to what the client still has, or the default.
         let decided = try? await client.decisions(for: user)
         return decided?.string("btnColor", default: "red") ?? client.string("btnColor", default: "red", for: user)
     }
