@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 
-/// Delivers the client's events to the endpoint for behaviours.
+/// Delivers the client's events to the endpoint for behaviors.
 struct EngageEventSink: EventSink {
     let connection: EngageConnection
     let profile: EngageProfile
@@ -180,7 +180,7 @@ struct EngageEventSink: EventSink {
         return isWhole ? said : nil
     }
 
-    /// Returns a behaviour for the plug-ins, with everything that would be posted without them.
+    /// Returns a behavior for the plug-ins, with everything that would be posted without them.
     private func event(of envelope: Envelope, _ draft: EngageTranslation.Draft) -> AugmentedEvent {
         let said = translation.attributes(of: envelope.event)
         let whole = behavior(of: envelope, draft, said: said, record: profile.record)

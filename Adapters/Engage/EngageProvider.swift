@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// Silverpop Engage: universal behaviours as events, recipients as users, and its XML interface as typed extras.
+/// Silverpop Engage: universal behaviors as events, recipients as users, and its XML interface as typed extras.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(provider: EngageProvider(configuration: configuration), store: store)

@@ -20,7 +20,7 @@ struct MigrationPageTests {
         )
         let client = try await Engage.client(configuration)
         let engage = try Engage(of: client)
-        // No network is needed: the recipient is added before its first behaviours are posted.
+        // No network is needed: the recipient is added before its first behaviors are posted.
         let id = try await engage.mobileIdentity.prepareRecipient()
         let session = client.session(for: User(id: id))
         let tracker = engage.tracker(for: session, of: client)

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// Passes one behaviour through all plug-ins, within one time-out.
+/// Passes one behavior through all plug-ins, within one time-out.
 struct AugmentationRun: Sendable {
     /// How long to wait before asking again whether a plug-in is ready.
     static let pause = Duration.milliseconds(100)
@@ -10,7 +10,7 @@ struct AugmentationRun: Sendable {
     let timeout: Duration
     let time: any TimeSource
 
-    /// The result for a behaviour.
+    /// The result for a behavior.
     struct Outcome: Sendable, Hashable {
         var event: AugmentedEvent
         /// Whether the time ran out before all plug-ins had finished.
@@ -20,10 +20,10 @@ struct AugmentationRun: Sendable {
     /// How it ended.
     private enum Ending { case complete, expired, cancelled }
 
-    /// Completes one behaviour; `nil` if the task was cancelled.
+    /// Completes one behavior; `nil` if the task was cancelled.
     func complete(_ event: AugmentedEvent) async -> Outcome? { await complete([event]).first ?? nil }
 
-    /// Completes behaviours concurrently; what finished plug-ins have added stays when the time runs out.
+    /// Completes behaviors concurrently; what finished plug-ins have added stays when the time runs out.
     ///
     /// It ends at the deadline whatever a plug-in does on cancellation; later results are ignored.
     ///
@@ -57,7 +57,7 @@ struct AugmentationRun: Sendable {
         return outcomes
     }
 
-    /// Passes a behaviour from plug-in to plug-in.
+    /// Passes a behavior from plug-in to plug-in.
     private func takeThrough(
         _ progress: Progress,
         from begun: ContinuousClock.Instant,
@@ -97,7 +97,7 @@ struct AugmentationRun: Sendable {
         return time.instant < deadline
     }
 
-    /// The progress of a behaviour.
+    /// The progress of a behavior.
     private final class Progress: Sendable {
         private let state: Mutex<AugmentedEvent>
         init(_ event: AugmentedEvent) { state = Mutex(event) }

@@ -17,7 +17,7 @@ public final class LocationFeed: Sendable {
         public var latitude: Double
         /// Degrees east, from -180 to 180.
         public var longitude: Double
-        /// The accuracy in metres.
+        /// The accuracy in meters.
         public var accuracy: Double
         /// When the device was there.
         public var date: Date

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A plug-in that adds a feed's data about the place of a behaviour.
+/// A plug-in that adds a feed's data about the place of a behavior.
 protocol PlacePlugin: AugmentationPlugin {
     /// The feed to read.
     var feed: LocationFeed { get }

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// What the XML interface and the behaviours share: the token, the connection, and the reaction to a 401.
+/// What the XML interface and the behaviors share: the token, the connection, and the reaction to a 401.
 struct EngageConnection: Sendable {
     /// The kind of a reply.
     enum Reading<Value: Sendable>: Sendable {

@@ -15,7 +15,7 @@ import Foundation
 /// and `a5`, not `55`. If no route matches, the link's last component is dropped, and so on; finally the default route
 /// applies. Of several matching routes, the one with the most literal components is taken, then the first by name.
 public struct DeepLinkRoutes: Sendable, Hashable {
-    /// The handler that adds a link's parameters to the behaviour.
+    /// The handler that adds a link's parameters to the behavior.
     public static let ownHandler = "postSilverpop"
 
     /// The meaning of a link.

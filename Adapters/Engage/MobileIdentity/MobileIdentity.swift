@@ -56,7 +56,7 @@ public struct MobileIdentity: Sendable {
     /// Ensures without a network that this installation has a mobile user id, so that sessions can begin with it at
     /// once.
     ///
-    /// The recipient is added before the first behaviours of this id are posted, unless ``setupRecipient()`` adds it
+    /// The recipient is added before the first behaviors of this id are posted, unless ``setupRecipient()`` adds it
     /// earlier.
     ///
     /// - Returns: The mobile user id.

@@ -3,7 +3,7 @@ import Foundation
 
 /// The campaigns that brought this installation's user here, and how long each counts.
 ///
-/// Behaviours carry the campaign of the time when they happened, however late they are sent, so the shelf
+/// Behaviors carry the campaign of the time when they happened, however late they are sent, so the shelf
 /// keeps the latest campaigns with their times.
 struct CampaignShelf: Sendable, Hashable, Codable {
     /// A campaign with its beginning and end.

@@ -16,7 +16,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var addUnderWay: String?
     /// Recipients of other users, by mobile user id.
     var others: [String: String] = [:]
-    /// Whether a recipient must be added for the mobile user id before its behaviours are posted.
+    /// Whether a recipient must be added for the mobile user id before its behaviors are posted.
     var isWanted = false
     var isInstalled = false
     var hasLocationColumns = false

@@ -1,9 +1,9 @@
 import Experimentation
 import Foundation
 
-/// Translates neutral events into the vendor's behaviours; pure.
+/// Translates neutral events into the vendor's behaviors; pure.
 struct EngageTranslation: Sendable {
-    /// The attributes of every behaviour, in the order of the vendor's documents; their names are fixed.
+    /// The attributes of every behavior, in the order of the vendor's documents; their names are fixed.
     static let coreNames = [
         "Device Name", "Device Version", "OS Name", "OS Version", "App Name", "App Version", "Device Id",
         "Primary User Id", "Anonymous Id", "Recipient Id",
@@ -21,7 +21,7 @@ struct EngageTranslation: Sendable {
         sendsContactID = configuration.sendsContactID
     }
 
-    /// A kind of behaviour with the attributes specific to it.
+    /// A kind of behavior with the attributes specific to it.
     struct Draft: Sendable, Hashable {
         var type: BehaviorType
         var extras: [(name: String, value: String)] = []
@@ -105,7 +105,7 @@ struct EngageTranslation: Sendable {
         return result
     }
 
-    /// Builds a behaviour: the application's attributes take precedence over those of the kind, and those over the ones
+    /// Builds a behavior: the application's attributes take precedence over those of the kind, and those over the ones
     /// added to all.
     ///
     /// `said` holds the attributes from the application and the plug-ins; `recipient` is empty if it isn't known.

@@ -52,7 +52,7 @@ public struct EngageSDKEvent: Sendable, Hashable {
 extension Engage {
     /// Imports events that the vendor's SDK hadn't posted, with their times; call it once.
     ///
-    /// Events carry nothing to recognise repetitions by: events that are imported twice are posted twice. Remove the
+    /// Events carry nothing to recognize repetitions by: events that are imported twice are posted twice. Remove the
     /// SDK's file when this returns. An event that can't be sent because of its content is left out and logged.
     ///
     /// - Parameters:

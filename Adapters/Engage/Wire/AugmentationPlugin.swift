@@ -1,11 +1,11 @@
 import Experimentation
 import Foundation
 
-/// Completes behaviours with data known only after they happened: a place, the weather, a customer's number.
+/// Completes behaviors with data known only after they happened: a place, the weather, a customer's number.
 ///
-/// Plug-ins run in their configured order when a behaviour is about to be delivered. A synchronous plug-in that isn't
+/// Plug-ins run in their configured order when a behavior is about to be delivered. A synchronous plug-in that isn't
 /// ready holds up those after it; any other is skipped and asked again. All of them together have one time-out for a
-/// behaviour, after which it is sent with what it has. A behaviour that couldn't be delivered keeps what was added, as
+/// behavior, after which it is sent with what it has. A behavior that couldn't be delivered keeps what was added, as
 /// long as the process lives; after a restart it is completed again.
 ///
 /// ```swift
@@ -26,12 +26,12 @@ public protocol AugmentationPlugin: Sendable {
     /// Returns whether the plug-in has what it needs; called again, about ten times a second, while it hasn't.
     ///
     /// - Parameters:
-    ///   - event: The behaviour as completed so far.
-    ///   - waited: How long the behaviour has waited for plug-ins.
+    ///   - event: The behavior as completed so far.
+    ///   - waited: How long the behavior has waited for plug-ins.
     /// - Returns: Whether it is ready.
     func readiness(for event: AugmentedEvent, waited: Duration) async -> AugmentationReadiness
 
-    /// Completes a behaviour; an error leaves it unchanged.
+    /// Completes a behavior; an error leaves it unchanged.
     func process(_ event: AugmentedEvent) async throws -> AugmentedEvent
 }
 
@@ -41,11 +41,11 @@ public enum AugmentationReadiness: Sendable, Hashable {
     case ready
     /// It isn't ready yet.
     case notYet
-    /// It will never be ready for this behaviour: skip the plug-in.
+    /// It will never be ready for this behavior: skip the plug-in.
     case never
 }
 
-/// A behaviour as passed to plug-ins.
+/// A behavior as passed to plug-ins.
 public struct AugmentedEvent: Sendable, Hashable {
     /// The kind.
     public let type: BehaviorType
@@ -61,7 +61,7 @@ public struct AugmentedEvent: Sendable, Hashable {
     /// The others are determined for each attempt: a recipient may be known by then.
     private(set) var changed: [String: String]
 
-    /// Creates a behaviour.
+    /// Creates a behavior.
     public init(type: BehaviorType, date: Date, userID: String, attributes: [String: String] = [:]) {
         self.init(type: type, date: date, userID: userID, attributes: attributes, said: attributes)
     }

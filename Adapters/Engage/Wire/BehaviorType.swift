@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The code of a kind of behaviour; any number is allowed.
+/// The code of a kind of behavior; any number is allowed.
 public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByIntegerLiteral,
     CustomStringConvertible
 {
@@ -34,10 +34,10 @@ public struct BehaviorType: RawRepresentable, Sendable, Hashable, Codable, Expre
 }
 
 extension TrackingEvent {
-    /// The native event type of a behaviour with any code.
+    /// The native event type of a behavior with any code.
     static let behaviorWord = "behavior"
 
-    /// Returns a behaviour with any code, with only the automatic attributes and the current campaign added.
+    /// Returns a behavior with any code, with only the automatic attributes and the current campaign added.
     ///
     /// - Parameters:
     ///   - type: The code, from 0 to 99999.

@@ -85,16 +85,16 @@ public struct EngageConfiguration: Sendable {
             case bestForNavigation = "kCLLocationAccuracyBestForNavigation"
             /// The highest accuracy.
             case best = "kCLLocationAccuracyBest"
-            /// To ten metres.
+            /// To ten meters.
             case nearestTenMeters = "kCLLocationAccuracyNearestTenMeters"
-            /// To a hundred metres.
+            /// To a hundred meters.
             case hundredMeters = "kCLLocationAccuracyHundredMeters"
             /// To a kilometre.
             case kilometer = "kCLLocationAccuracyKilometer"
-            /// To three kilometres.
+            /// To three kilometers.
             case threeKilometers = "kCLLocationAccuracyThreeKilometers"
 
-            /// Parses the platform's name of the constant in any case; an unknown one means ten metres.
+            /// Parses the platform's name of the constant in any case; an unknown one means ten meters.
             public init(named name: String) {
                 self = Self.allCases.first { $0.rawValue.lowercased() == name.lowercased() } ?? .nearestTenMeters
             }
@@ -108,11 +108,11 @@ public struct EngageConfiguration: Sendable {
         public var timestampColumn = "Last Location Address Time"
         /// The column for the last known location.
         public var addressColumn = "Last Location Address"
-        /// The minimum distance in metres from the last position for a new one to be added.
+        /// The minimum distance in meters from the last position for a new one to be added.
         public var distanceFilter = 10.0
         /// The desired accuracy of positions: a hint for their source.
         public var precision = Precision.best
-        /// How long a place is valid: one found longer before a behaviour isn't used for it.
+        /// How long a place is valid: one found longer before a behavior isn't used for it.
         public var cacheLifespan = Duration.seconds(3600)
         /// How long an event waits for a place; one found later isn't used for it.
         public var placemarkTimeout = Duration.seconds(15)
@@ -220,7 +220,7 @@ public struct EngageConfiguration: Sendable {
     public var sessionTimeout = Duration.seconds(300)
     /// For how many days events that were neither delivered nor dropped are kept, from 1 to 3650.
     public var retentionDays = 30
-    /// Whether behaviours carry a known recipient's id as the documented `contactId`.
+    /// Whether behaviors carry a known recipient's id as the documented `contactId`.
     public var sendsContactID = true
     /// The names of campaign parameters.
     public var parameters = ParameterNames()
@@ -234,7 +234,7 @@ public struct EngageConfiguration: Sendable {
     public var networking = Networking()
     /// How events are completed.
     public var augmentation = Augmentation()
-    /// What behaviours report about the device and the application.
+    /// What behaviors report about the device and the application.
     public var device = EngageDevice.current
 
     /// Creates a configuration from an address as a string.

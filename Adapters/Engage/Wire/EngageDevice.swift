@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What behaviours report about the device and the application; each value can be replaced.
+/// What behaviors report about the device and the application; each value can be replaced.
 public struct EngageDevice: Sendable, Hashable {
     /// The placeholder for an application without a name or version.
     public static let unknown = "__UNKNOWN__"

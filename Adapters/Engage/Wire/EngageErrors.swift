@@ -30,7 +30,7 @@ enum EngageErrors {
         return ExperimentationError(code, "\(fault.operation): fault \(fault.code)", cause: fault)
     }
 
-    /// Returns the verdict for a batch of behaviours from its reply.
+    /// Returns the verdict for a batch of behaviors from its reply.
     ///
     /// Refusals that concern the events count against them; other failures don't.
     static func verdict(on reply: HTTPReply, batch: Int, now: Date) -> Verdict {
@@ -58,7 +58,7 @@ enum EngageErrors {
         }
     }
 
-    /// Returns the verdict for behaviours from a transport error.
+    /// Returns the verdict for behaviors from a transport error.
     static func verdict(on error: ExperimentationError, after: Duration?) -> Verdict {
         switch error.code {
         case .configuration: .stop(error)

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Builds the three kinds of requests: for a token, for the XML interface, for behaviours.
+/// Builds the three kinds of requests: for a token, for the XML interface, for behaviors.
 struct EngageRequests: Sendable {
     let endpoint: Endpoint
 
@@ -20,7 +20,7 @@ struct EngageRequests: Sendable {
         form([("xml", envelope)], path: ["XMLAPI"], headers: [.authorization: "Bearer \(token)"])
     }
 
-    /// Submits behaviours.
+    /// Submits behaviors.
     func behaviors(_ json: [UInt8], token: String) -> HTTPMessage {
         endpoint.post(
             json: json,

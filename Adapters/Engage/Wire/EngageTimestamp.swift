@@ -2,7 +2,7 @@ import Foundation
 
 /// Dates in the vendor's formats; always Gregorian and in UTC, whatever the device's settings.
 enum EngageTimestamp {
-    /// `2015-02-03T18:04:05.678Z`, for behaviours.
+    /// `2015-02-03T18:04:05.678Z`, for behaviors.
     static func behavior(_ date: Date) -> String {
         let parts = parts(of: date)
         return "\(padded(parts.year, 4))-\(padded(parts.month))-\(padded(parts.day))"
@@ -30,7 +30,7 @@ enum EngageTimestamp {
         var year, month, day, hour, minute, second, millisecond: Int
     }
 
-    /// Computes a date's components: using a formatter for each of ten thousand behaviours costs more than everything
+    /// Computes a date's components: using a formatter for each of ten thousand behaviors costs more than everything
     /// else.
     private static func parts(of date: Date) -> Parts {
         // From the year 1 to the year 9999; a clock outside that range is meaningless here.

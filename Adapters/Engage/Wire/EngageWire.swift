@@ -11,7 +11,7 @@ enum EngageWire {
         var expiresIn: Double?
     }
 
-    /// A behaviour as submitted.
+    /// A behavior as submitted.
     struct Behavior: Sendable, Hashable {
         struct Attribute: Sendable, Hashable {
             var name: String

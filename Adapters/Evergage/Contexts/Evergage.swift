@@ -73,7 +73,7 @@ public final class Evergage {
     /// Creates an instance that hasn't been started.
     ///
     /// - Parameters:
-    ///   - store: Where events wait and the anonymous id is stored; `EvergageSQLite` has an initialiser without it,
+    ///   - store: Where events wait and the anonymous id is stored; `EvergageSQLite` has an initializer without it,
     ///     over a file of the application's own.
     ///   - anonymousID: The device's id; if `nil`, the platform's id for vendors or, without one, an id generated once
     ///     and stored.

@@ -126,7 +126,7 @@ extension EvergageContext {
         capture { () throws(EvergageAction.Refusal) in try .activity(.comment, item) }
     }
 
-    /// Tracks that an item was marked as a favourite.
+    /// Tracks that an item was marked as a favorite.
     public func favorite(_ item: EvergageItem?) {
         capture { () throws(EvergageAction.Refusal) in try .activity(.favorite, item) }
     }

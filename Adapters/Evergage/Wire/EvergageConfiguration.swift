@@ -14,9 +14,9 @@ public struct EvergageConfiguration: Sendable, Hashable {
     public var dataset: String
     /// The server.
     public var endpoint: Endpoint
-    /// The kind of application, by which the vendor's source rules recognise it.
+    /// The kind of application, by which the vendor's source rules recognize it.
     public var channel: String
-    /// The application by which the vendor's source rules recognise it: its bundle id, if it has one.
+    /// The application by which the vendor's source rules recognize it: its bundle id, if it has one.
     public var application: String
     /// The locale of events, such as `en_US`; none if `nil`.
     public var locale: String?

@@ -9,7 +9,7 @@ struct EvergageRequests: Sendable {
 
     init(_ configuration: EvergageConfiguration) { self.configuration = configuration }
 
-    /// Builds the request for an event; the vendor recognises repetitions by its id.
+    /// Builds the request for an event; the vendor recognizes repetitions by its id.
     func event(id: String, _ event: FlagValue) throws(ExperimentationError) -> HTTPMessage {
         var headers = try Self.headers(id: id)
         headers[.contentType] = "application/json; charset=utf-8"

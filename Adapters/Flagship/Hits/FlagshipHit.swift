@@ -22,7 +22,7 @@ public struct FlagshipHit: Sendable, Hashable {
         public var userIP: String?
         /// The screen's size, such as `750 x 1334`.
         public var screenResolution: String?
-        /// The screen's colour depth.
+        /// The screen's color depth.
         public var screenColorDepth: String?
         /// The visitor's language.
         public var userLanguage: String?

@@ -51,7 +51,7 @@ public struct FlagshipOptions: Sendable {
     /// Called once for each flag that a visitor sees because of a variation, after the vendor has accepted the
     /// variation's exposure.
     public var onVisitorExposed: FlagshipExposureCallback?
-    /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's behaviour.
+    /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's behavior.
     public var exposurePolicy: ExposurePolicy
     /// The vendor's addresses.
     public var endpoints: FlagshipConfiguration.Endpoints

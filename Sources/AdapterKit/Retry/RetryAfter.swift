@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// How long a server asks its clients to wait.
 public enum RetryAfter {
-    /// The longest wait that is honoured; a server that asks for more is tried again after this.
+    /// The longest wait that is honored; a server that asks for more is tried again after this.
     public static let longest = Duration.seconds(300)
 
     /// Reads the `Retry-After` field of a response.

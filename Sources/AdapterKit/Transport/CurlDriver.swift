@@ -27,7 +27,7 @@
 
         deinit { poller?.close() }
 
-        /// libcurl's global state, initialised once for the process.
+        /// libcurl's global state, initialized once for the process.
         private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
         // MARK: From any thread

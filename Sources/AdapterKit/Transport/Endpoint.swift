@@ -138,6 +138,6 @@ public struct Endpoint: Sendable, Hashable {
 }
 
 extension Endpoint: CustomStringConvertible {
-    /// The address in its normalised form.
+    /// The address in its normalized form.
     public var description: String { "\(scheme)://\(authority)\(path)" }
 }

@@ -9,7 +9,7 @@ extension ExperimentationClient {
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honored where the vendor promises that.
     /// - Returns: The decisions; `nil` if the vendor would have to be asked, if its last answer was invalid, while the kill
     ///   switch is on, and for an invalid user.
     public func decisionsAtOnce(
@@ -29,7 +29,7 @@ extension ExperimentationClient {
     /// - Parameters:
     ///   - key: The flag's key.
     ///   - user: The user.
-    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honored where the vendor promises that.
     /// - Returns: The decision; `nil` where ``decisionsAtOnce(for:honoring:)`` returns it.
     public func decisionAtOnce(
         of key: String,

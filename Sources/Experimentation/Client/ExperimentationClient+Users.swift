@@ -22,7 +22,7 @@ extension ExperimentationClient {
     ///   - event: What happened.
     ///   - user: Who did it.
     ///   - date: When it happened; now if `nil`.
-    ///   - id: The event's id, if the caller has one to recognise repetitions by; a new one if `nil`. The store doesn't
+    ///   - id: The event's id, if the caller has one to recognize repetitions by; a new one if `nil`. The store doesn't
     ///     look for duplicates.
     ///   - isConsentStated: Whether ``User/consent`` is the user's own word. If not, as for a server's default, granted
     ///     keeps this event from being held, but releases no other; and after a denial the event is refused.

@@ -75,7 +75,7 @@ extension ExperimentationClient {
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honored where the vendor promises that.
     /// - Returns: The decisions; none while the kill switch is on.
     /// - Throws: Why there are no decisions.
     public func decisions(
@@ -95,7 +95,7 @@ extension ExperimentationClient {
     ///
     /// - Parameters:
     ///   - user: The user.
-    ///   - earlierAssignments: Assignments stored elsewhere, to be honoured where the vendor promises that.
+    ///   - earlierAssignments: Assignments stored elsewhere, to be honored where the vendor promises that.
     /// - Returns: The decisions; `nil` if there are none at hand, and while the kill switch is on.
     public func decisionsAtHand(
         for user: User,

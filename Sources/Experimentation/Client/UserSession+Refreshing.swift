@@ -128,7 +128,7 @@ extension UserSession {
         return isPublished
     }
 
-    /// Honours assignments that are stored elsewhere, for this session.
+    /// Honors assignments that are stored elsewhere, for this session.
     ///
     /// - Parameter assignments: The assignments; an existing assignment of the same group takes precedence.
     public func honor(_ assignments: EarlierAssignments) {

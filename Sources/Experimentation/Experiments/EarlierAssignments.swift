@@ -1,4 +1,4 @@
-/// Assignments stored elsewhere that are to be honoured: the user's variation in each variation group.
+/// Assignments stored elsewhere that are to be honored: the user's variation in each variation group.
 ///
 /// ```swift
 /// session.honor(["checkout": "green"])

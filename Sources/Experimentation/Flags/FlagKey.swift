@@ -9,7 +9,7 @@
 /// let color = session[Flags.checkoutColor]
 /// ```
 ///
-/// A misspelt key or a wrong type doesn't compile. The key is hashed once, when it is created, so keep it: a stored
+/// A misspelled key or a wrong type doesn't compile. The key is hashed once, when it is created, so keep it: a stored
 /// constant reads faster than a key created for each read.
 public struct FlagKey<Value: Sendable>: Sendable {
     /// The flag's key, as in the vendor's console.

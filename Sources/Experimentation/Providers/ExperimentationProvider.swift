@@ -175,7 +175,7 @@ public struct Capability: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let commerce = Capability(rawValue: "commerce")
     /// Several events travel in one request.
     public static let batching = Capability(rawValue: "batching")
-    /// Events have an id on the wire, by which repetitions can be recognised.
+    /// Events have an id on the wire, by which repetitions can be recognized.
     public static let eventIDs = Capability(rawValue: "event-ids")
     /// Anonymous users become known ones.
     public static let identityLinking = Capability(rawValue: "identity-linking")

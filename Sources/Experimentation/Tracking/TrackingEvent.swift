@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// try await session.track(.purchase(order))
-/// try await session.track(.custom("spun-wheel", value: 3, attributes: ["colour": "red"]))
+/// try await session.track(.custom("spun-wheel", value: 3, attributes: ["color": "red"]))
 /// ```
 ///
 /// An adapter translates it into its vendor's words; what the vendor has no word for is refused when it is tracked,
@@ -56,7 +56,7 @@ public struct TrackingEvent: Sendable, Hashable {
         case share(CatalogItem)
         /// An item was commented on.
         case comment(CatalogItem)
-        /// An item was marked as a favourite.
+        /// An item was marked as a favorite.
         case favorite(CatalogItem)
         /// The application was installed.
         case installed
@@ -198,7 +198,7 @@ extension TrackingEvent {
     public static func comment(_ item: CatalogItem, attributes: Attributes = [:]) -> Self {
         Self(.comment(item), attributes: attributes)
     }
-    /// An item was marked as a favourite.
+    /// An item was marked as a favorite.
     public static func favorite(_ item: CatalogItem, attributes: Attributes = [:]) -> Self {
         Self(.favorite(item), attributes: attributes)
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Everything that decisions for one user depend on, at one moment.
 ///
-/// The client creates it: the application's attributes beneath the user's, the assignments to honour, the overrides of
+/// The client creates it: the application's attributes beneath the user's, the assignments to honor, the overrides of
 /// this device. Adapters read it and never keep it.
 public struct EvaluationContext: Sendable, Hashable {
     /// The user, with attributes merged from the client, the session and the call.
@@ -10,7 +10,7 @@ public struct EvaluationContext: Sendable, Hashable {
 
     /// Variation ids by variation group, from earlier decisions.
     ///
-    /// A ruleset honours them for as long as its vendor promises stickiness.
+    /// A ruleset honors them for as long as its vendor promises stickiness.
     public var earlierAssignments: [String: String]
 
     /// The overrides of this device, in the order in which they were requested.

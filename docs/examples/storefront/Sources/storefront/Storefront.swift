@@ -7,7 +7,7 @@ import VendorCatalog
 
 /// A service whose vendor is a line in a file: `storefront vendor.json`.
 ///
-/// - `GET /button?user=ID` answers which colour the button has for a user, and why.
+/// - `GET /button?user=ID` answers which color the button has for a user, and why.
 /// - `POST /paid?user=ID` notes a purchase, for vendors that take events.
 ///
 /// The first line of its output is the address; SIGTERM ends it, with what it accepted delivered.
