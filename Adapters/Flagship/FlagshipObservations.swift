@@ -175,7 +175,8 @@ extension FlagshipObservations.Mark {
 }
 
 extension FlagshipExposedFlag {
-    fileprivate init(_ exposure: Exposure) {
+    /// The flag through which an exposure came about.
+    init(_ exposure: Exposure) {
         self.init(
             key: exposure.flagKey ?? "",
             value: exposure.value,

@@ -27,22 +27,11 @@ extension FlagshipVisitor {
             let isNewFlag = state.shown.insert(ShownFlag(key: key, mark: mark)).inserted
             return (visitor, mark, state.exposed.insert(mark).inserted, isNewFlag)
         }
+        let exposure = Exposure(of: origin.assignment, through: key, value: resolution.value, default: defaultValue)
         if isNew || flagship.options.exposurePolicy == .everyRead {
-            let exposure = Exposure(
-                assignment: origin.assignment,
-                flagKey: key,
-                value: resolution.value,
-                defaultValue: defaultValue
-            )
             send(exposure, of: visitor, as: mark, in: session)
         } else if isNewFlag {
-            let flag = FlagshipExposedFlag(
-                key: key,
-                value: resolution.value,
-                defaultValue: defaultValue,
-                metadata: FlagshipFlagMetadata(resolution.metadata)
-            )
-            flagship.service?.observations.add(flag, of: visitor, to: mark)
+            flagship.service?.observations.add(FlagshipExposedFlag(exposure), of: visitor, to: mark)
         }
     }
 

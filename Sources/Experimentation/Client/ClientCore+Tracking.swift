@@ -109,7 +109,12 @@ extension Exposure {
     ///
     /// Nobody checks a caller's default, and an infinite one mustn't cost the exposure. The value is the vendor's, and
     /// may be nested as deeply as its own answer; without it, the variation would seem to have none.
-    init(of assignment: Assignment, through flagKey: String?, value: FlagValue?, default defaultValue: FlagValue?) {
+    package init(
+        of assignment: Assignment,
+        through flagKey: String?,
+        value: FlagValue?,
+        default defaultValue: FlagValue?
+    ) {
         self.init(assignment: assignment, flagKey: flagKey, value: value)
         if let defaultValue, defaultValue.objection == nil { self.defaultValue = defaultValue }
     }
