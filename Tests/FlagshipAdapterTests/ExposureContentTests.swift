@@ -34,4 +34,19 @@ struct ExposureContentTests {
             #expect(heard.values == [first, whole])
         }
     }
+
+    @Test("an exposure reported by itself has the default of the flag's last read")
+    func lastDefault() async throws {
+        let bench = try await Bench()
+        let heard = Heard<FlagshipExposedFlag>()
+        let (flagship, visitor) = await FlagTests.fetched(bench) { $0.onVisitorExposed = { heard.add($1) } }
+        for word in ["first", "last"] { _ = visitor.flag("cta").value(default: word, visitorExposed: false) }
+        _ = visitor.flag("size").value(default: "of another type", visitorExposed: false)
+        _ = visitor.flag("on").value(default: true, visitorExposed: false)
+        _ = visitor.flag("on").value(as: Bool.self, visitorExposed: false)
+        for key in ["cta", "size", "on", "ratio"] { visitor.flag(key).visitorExposed() }
+        #expect(try await FlagTests.activations(bench, flagship) == ["var-b", "var-plain"])
+        let told = Dictionary(uniqueKeysWithValues: heard.values.map { ($0.key, $0.defaultValue) })
+        #expect(told == ["cta": "last", "size": "of another type", "on": .none, "ratio": .none])
+    }
 }

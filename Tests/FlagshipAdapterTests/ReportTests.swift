@@ -39,6 +39,7 @@ struct ReportTests {
         let visitor = await flagship.newVisitor(id, hasConsented: consent).context(["city": "lyon"]).build()
         await visitor.fetchFlags()
         visitor.flag("size").visitorExposed()
+        _ = visitor.flag("nobody").value(default: 5)
         visitor.flag("nobody").visitorExposed()
         _ = visitor.flag("cta").value(default: "none")
         visitor.flag("cta").visitorExposed()
@@ -132,6 +133,9 @@ struct ReportTests {
         #expect(hit["hit.t"] == "SCREENVIEW" && hit["hit.dl"] == "home" && hit["logLevel"] == "INFO")
         let unknown = try #require(await fields("VISITOR_EXPOSED_FLAG_NOT_FOUND"))
         #expect(unknown["flag.key"] == "nobody" && unknown["logLevel"] == "WARNING")
+        #expect(unknown["flag.defaultValue"] == "5")
+        let unread = try #require(await fields("FLAG_EXPOSED_BEFORE_CALLING_VALUE_METHOD"))
+        #expect(unread["flag.key"] == "size" && unread["flag.defaultValue"] == "null")
         let signedIn = try #require(await fields("VISITOR_AUTHENTICATE"))
         #expect(signedIn["visitor.visitorId"] == "member" && signedIn["visitor.anonymousId"] == "ada")
     }

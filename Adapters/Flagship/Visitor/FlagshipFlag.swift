@@ -91,7 +91,9 @@ public struct FlagshipFlag: Sendable {
     }
 
     private func read<Value: FlagshipFlagReadable>(_ defaultValue: FlagValue?, _ visitorExposed: Bool) -> Value? {
-        guard let visitor, let resolution = visitor.decisions[key] else { return nil }
+        guard let visitor else { return nil }
+        visitor.noteRead(key, default: defaultValue)
+        guard let resolution = visitor.decisions[key] else { return nil }
         if visitor.fetchStatus == .fetchRequired {
             visitor.log.log(.trace, .flag, "the flags are out of date: \(visitor.fetchReason.rawValue)")
         }
@@ -100,17 +102,17 @@ public struct FlagshipFlag: Sendable {
             visitor.log.log(.warning, .flag, "a flag is of another type than the one asked for")
             return nil
         }
-        visitor.noteRead(key)
         if visitorExposed, visitor.flagship.options.exposurePolicy != .manual {
             visitor.expose(key, default: defaultValue)
         }
         return value
     }
 
-    /// Reports that the visitor has seen the flag.
+    /// Reports that the visitor has seen the flag, with the default of the visitor's last read of it.
     public func visitorExposed() {
-        visitor?.reportOddExposure(of: key, isKnown: exists())
-        visitor?.expose(key, default: nil)
+        guard let visitor else { return }
+        visitor.reportOddExposure(of: key, isKnown: exists())
+        visitor.expose(key, default: visitor.lastDefault(of: key))
     }
 
     /// Whether the vendor returned this flag, including as null.

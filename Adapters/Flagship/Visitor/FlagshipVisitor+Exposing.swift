@@ -2,6 +2,18 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
+    /// Remembers that a flag's value was read, for an exposure that is reported by itself.
+    ///
+    /// - Parameters:
+    ///   - key: The flag.
+    ///   - defaultValue: The default; `nil` for a read without one.
+    func noteRead(_ key: String, default defaultValue: FlagValue?) {
+        state.withLock { _ = $0.reads.updateValue(defaultValue, forKey: key) }
+    }
+
+    /// Returns the default of a flag's last read; `nil` if there was no read, or it had none.
+    func lastDefault(of key: String) -> FlagValue? { state.withLock { $0.reads[key] ?? nil } }
+
     /// Reports that the visitor has seen a flag, by the exposure policy: to the vendor for each variation, to the
     /// application for each flag.
     ///

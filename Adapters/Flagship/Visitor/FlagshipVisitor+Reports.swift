@@ -58,17 +58,12 @@ extension FlagshipVisitor {
 
     /// Reports that an unknown flag was exposed, or one whose value was never read.
     func reportOddExposure(of key: String, isKnown: Bool) {
-        let isRead = state.withLock { $0.read.contains(key) }
+        let isRead = state.withLock { $0.reads.keys.contains(key) }
         guard !isKnown || !isRead else { return }
         report(isKnown ? .exposedUnreadFlag : .exposedUnknownFlag) {
-            contextFields.merging(["flag.key": key, "flag.defaultValue": "null"]) { $1 }
+            let defaultValue = FlagshipReport.text(of: lastDefault(of: key) ?? .null)
+            return contextFields.merging(["flag.key": key, "flag.defaultValue": defaultValue]) { $1 }
         }
-    }
-
-    /// Remembers that a flag's value was read, if reports are enabled.
-    func noteRead(_ key: String) {
-        guard flagship.service?.reporter != nil else { return }
-        state.withLock { _ = $0.read.insert(key) }
     }
 }
 

@@ -20,8 +20,8 @@ public final class FlagshipVisitor: Sendable {
         /// The variations and flags that the visitor has seen.
         var exposed: Set<FlagshipObservations.Mark> = []
         var shown: Set<ShownFlag> = []
-        /// The flags whose values were read, if reports are enabled.
-        var read: Set<String> = []
+        /// The flags whose values were read, with the default of the last read, if it had one.
+        var reads: [String: FlagValue?] = [:]
         var sentContext: [String: FlagValue]?
         /// Whether the vendor is to be told of a refusal although it isn't new.
         var owesRefusal = false
