@@ -156,6 +156,24 @@ struct VisitorTests {
         #expect(visitor.context()["age"] == 41)
     }
 
+    @Test("a panic that another visitor's fetch has ended no longer hides that the flags need to be fetched")
+    func panicEndedElsewhere() async throws {
+        let bench = try await Bench()
+        let heard = Heard<String>()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true)
+            .onFetchStatusChanged { heard.add("\($0.rawValue)/\($1.rawValue)") }.build()
+        await bench.mock.setPanic(true)
+        await visitor.fetchFlags()
+        await bench.mock.setPanic(false)
+        await flagship.newVisitor("ben", hasConsented: true).build().fetchFlags()
+        visitor.updateContext("age", 43)
+        #expect(heard.values == ["FETCHING/NONE", "PANIC/NONE", "FETCH_REQUIRED/UPDATE_CONTEXT"])
+        await visitor.fetchFlags()
+        visitor.authenticate("member")
+        #expect(heard.values.suffix(3) == ["FETCHING/NONE", "FETCHED/NONE", "FETCH_REQUIRED/AUTHENTICATE"])
+    }
+
     @Test(
         "F14 F15 F17 whatever prevents an answer, the flags stay, and the visitor learns that the fetch failed",
         arguments: [

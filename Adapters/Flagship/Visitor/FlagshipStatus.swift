@@ -171,7 +171,6 @@ struct FlagshipFetchMachine: Sendable, Hashable {
 
     private mutating func require(_ reason: FlagshipFetchReason) -> Announcement {
         changes += 1
-        // Only a fetch ends the panic.
-        return current.status == .panic ? current : Announcement(status: .fetchRequired, reason: reason)
+        return Announcement(status: .fetchRequired, reason: reason)
     }
 }
