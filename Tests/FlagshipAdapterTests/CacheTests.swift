@@ -5,6 +5,7 @@ import Foundation
 import MockVendors
 import Synchronization
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -131,6 +132,26 @@ struct CacheTests {
         await time.waitForSleepers(2)
         time.advance(by: .milliseconds(100))
         #expect(await lookup.value == "found")
+    }
+
+    @Test("a look-up that exceeds its time limit is cancelled, one that ends in time isn't")
+    func cancelledByLimit() async throws {
+        let heard = Heard<String>()
+        for (name, duration) in [("quick", 100), ("slow", 300)] {
+            let time = ManualTime()
+            let lookup = Task {
+                await FlagshipLookup.value(within: .milliseconds(200), time) {
+                    try? await time.sleep(for: .milliseconds(duration))
+                    heard.add("\(name) \(Task.isCancelled)")
+                    return name
+                }
+            }
+            await time.waitForSleepers(2)
+            time.advance(by: .milliseconds(min(duration, 200)))
+            #expect(await lookup.value == (name == "quick" ? name : nil))
+        }
+        try await eventually("both look-ups end") { heard.values.count == 2 }
+        #expect(heard.values == ["quick false", "slow true"])
     }
 
     @Test(

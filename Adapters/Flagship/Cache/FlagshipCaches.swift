@@ -7,7 +7,7 @@ import Foundation
 public protocol FlagshipVisitorCache: Sendable {
     /// Stores a visitor's record, JSON in the format of ``FlagshipVisitorRecord``.
     func cacheVisitor(_ visitorID: String, _ record: Data) async
-    /// Returns a visitor's record, or `nil`. An answer after the time-out is ignored.
+    /// Returns a visitor's record, or `nil`. At the time-out it is cancelled, and an answer after it is ignored.
     func lookupVisitor(_ visitorID: String) async -> Data?
     /// Deletes a visitor who has withdrawn consent.
     func flushVisitor(_ visitorID: String) async
@@ -20,7 +20,7 @@ public protocol FlagshipVisitorCache: Sendable {
 public protocol FlagshipHitCache: Sendable {
     /// Stores hits by their ids.
     func cacheHits(_ hits: [String: FlagshipHitRecord]) async
-    /// Returns all stored hits by their ids. An answer after the time-out is ignored.
+    /// Returns all stored hits by their ids. At the time-out it is cancelled, and an answer after it is ignored.
     func lookupHits() async -> [String: FlagshipHitRecord]
     /// Deletes hits.
     func flushHits(_ ids: [String]) async
@@ -92,7 +92,7 @@ struct FlagshipStateCache: FlagshipVisitorCache {
     }
 }
 
-/// Waits for an answer up to a time limit; a late answer is ignored.
+/// Waits for an answer up to a time limit; a late answer is ignored, and its task cancelled.
 enum FlagshipLookup {
     static func value<Value: Sendable>(
         within limit: Duration,
@@ -100,15 +100,15 @@ enum FlagshipLookup {
         _ look: @escaping @Sendable () async -> Value
     ) async -> Value? {
         let race = AsyncRace<Value?>()
+        let looking = Task { race.finish(with: await look()) }
         let clock = Task {
-            try? await time.sleep(for: limit)
+            guard (try? await time.sleep(for: limit)) != nil else { return }
             race.finish(with: nil)
-        }
-        Task {
-            race.finish(with: await look())
-            clock.cancel()
+            looking.cancel()
         }
         // In a task of its own, because a visitor built by a cancelled task must keep the variations of earlier runs.
-        return await Task { await race.winner() ?? nil }.value
+        let winner = await Task { await race.winner() ?? nil }.value
+        clock.cancel()
+        return winner
     }
 }
