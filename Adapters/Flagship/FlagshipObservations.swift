@@ -126,9 +126,8 @@ final class FlagshipObservations: Sendable {
         let id = envelope.identity.id
         state.withLock { state in
             let underWay = state.underWay.removeValue(Mark(of: exposure, visitor: id))
-            let context =
-                envelope.event.attributes[Self.context]?.objectValue ?? underWay?.visitor?.context
-                ?? state.contexts[ExactText(id)] ?? [:]
+            let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
+            let context = carried ?? underWay?.visitor?.context ?? state.contexts[ExactText(id)] ?? [:]
             let visitor = FlagshipExposedVisitor(
                 id: id,
                 anonymousID: envelope.identity.anonymousID,
@@ -163,26 +162,11 @@ final class FlagshipObservations: Sendable {
             return state.untold.removeFirst()
         }
     }
-
-    /// The attribute in which an exposure carries its visitor's context; it isn't sent.
-    static let context = "context"
 }
 
 extension FlagshipObservations.Mark {
     fileprivate init(of exposure: Exposure, visitor: String) {
         self.init(visitor: visitor, group: exposure.assignment.group, variation: exposure.assignment.variation.id)
-    }
-}
-
-extension FlagshipExposedFlag {
-    /// The flag through which an exposure came about.
-    init(_ exposure: Exposure) {
-        self.init(
-            key: exposure.flagKey ?? "",
-            value: exposure.value,
-            defaultValue: exposure.defaultValue,
-            metadata: FlagshipFlagMetadata(exposure.assignment.metadata)
-        )
     }
 }
 

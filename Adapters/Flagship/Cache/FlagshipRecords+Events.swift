@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 
@@ -24,7 +25,7 @@ extension FlagshipHitRecord {
         let identity: Identity
         if type == "ACTIVATE" || content["vaid"] != nil {
             guard let exposure = Self.exposure(content) else { return nil }
-            event = TrackingEvent(.exposure(exposure))
+            event = TrackingEvent(.exposure(exposure), attributes: Self.attributes(content))
             identity = Identity(id: content["vid"]?.stringValue ?? visitorID, anonymousID: content["aid"]?.stringValue)
         } else {
             var payload = content
@@ -46,13 +47,37 @@ extension FlagshipHitRecord {
         guard let group = content["caid"]?.stringValue, let variation = content["vaid"]?.stringValue,
             !group.isEmpty, !variation.isEmpty
         else { return nil }
+        let flag = members(of: content[Internal.flag])
+        var metadata = FlagshipFlagMetadata(flag["metadata"]?.objectValue ?? [:])
+        // The vendor counts by these.
+        (metadata.variationGroupId, metadata.variationId) = (group, variation)
+        var assignment = FlagshipOrigin(metadata).assignment
+        if metadata.campaignId.isEmpty { assignment.experiment = Experiment(id: group) }
+        let key = flag.text("key")
         return Exposure(
-            assignment: Assignment(
-                experiment: Experiment(id: group),
-                group: group,
-                variation: Variation(id: variation)
-            )
+            of: assignment,
+            through: key.isEmpty ? nil : key,
+            value: flag["value"],
+            default: flag["defaultValue"]
         )
+    }
+
+    /// The attribute in which an exposure carries its visitor's context.
+    private static func attributes(_ content: [String: FlagValue]) -> Attributes {
+        guard let context = members(of: content[Internal.visitor])["context"]?.objectValue else { return [:] }
+        let values = context.filter { FlagshipTranslation.isContextValue($0.value) }
+        return [FlagshipExposedVisitor.contextAttribute: .object(values)]
+    }
+
+    private static func members(of text: FlagValue?) -> [String: FlagValue] {
+        guard let text = text?.stringValue else { return [:] }
+        return (try? JSON.parse(Array(text.utf8)))?.objectValue ?? [:]
+    }
+
+    /// The members of an exposure's record that aren't sent: JSON texts of what the application is notified of.
+    private enum Internal {
+        static let flag = "internal_exposure_flag"
+        static let visitor = "internal_exposure_visitor"
     }
 
     /// Returns the event that a record's id belongs to: further hits of one event are numbered after a slash.
@@ -73,8 +98,15 @@ extension FlagshipHitRecord {
             )
         }
         if case .exposure(let exposure) = envelope.event.kind {
-            let content = exposure.wire(for: envelope, environmentID: environmentID, now: envelope.date)
-            return [envelope.id: record("ACTIVATE", content)]
+            let sent = exposure.wire(for: envelope, environmentID: environmentID, now: envelope.date)
+            var content = sent.objectValue ?? [:]
+            let ids = envelope.identity.flagship
+            var visitor = FlagshipExposedVisitor(id: ids.visitor, anonymousID: ids.anonymous).toDictionary()
+            // Left out if the event doesn't say it: an empty one would count as the visitor's.
+            visitor["context"] = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]
+            content[Internal.flag] = FlagshipExposedFlag(exposure).toJson().map { .string($0) }
+            content[Internal.visitor] = FlagshipJSON.text(.object(visitor)).map { .string($0) }
+            return [envelope.id: record("ACTIVATE", .object(content))]
         }
         let hits = (try? FlagshipTranslation.hits(of: envelope.event, id: envelope.id)) ?? []
         var records: [String: FlagshipHitRecord] = [:]

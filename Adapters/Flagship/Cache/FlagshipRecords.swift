@@ -130,7 +130,8 @@ public struct FlagshipHitRecord: Sendable, Hashable {
     public var type: String
     /// When it was created.
     public var time: Date
-    /// The body as it is sent.
+    /// The body as it is sent; an exposure's record also has `internal_exposure_flag` and `internal_exposure_visitor`,
+    /// JSON texts of what the application is notified of.
     public var content: [String: FlagValue]
 
     /// Creates a record.

@@ -55,9 +55,11 @@ extension FlagshipVisitor {
     ) {
         let observations = flagship.service?.observations
         observations?.begin(mark)
-        // It is delivered later, perhaps by another run, and the application is notified of the visitor as of now.
+        // It is delivered later, perhaps by another run, and the application is notified of the visitor as of now; the
+        // vendor's record in a cache of hits has the visitor whether anyone is notified or not.
+        let isWanted = observations?.isWanted == true || flagship.options.caches.hits != nil
         let attributes: Attributes =
-            observations?.isWanted == true ? [FlagshipObservations.context: .object(visitor.context)] : [:]
+            isWanted ? [FlagshipExposedVisitor.contextAttribute: .object(visitor.context)] : [:]
         do throws(ExperimentationError) {
             try session.trackSoon(TrackingEvent(.exposure(exposure), attributes: attributes))
             reportExposure(mark)

@@ -32,6 +32,11 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
     public func toJson() -> String? { FlagshipJSON.text(.object(toDictionary())) }
 }
 
+extension FlagshipExposedVisitor {
+    /// The attribute in which an exposure carries its visitor's context; it isn't sent.
+    static let contextAttribute = "context"
+}
+
 /// The flag of an exposure.
 public struct FlagshipExposedFlag: Sendable, Hashable {
     /// The flag's key; empty for an exposure of an experiment instead of a flag.
@@ -61,6 +66,18 @@ public struct FlagshipExposedFlag: Sendable, Hashable {
 
     /// Returns the members as JSON with sorted names; `nil` for a number that JSON can't represent.
     public func toJson() -> String? { FlagshipJSON.text(.object(toDictionary())) }
+}
+
+extension FlagshipExposedFlag {
+    /// The flag through which an exposure came about.
+    init(_ exposure: Exposure) {
+        self.init(
+            key: exposure.flagKey ?? "",
+            value: exposure.value,
+            defaultValue: exposure.defaultValue,
+            metadata: FlagshipFlagMetadata(exposure.assignment.metadata)
+        )
+    }
 }
 
 /// The campaign, variation group and variation of a flag's value.
