@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import ExperimentationTesting
 import Foundation
@@ -143,6 +144,47 @@ struct FlagTests {
         #expect(Double(sigmaString: text) == expected[text]?.2)
         #expect([String: FlagValue](sigmaString: text) == expected[text]?.3)
         #expect(String(sigmaString: text) == text)
+    }
+
+    @Test("a neutral read goes by the flag's declared type, the vendor's call by the requested one")
+    func declaredTypes() async throws {
+        func flag(_ name: String, _ type: FlagValue?, _ text: String) -> FlagValue {
+            var flag: [String: FlagValue] = [
+                "name": .string(name),
+                "rules": [
+                    [
+                        "is_default": true, "value": .string(text), "conditional_statement": "-", "conditions": [],
+                    ]
+                ],
+            ]
+            flag["type"] = type
+            return .object(flag)
+        }
+        let configuration: FlagValue = [
+            "use_geo": false, "experiments": [],
+            "feature_flags": [
+                flag("untyped", nil, "true"), flag("odd", "color", "5"), flag("digits", "string", "5"),
+                flag("limits", "json", #"{"max":3}"#),
+            ],
+        ]
+        let stage = Stage(configuration: String(decoding: try JSON.encode(configuration), as: UTF8.self))
+        let client = try await ProviderTests.client(stage)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        #expect(["untyped", "odd", "digits"].map { session.string($0, default: "none") } == ["true", "5", "5"])
+        #expect(session.object("limits", default: [:]) == ["max": 3])
+        let codes = [
+            session.details("untyped", default: false).errorCode, session.details("odd", default: 0).errorCode,
+            session.details("digits", default: 0).errorCode, session.details("limits", default: "none").errorCode,
+        ]
+        #expect(codes == Array(repeating: .typeMismatch, count: 4))
+        await client.shutdown()
+
+        let typed = try stage.client(stage.user())
+        #expect(try await typed.checkFlag(flagName: "untyped") == true)
+        #expect(try await typed.checkFlag(flagName: "odd") == 5)
+        #expect(try await typed.checkFlag(flagName: "digits") == 5)
+        #expect(try await typed.checkFlag(flagName: "limits") == #"{"max":3}"#)
     }
 
     @Test("an application's own type can be requested")

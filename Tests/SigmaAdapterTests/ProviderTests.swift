@@ -364,7 +364,7 @@ struct ProviderTests {
         return try await provider(stage).start(in: ProviderContext(environment: environment))
     }
 
-    private static func client(
+    static func client(
         _ stage: Stage,
         store: ClientStore = .inMemory()
     ) async throws -> ExperimentationClient {
