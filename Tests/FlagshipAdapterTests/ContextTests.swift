@@ -91,6 +91,19 @@ struct ContextTests {
         #expect(second.flag("cta").value(default: "none") == "new")
     }
 
+    @Test("behind the neutral client the automatic keys are set as well, but for the first run's")
+    func neutralKeys() async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        for attributes in [[:], ["sdk_firstTimeInit": true]] as [Attributes] {
+            try await client.session(for: User(id: "ada", attributes: attributes, consent: .granted)).refresh()
+        }
+        let contexts = bench.transport.exchanges("campaigns").compactMap { $0.json["context"]?.objectValue }
+        let keys = FlagshipContextKey.allCases.filter(\.isAutomatic).map(\.rawValue)
+        #expect(contexts.map { context in keys.filter { context[$0] == nil } } == [["sdk_firstTimeInit"], []])
+        #expect(contexts.last?["sdk_firstTimeInit"] == true)
+    }
+
     @Test(
         "an empty id is none: the other one is the visitor's, in requests and in rules",
         arguments: [Identity(id: "ada", anonymousID: ""), Identity(id: "", anonymousID: "ada")]

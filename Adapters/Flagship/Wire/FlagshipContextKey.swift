@@ -2,7 +2,8 @@ import Experimentation
 
 /// The context keys that Flagship itself defines.
 ///
-/// Those with ``isAutomatic`` are filled in by the adapter, on Linux too; an attribute of the same name wins.
+/// Those with ``isAutomatic`` are filled in by the adapter, on Linux too; an attribute of the same name wins. Behind the
+/// neutral client ``firstTimeInit`` isn't: that may serve many devices, and only the application knows their first runs.
 public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     /// Whether this is the first run of the application on this device.
     case firstTimeInit = "sdk_firstTimeInit"
@@ -54,7 +55,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     /// The key under which the SDK's version is sent beside ``flagshipVersion``.
     static let version = "fs_version"
 
-    /// Whether the adapter fills it in.
+    /// Whether the adapter fills it in; ``firstTimeInit`` only with Flagship's own API.
     public var isAutomatic: Bool {
         switch self {
         case .firstTimeInit, .locale, .deviceType, .deviceModel, .osName, .osVersionName, .osVersionCode,
