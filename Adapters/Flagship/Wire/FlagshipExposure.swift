@@ -10,8 +10,10 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
     public var id: String
     /// The visitor's id from before signing in.
     public var anonymousID: String?
-    /// The visitor's context; with the neutral client that of the last refresh, and empty for an exposure left by an
-    /// earlier run.
+    /// The visitor's context at that moment.
+    ///
+    /// With the neutral client these are the user's own attributes, without the keys that the adapter adds; for an
+    /// exposure left by an earlier run, those of this run's last refresh in Decision API mode, and empty without one.
     public var context: [String: FlagValue]
 
     /// Creates a visitor.
