@@ -125,7 +125,7 @@ struct ExposureContentTests {
             visitor: .string(try #require(FlagshipJSON.text(visitor)))
         )
         let exposure = Exposure(
-            assignment: FlagshipOrigin(FlagshipFlagMetadata(metadata)).assignment,
+            assignment: FlagshipFlagMetadata(metadata).assignment,
             flagKey: "cta",
             value: ["a": [1]],
             defaultValue: "none"

@@ -95,17 +95,13 @@ struct BucketingFile: Sendable {
                 group.targeting.append(rules(list["targetings"]))
             }
             for variation in objects(members["variations"]) {
-                let modifications = variation["modifications"]?.objectValue
-                // A variation's flags count only if their type is present too.
-                let hasType = modifications?["type"].map { $0 != .null } ?? false
                 group.variations.append(
                     Variation(
                         id: variation.text("id"),
                         name: variation.text("name"),
                         allocation: variation["allocation"]?.intValue ?? 0,
                         isReference: variation["reference"]?.boolValue ?? false,
-                        flags: (hasType ? modifications?["value"]?.objectValue ?? [:] : [:])
-                            .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+                        flags: variation.flags
                     )
                 )
             }
@@ -131,9 +127,4 @@ struct BucketingFile: Sendable {
             return []
         }
     }
-}
-
-extension [String: FlagValue] {
-    /// Returns the string of a member, or an empty one.
-    func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
 }

@@ -90,20 +90,15 @@ struct BucketingRulesetBuilder {
         of campaign: BucketingFile.Campaign,
         at index: Int
     ) -> [BucketingRuleset.Setting] {
-        let origin = FlagshipOrigin(
-            campaignID: campaign.id,
-            campaignName: campaign.name,
-            variationGroupID: group.id,
-            variationGroupName: group.name,
-            variationID: variation.id,
-            variationName: variation.name,
-            isReference: variation.isReference,
-            campaignType: campaign.type,
-            slug: campaign.slug
-        )
+        var origin = FlagshipFlagMetadata()
+        (origin.campaignId, origin.campaignName) = (campaign.id, campaign.name)
+        (origin.variationGroupId, origin.variationGroupName) = (group.id, group.name)
+        (origin.variationId, origin.variationName) = (variation.id, variation.name)
+        origin.isReference = variation.isReference
+        (origin.campaignType, origin.slug) = (campaign.type, campaign.slug)
         let assignment = assignments.count
         // One for all: it is the largest part of a flag.
-        let metadata = origin.metadata
+        let metadata = origin.toDictionary()
         assignments.append(origin.assignment(describedBy: metadata))
         let set = variation.flags.map { key, value in
             let flag = number(of: key)

@@ -51,7 +51,7 @@ extension FlagshipHitRecord {
         var metadata = FlagshipFlagMetadata(flag["metadata"]?.objectValue ?? [:])
         // The vendor counts by these.
         (metadata.variationGroupId, metadata.variationId) = (group, variation)
-        var assignment = FlagshipOrigin(metadata).assignment
+        var assignment = metadata.assignment
         if metadata.campaignId.isEmpty { assignment.experiment = Experiment(id: group) }
         let key = flag.text("key")
         return Exposure(

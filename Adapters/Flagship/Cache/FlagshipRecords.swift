@@ -95,28 +95,12 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
         var resolutions: [(key: String, resolution: Resolution)] = []
         for key in flags.keys.sorted() {
             guard let flag = flags[key] else { continue }
-            let origin = FlagshipOrigin(flag.metadata)
-            if !assignments.contains(origin.assignment) { assignments.append(origin.assignment) }
-            let place = assignments.firstIndex(of: origin.assignment) ?? 0
-            resolutions.append((key, origin.resolution(of: flag.value, assignment: place)))
+            let assignment = flag.metadata.assignment
+            if !assignments.contains(assignment) { assignments.append(assignment) }
+            let place = assignments.firstIndex(of: assignment) ?? 0
+            resolutions.append((key, flag.metadata.resolution(of: flag.value, assignment: place)))
         }
         return Decisions(flags: resolutions, assignments: assignments)
-    }
-}
-
-extension FlagshipOrigin {
-    init(_ metadata: FlagshipFlagMetadata) {
-        self.init(
-            campaignID: metadata.campaignId,
-            campaignName: metadata.campaignName,
-            variationGroupID: metadata.variationGroupId,
-            variationGroupName: metadata.variationGroupName,
-            variationID: metadata.variationId,
-            variationName: metadata.variationName,
-            isReference: metadata.isReference,
-            campaignType: metadata.campaignType,
-            slug: metadata.slug
-        )
     }
 }
 

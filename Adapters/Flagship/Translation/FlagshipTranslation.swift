@@ -3,21 +3,21 @@ import Foundation
 
 // MARK: - The vendor's decisions
 
-extension FlagshipOrigin {
+extension FlagshipFlagMetadata {
     /// The assignment: the campaign is the experiment, and stickiness is keyed by the variation group.
-    var assignment: Assignment { assignment(describedBy: metadata) }
+    var assignment: Assignment { assignment(describedBy: toDictionary()) }
 
-    /// The same, with ``metadata`` that the caller has already; dictionaries are shared by their copies.
+    /// The same, with ``toDictionary()`` that the caller has already; dictionaries are shared by their copies.
     func assignment(describedBy metadata: [String: FlagValue]) -> Assignment {
         Assignment(
             experiment: Experiment(
-                id: campaignID,
+                id: campaignId,
                 name: campaignName.isEmpty ? nil : campaignName,
                 kind: campaignType.isEmpty ? nil : campaignType
             ),
-            group: variationGroupID,
+            group: variationGroupId,
             variation: Variation(
-                id: variationID,
+                id: variationId,
                 name: variationName.isEmpty ? nil : variationName,
                 isControl: isReference
             ),
@@ -25,7 +25,7 @@ extension FlagshipOrigin {
         )
     }
 
-    /// Returns the resolution of a flag from this origin; the variant is the variation's id, which renaming doesn't
+    /// Returns the resolution of a flag with this metadata; the variant is the variation's id, which renaming doesn't
     /// change.
     func resolution(
         of value: FlagValue,
@@ -34,9 +34,9 @@ extension FlagshipOrigin {
     ) -> Resolution {
         Resolution(
             value,
-            variant: variationID,
+            variant: variationId,
             reason: reason,
-            metadata: metadata ?? self.metadata,
+            metadata: metadata ?? toDictionary(),
             assignment: assignment
         )
     }
@@ -49,16 +49,6 @@ extension FlagshipOrigin {
         case "": .unknown
         default: .targetingMatch
         }
-    }
-
-    /// The origin by the vendor's names.
-    var metadata: [String: FlagValue] {
-        [
-            "campaignId": .string(campaignID), "campaignName": .string(campaignName),
-            "variationGroupId": .string(variationGroupID), "variationGroupName": .string(variationGroupName),
-            "variationId": .string(variationID), "variationName": .string(variationName),
-            "isReference": .bool(isReference), "campaignType": .string(campaignType), "slug": .string(slug),
-        ]
     }
 }
 

@@ -2,53 +2,39 @@ import AdapterKit
 import Experimentation
 
 /// A type that a Flagship flag can be read as.
-public protocol FlagshipFlagReadable: Sendable {
+public protocol FlagshipFlagReadable: AttributeConvertible, Sendable {
     /// Reads a value; `nil` if it has another type.
     static func read(_ value: FlagValue) -> Self?
-    /// The value, type erased.
-    var flagshipValue: FlagValue { get }
 }
 
 extension Bool: FlagshipFlagReadable {
     /// Reads a Boolean.
     public static func read(_ value: FlagValue) -> Bool? { value.boolValue }
-    /// The Boolean.
-    public var flagshipValue: FlagValue { .bool(self) }
 }
 
 extension Int: FlagshipFlagReadable {
     /// Reads an integer, also one written with a fraction of zero.
     public static func read(_ value: FlagValue) -> Int? { value.intValue }
-    /// The integer.
-    public var flagshipValue: FlagValue { .int(self) }
 }
 
 extension Double: FlagshipFlagReadable {
     /// Reads a number, including integers: the vendor's server writes 3.0 as 3.
     public static func read(_ value: FlagValue) -> Double? { value.doubleValue }
-    /// The number.
-    public var flagshipValue: FlagValue { .double(self) }
 }
 
 extension String: FlagshipFlagReadable {
     /// Reads a string.
     public static func read(_ value: FlagValue) -> String? { value.stringValue }
-    /// The string.
-    public var flagshipValue: FlagValue { .string(self) }
 }
 
 extension [String: FlagValue]: FlagshipFlagReadable {
     /// Reads an object.
     public static func read(_ value: FlagValue) -> [String: FlagValue]? { value.objectValue }
-    /// The object.
-    public var flagshipValue: FlagValue { .object(self) }
 }
 
 extension [FlagValue]: FlagshipFlagReadable {
     /// Reads a list.
     public static func read(_ value: FlagValue) -> [FlagValue]? { value.arrayValue }
-    /// The list.
-    public var flagshipValue: FlagValue { .array(self) }
 }
 
 /// A visitor's flag; everything about it is evaluated when it is read.
@@ -77,7 +63,7 @@ public struct FlagshipFlag: Sendable {
         default defaultValue: Value,
         visitorExposed: Bool = true
     ) -> Value {
-        read(defaultValue.flagshipValue, visitorExposed) ?? defaultValue
+        read(defaultValue.attributeValue, visitorExposed) ?? defaultValue
     }
 
     /// Returns the flag's value as the requested type, or `nil`.

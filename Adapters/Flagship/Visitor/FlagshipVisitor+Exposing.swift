@@ -24,12 +24,12 @@ extension FlagshipVisitor {
         guard let session, let resolution = decisions[key] else {
             return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
         }
-        let origin = FlagshipOrigin(FlagshipFlagMetadata(resolution.metadata))
+        let origin = FlagshipFlagMetadata(resolution.metadata)
         let (visitor, mark, isNew, isNewFlag) = state.withLock { state in
             let mark = FlagshipObservations.Mark(
                 visitor: state.identity.visitorID,
-                group: origin.variationGroupID,
-                variation: origin.variationID
+                group: origin.variationGroupId,
+                variation: origin.variationId
             )
             let visitor = FlagshipExposedVisitor(
                 id: state.identity.visitorID,

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// The context keys that Flagship itself defines.
 ///
@@ -77,7 +78,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
         case .appVersionCode:
             Self.isNumber(value, within: .greatestFiniteMagnitude) ? nil : "\(rawValue) must be a number"
         case .ip:
-            value.stringValue.map(IPAddress.isValid) == true ? nil : "\(rawValue) must be an IPv4 or IPv6 address"
+            value.stringValue.map(Self.isAddress) == true ? nil : "\(rawValue) must be an IPv4 or IPv6 address"
         default: value.stringValue == nil ? "\(rawValue) must be a text" : nil
         }
     }
@@ -86,64 +87,10 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
         guard let number = value.doubleValue else { return false }
         return number.isFinite && abs(number) <= limit
     }
-}
 
-/// IP addresses in their written form.
-enum IPAddress {
-    /// Whether a string is an address of version 4 or 6.
-    static func isValid(_ text: String) -> Bool { isVersion4(text[...]) || isVersion6(text) }
-
-    private static func isVersion4(_ text: Substring) -> Bool {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4
-            && parts.allSatisfy { part in
-                (1...3).contains(part.utf8.count) && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
-                    && Int(part).map { $0 <= 255 } == true && (part == "0" || !part.hasPrefix("0"))
-            }
-    }
-
-    private static func isVersion6(_ text: String) -> Bool {
-        let halves = text.components(separatedByDouble: ":")
-        guard halves.count <= 2 else { return false }
-        var count = 0
-        for (index, half) in halves.enumerated() where !half.isEmpty {
-            let groups = half.split(separator: ":", omittingEmptySubsequences: false)
-            for (position, group) in groups.enumerated() {
-                let isLast = index == halves.count - 1 && position == groups.count - 1
-                if isLast, group.contains(".") {
-                    guard isVersion4(group) else { return false }
-                    count += 2
-                } else {
-                    guard (1...4).contains(group.utf8.count), group.utf8.allSatisfy(isHexadecimal) else { return false }
-                    count += 1
-                }
-            }
-        }
-        return halves.count == 2 ? count <= 7 : count == 8
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
-    }
-}
-
-extension String {
-    /// Splits a string at each doubled character.
-    fileprivate func components(separatedByDouble character: Character) -> [Substring] {
-        var parts: [Substring] = []
-        var start = startIndex
-        var index = startIndex
-        while index < endIndex {
-            let next = self.index(after: index)
-            if self[index] == character, next < endIndex, self[next] == character {
-                parts.append(self[start..<index])
-                start = self.index(after: next)
-                index = start
-            } else {
-                index = next
-            }
-        }
-        parts.append(self[start...])
-        return parts
+    private static func isAddress(_ text: String) -> Bool {
+        var address = in6_addr()
+        return !text.utf8.contains(0)
+            && [AF_INET, AF_INET6].contains { inet_pton($0, text, &address) == 1 }
     }
 }

@@ -21,7 +21,7 @@ enum FlagshipWire {
 /// campaigns.
 struct CampaignsAnswer: Sendable {
     struct Campaign: Sendable {
-        var origin: FlagshipOrigin
+        var origin: FlagshipFlagMetadata
         var flags: [(key: String, value: FlagValue)]
     }
 
@@ -51,24 +51,29 @@ struct CampaignsAnswer: Sendable {
 
     private static func campaign(_ members: [String: FlagValue]) -> Campaign? {
         guard let variation = members["variation"]?.objectValue else { return nil }
-        let modifications = variation["modifications"]?.objectValue
-        // Without a type the flags don't count, as in the original.
-        let hasType = modifications?["type"].map { $0 != .null } ?? false
-        return Campaign(
-            origin: FlagshipOrigin(
-                campaignID: members.text("id"),
-                campaignName: members.text("name"),
-                variationGroupID: members.text("variationGroupId"),
-                variationGroupName: members.text("variationGroupName"),
-                variationID: variation.text("id"),
-                variationName: variation.text("name"),
-                isReference: variation["reference"]?.boolValue ?? false,
-                campaignType: members.text("type"),
-                slug: members.text("slug")
-            ),
-            flags: (hasType ? modifications?["value"]?.objectValue ?? [:] : [:])
-                .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        )
+        var origin = FlagshipFlagMetadata()
+        origin.campaignId = members.text("id")
+        origin.campaignName = members.text("name")
+        origin.variationGroupId = members.text("variationGroupId")
+        origin.variationGroupName = members.text("variationGroupName")
+        origin.variationId = variation.text("id")
+        origin.variationName = variation.text("name")
+        origin.isReference = variation["reference"]?.boolValue ?? false
+        origin.campaignType = members.text("type")
+        origin.slug = members.text("slug")
+        return Campaign(origin: origin, flags: variation.flags)
+    }
+}
+
+extension [String: FlagValue] {
+    /// The string of a member, or an empty one.
+    func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+
+    /// The flags of a variation, sorted; without a type they don't count, as in the original.
+    var flags: [(key: String, value: FlagValue)] {
+        guard let modifications = self["modifications"]?.objectValue, let type = modifications["type"], type != .null
+        else { return [] }
+        return (modifications["value"]?.objectValue ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }
 
@@ -94,17 +99,4 @@ struct AccountSettings: Sendable, Hashable {
             return Troubleshooting(startDate: start, endDate: end, traffic: traffic)
         }
     }
-}
-
-/// The campaign, variation group and variation of a value.
-struct FlagshipOrigin: Sendable, Hashable {
-    var campaignID: String
-    var campaignName: String
-    var variationGroupID: String
-    var variationGroupName: String
-    var variationID: String
-    var variationName: String
-    var isReference: Bool
-    var campaignType: String
-    var slug: String
 }
