@@ -20,8 +20,7 @@ struct EvergagePing: Sendable, Hashable {
                     payload: [
                         "type": .string(type), "id": .string(id), "action": .string(action),
                         "milliseconds": .int(milliseconds),
-                    ],
-                    priority: .low
+                    ]
                 )
             )
         )

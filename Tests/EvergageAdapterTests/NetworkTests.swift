@@ -252,6 +252,25 @@ struct NetworkTests {
         #expect(ledger == Ledger(accepted: 1001, delivered: 1000, dropped: [.overflow: 1]))
     }
 
+    @Test("V87 of the events that aren't purchases the oldest is dropped, whatever it is")
+    func overflowOfAnyKind() async throws {
+        let app = try await App(
+            store: ClientStore(outbox: InMemoryOutboxStore(maximumCount: 4), state: InMemoryStateStore())
+        )
+        app.evergage.setConnectivity(.offline)
+        await app.settle()
+        try app.global.purchase(EvergageOrder(orderID: "A", lineItems: [EvergageLineItem(item: .p)]))
+        try app.global.trackImpression(StatTests.campaign())
+        try app.global.viewItem(.p)
+        for action in ["A", "B", "C"] { try app.global.trackAction(action) }
+        await app.settle()
+        app.evergage.setConnectivity(.online)
+        await app.settle()
+        #expect(app.actions == ["Purchase", "A", "B", "C"])
+        let ledger = try await app.evergage.client?.ledger()
+        #expect(ledger == Ledger(accepted: 6, delivered: 4, dropped: [.overflow: 2]))
+    }
+
     @Test("V88 events waiting when the process died are sent once by the next run")
     func relaunch() async throws {
         let store = ClientStore.inMemory()

@@ -9,7 +9,7 @@ struct EvergageAction: Sendable, Hashable {
     var members: [String: FlagValue]
     /// The parts that were omitted.
     var notes: [EvergageNote] = []
-    /// The priority when the store is full.
+    /// The priority when the store is full: the vendor's SDK keeps purchases, and drops the oldest of all others.
     var priority: Priority = .normal
 
     /// The maximum length of an action's name; longer ones are cut.
@@ -68,8 +68,7 @@ extension EvergageAction {
                 "itemAction": .string(view.rawValue),
                 "catalog": catalog.value,
             ],
-            notes: catalog.notes,
-            priority: .low
+            notes: catalog.notes
         )
     }
 
@@ -231,8 +230,7 @@ extension EvergageAction {
         let catalog = promoted.filter { !$0.value.isEmpty }.mapValues { FlagValue.array($0.map(FlagValue.string)) }
         if !catalog.isEmpty { members["catalog"] = .object(catalog) }
         return Self(
-            members: ["campaignStats": .array([.object(members)]), "flags": ["noCampaigns": true]],
-            priority: .high
+            members: ["campaignStats": .array([.object(members)]), "flags": ["noCampaigns": true]]
         )
     }
 }
