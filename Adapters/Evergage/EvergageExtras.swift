@@ -20,7 +20,8 @@ struct EvergagePing: Sendable, Hashable {
                     payload: [
                         "type": .string(type), "id": .string(id), "action": .string(action),
                         "milliseconds": .int(milliseconds),
-                    ]
+                    ],
+                    carriesAttributeChanges: false
                 )
             )
         )
@@ -61,7 +62,14 @@ extension EvergageAction {
     /// The event that carries this action unchanged.
     var event: TrackingEvent {
         TrackingEvent(
-            .native(NativeEvent(type: EvergageTranslation.Native.event, payload: members, priority: priority))
+            .native(
+                NativeEvent(
+                    type: EvergageTranslation.Native.event,
+                    payload: members,
+                    priority: priority,
+                    carriesAttributeChanges: carriesAttributes
+                )
+            )
         )
     }
 }

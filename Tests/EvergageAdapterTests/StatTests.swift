@@ -82,6 +82,16 @@ struct StatTests {
         #expect(app.transport.events.last?["user"]?["attributes"] == ["tier": "gold"])
     }
 
+    @Test("changed attributes of the session are sent with the next action, not with a statistic")
+    func changedAttributes() async throws {
+        let app = try await App()
+        try #require(app.evergage.session).update(["tier": "gold"])
+        try app.global.trackImpression(Self.campaign())
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["user"]?["attributes"] } == [nil, ["tier": "gold"]])
+    }
+
     @Test("V43 a click on a notification names its experience and what was clicked")
     func notification() async throws {
         let app = try await App()

@@ -106,6 +106,19 @@ struct ViewTests {
         #expect(app.pings == ["p 5000", "q 3000"])
     }
 
+    @Test("changed attributes are sent with the next view, not with the time of the previous one")
+    func changedAttributes() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(5)
+        try #require(app.evergage.session).update(["tier": "gold"])
+        screen.viewItem(.q)
+        await app.settle()
+        #expect(app.pings == ["p 5000"])
+        #expect(app.transport.events.map { $0["user"]?["attributes"] } == [nil, ["tier": "gold"]])
+    }
+
     @Test("V54 less than two seconds aren't reported")
     func short() async throws {
         let app = try await App()

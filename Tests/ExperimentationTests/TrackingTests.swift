@@ -187,6 +187,19 @@ struct TrackingTests {
         )
     }
 
+    @Test("changed attributes wait beyond a native event that carries none", arguments: [true, false])
+    func attributesBeyondNative(soon: Bool) async throws {
+        let provider = InMemoryProvider()
+        let client = try await client(provider)
+        let session = client.session(for: User(id: "ada", attributes: ["plan": "free"], consent: .granted))
+        let ping = TrackingEvent(.native(NativeEvent(type: "ping", carriesAttributeChanges: false)))
+        if soon { try session.trackSoon(ping) } else { try await session.track(ping) }
+        try await session.track(TrackingEvent(.native(NativeEvent(type: "x"))))
+        try await session.track(ping)
+        try await client.flush()
+        #expect(provider.record.delivered.map(\.attributeChanges) == [[:], ["plan": "free"], [:]])
+    }
+
     @Test("attributes from before and during a denial are sent once the user consents again, and not with its signal")
     func attributesAfterDenial() async throws {
         let provider = InMemoryProvider()

@@ -52,6 +52,19 @@ struct WrittenFormTests {
         #expect(TrackingEvent.types.contains(event.type))
     }
 
+    @Test("a native event is written as before unless it carries no changed attributes, and what was written is read")
+    func nativeEvent() throws {
+        let before = #"{"payload":{"y":1},"priority":1,"type":"x"}"#
+        let marked = #"{"carriesAttributeChanges":false,"payload":{"y":1},"priority":1,"type":"x"}"#
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        for (text, carries) in [(before, true), (marked, false)] {
+            let event = NativeEvent(type: "x", payload: ["y": 1], carriesAttributeChanges: carries)
+            #expect(String(decoding: try encoder.encode(event), as: UTF8.self) == text)
+            #expect(try JSONDecoder().decode(NativeEvent.self, from: Data(text.utf8)) == event)
+        }
+    }
+
     @Test("there is an example of every type")
     func examples() {
         #expect(Set(TrackingEvent.examples.map(\.type)) == Set(TrackingEvent.types))
@@ -77,6 +90,7 @@ extension TrackingEvent {
             TrackingEvent(.exposure(Exposure(assignment: assignment, flagKey: "f", value: true))),
             TrackingEvent(.consentChanged(granted: true)),
             TrackingEvent(.native(NativeEvent(type: "x", payload: ["y": 1], priority: .high))),
+            TrackingEvent(.native(NativeEvent(type: "x", carriesAttributeChanges: false))),
         ]
     }()
 }

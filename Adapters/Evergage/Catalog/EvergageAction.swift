@@ -11,6 +11,8 @@ struct EvergageAction: Sendable, Hashable {
     var notes: [EvergageNote] = []
     /// The priority when the store is full: the vendor's SDK keeps purchases, and drops the oldest of all others.
     var priority: Priority = .normal
+    /// Whether changed attributes are sent with it: not with statistics.
+    var carriesAttributes = true
 
     /// The maximum length of an action's name; longer ones are cut.
     static let longestName = 1024
@@ -230,7 +232,8 @@ extension EvergageAction {
         let catalog = promoted.filter { !$0.value.isEmpty }.mapValues { FlagValue.array($0.map(FlagValue.string)) }
         if !catalog.isEmpty { members["catalog"] = .object(catalog) }
         return Self(
-            members: ["campaignStats": .array([.object(members)]), "flags": ["noCampaigns": true]]
+            members: ["campaignStats": .array([.object(members)]), "flags": ["noCampaigns": true]],
+            carriesAttributes: false
         )
     }
 }

@@ -48,22 +48,22 @@ extension Evergage {
     func captureLaunch() {
         guard sendsLifecycleEvents, isListening, !preStart.contains(where: \.isLaunch) else { return }
         var action = EvergageAction(members: [:])
-        complete(&action, withAttributes: true)
+        complete(&action)
         preStart.append(captured(.launch(action)))
     }
 
     func captureLifecycle(_ name: String) {
         guard sendsLifecycleEvents, configuration != nil, isListening else { return }
         var action = EvergageAction(members: ["action": .string(name)])
-        complete(&action, withAttributes: true)
+        complete(&action)
         capture(action.event, surface: nil)
     }
 
     /// Adds the account, and the data for the next event.
-    func complete(_ action: inout EvergageAction, withAttributes: Bool) {
+    func complete(_ action: inout EvergageAction) {
         var account: [String: FlagValue] = [:]
         account.set("id", currentAccountID)
-        if withAttributes {
+        if action.carriesAttributes {
             if !pendingUserAttributes.isEmpty {
                 action.members["user"] = ["attributes": .object(pendingUserAttributes)]
                 pendingUserAttributes = [:]

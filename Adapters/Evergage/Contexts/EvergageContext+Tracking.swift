@@ -5,17 +5,17 @@ extension EvergageContext {
 
     /// Tracks that a campaign was shown, or would have been if its user weren't in the control group.
     public func trackImpression(_ campaign: Campaign?) {
-        capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.impression, of: campaign) }
+        capture { () throws(EvergageAction.Refusal) in try .stat(.impression, of: campaign) }
     }
 
     /// Tracks that a campaign was dismissed.
     public func trackDismissal(_ campaign: Campaign?) {
-        capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.dismissal, of: campaign) }
+        capture { () throws(EvergageAction.Refusal) in try .stat(.dismissal, of: campaign) }
     }
 
     /// Tracks that a campaign was clicked.
     public func trackClickthrough(_ campaign: Campaign?) {
-        capture(isStat: true) { () throws(EvergageAction.Refusal) in try .stat(.click, of: campaign) }
+        capture { () throws(EvergageAction.Refusal) in try .stat(.click, of: campaign) }
     }
 
     /// Tracks a click on a notification that the application had drawn itself.
@@ -26,7 +26,7 @@ extension EvergageContext {
     ///   - notification: The notification as received.
     ///   - actionIdentifier: The identifier of the clicked action, if the platform provides it.
     public func trackClickthrough(notification: [String: FlagValue]?, actionIdentifier: String? = nil) {
-        capture(isStat: true) { () throws(EvergageAction.Refusal) in
+        capture { () throws(EvergageAction.Refusal) in
             try .click(notification: notification, actionIdentifier: actionIdentifier)
         }
     }
@@ -138,20 +138,17 @@ extension EvergageContext {
 
     // MARK: Capturing
 
-    private func capture(
-        isStat: Bool = false,
-        _ make: () throws(EvergageAction.Refusal) -> EvergageAction
-    ) {
+    private func capture(_ make: () throws(EvergageAction.Refusal) -> EvergageAction) {
         guard let owner, owner.isListening else { return }
         owner.catchUp()
         do throws(EvergageAction.Refusal) {
-            capture(try make(), isStat: isStat)
+            capture(try make())
         } catch {
             owner.drop(error.level, error.text)
         }
     }
 
-    private func capture(_ action: EvergageAction, isStat: Bool = false) {
+    private func capture(_ action: EvergageAction) {
         guard let owner else { return }
         var action = action
         for note in action.notes { owner.drop(note.level, note.text) }
@@ -159,7 +156,7 @@ extension EvergageContext {
         source.set("pageType", pageType?.unlessBlank)
         if !handlers.isEmpty { source["contentZones"] = .array(handlers.keys.sorted().map(FlagValue.string)) }
         if !source.isEmpty { action.members["source"] = .object(source) }
-        owner.complete(&action, withAttributes: !isStat)
+        owner.complete(&action)
         owner.capture(action.event, surface: surface)
     }
 }

@@ -132,7 +132,7 @@ extension UserSession {
             surface: surface,
             event: event,
             date: date,
-            attributeChanges: state.takeChanges()
+            attributeChanges: event.carriesAttributeChanges ? state.takeChanges() : [:]
         )
         // The store couldn't be told of the session's initial consent: tell it again, before the event.
         if state.statementFailure != nil { stateConsent(of: &state) }

@@ -134,3 +134,30 @@ extension TrackingEvent: Codable {
         }
     }
 }
+
+extension NativeEvent: Codable {
+    private enum Key: String, CodingKey {
+        case type, payload, priority, carriesAttributeChanges
+    }
+
+    /// Decodes the written form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        self.init(
+            type: try container.decode(String.self, forKey: .type),
+            payload: try container.decode([String: FlagValue].self, forKey: .payload),
+            priority: try container.decode(Priority.self, forKey: .priority),
+            carriesAttributeChanges: try container.decodeIfPresent(Bool.self, forKey: .carriesAttributeChanges) ?? true
+        )
+    }
+
+    /// Encodes the written form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(type, forKey: .type)
+        try container.encode(payload, forKey: .payload)
+        try container.encode(priority, forKey: .priority)
+        // Left out where it is true, as in what earlier versions have stored.
+        if !carriesAttributeChanges { try container.encode(false, forKey: .carriesAttributeChanges) }
+    }
+}

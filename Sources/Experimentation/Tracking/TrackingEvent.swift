@@ -86,19 +86,30 @@ public struct TrackingEvent: Sendable, Hashable {
 /// An event that only one vendor has: that vendor's name for it, and a payload.
 ///
 /// The typed extras of an adapter create these; the core carries, orders and stores them like any other event.
-public struct NativeEvent: Sendable, Hashable, Codable {
+public struct NativeEvent: Sendable, Hashable {
     /// The vendor's name for it.
     public var type: String
     /// The payload, in the adapter's own shape.
     public var payload: [String: FlagValue]
     /// The priority when the store is full.
     public var priority: Priority
+    /// Whether the user's changed attributes may be sent with it.
+    ///
+    /// If not, they wait for the next event: set it to `false` where the vendor's form of this event has no place for
+    /// them.
+    public var carriesAttributeChanges: Bool
 
     /// Creates an event.
-    public init(type: String, payload: [String: FlagValue] = [:], priority: Priority = .normal) {
+    public init(
+        type: String,
+        payload: [String: FlagValue] = [:],
+        priority: Priority = .normal,
+        carriesAttributeChanges: Bool = true
+    ) {
         self.type = type
         self.payload = payload
         self.priority = priority
+        self.carriesAttributeChanges = carriesAttributeChanges
     }
 }
 
@@ -118,6 +129,11 @@ public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable
 }
 
 extension TrackingEvent {
+    /// Whether the user's changed attributes may be sent with it.
+    var carriesAttributeChanges: Bool {
+        if case .native(let event) = kind { event.carriesAttributeChanges } else { true }
+    }
+
     /// The event's priority.
     public var priority: Priority {
         switch kind {
