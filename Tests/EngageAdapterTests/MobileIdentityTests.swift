@@ -69,6 +69,28 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
     }
 
+    @Test(
+        "a recipient whose mobile user id was made without a network gets it later, stays the same, and is asked once",
+        arguments: [true, false]
+    )
+    func recipientOnlyPrepared(byDelivery: Bool) async throws {
+        let id = try await bench.addRecipient(["Email": "ann@example.test"])
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeRecipientID(id)
+        #expect(try await engage.mobileIdentity.prepareRecipient() == "ID-1")
+        #expect(bench.operations == [])
+        if byDelivery {
+            try await client.session(for: User(id: "ID-1")).track(.custom("A"))
+            try await client.flush()
+            #expect(bench.operations == ["token", "UpdateRecipient", "events"])
+        }
+        let result = try await engage.mobileIdentity.setupRecipient()
+        #expect(result == .init(recipientID: id, mobileUserID: "ID-1"))
+        #expect(bench.operations.filter { $0 != "events" } == ["token", "UpdateRecipient"])
+        #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
+    }
+
     @Test("a recipient whose mobile user id couldn't be written isn't complete")
     func recipientOnlyFails() async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])
@@ -474,6 +496,24 @@ struct MobileIdentityTests {
         try await session.link(to: Identity(id: "ada"))
         #expect(try await bench.recipients().map(\.values) == [["Mobile User Id": "ada"]])
         #expect(session.user.id == "ada")
+    }
+
+    @Test("linking gives a recipient known only by its id the mobile user id too")
+    func linkRecipientOnly() async throws {
+        let known = try await bench.addRecipient(["Email": "ann@example.test"])
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeRecipientID(known)
+        let session = client.session(for: User(id: try await engage.mobileIdentity.prepareRecipient()))
+        try await session.link(to: Identity(id: "x"), criteria: ["facebook_id": "100"])
+        try await session.track(.custom("A"))
+        try await client.flush()
+        #expect(bench.operations == ["token", "UpdateRecipient", "SelectRecipientData", "UpdateRecipient", "events"])
+        #expect(
+            try await bench.recipients().map(\.values) == [
+                ["Email": "ann@example.test", "Mobile User Id": "ID-1", "facebook_id": "100"]
+            ]
+        )
     }
 
     @Test("linking by criteria returns the resulting id")

@@ -79,14 +79,17 @@ struct MergeExecution: Sendable {
         return next
     }
 
-    /// Returns the id of the user's recipient, which is created if there is none.
+    /// Returns the id of the user's recipient, which is created if there is none, and is given the mobile user id if it
+    /// lacks it.
     ///
     /// May be repeated whatever its earlier outcome.
     private func recipient(for intent: MergeIntent) async throws(ExperimentationError) -> String {
         let mobileUserID = intent.mobileUserID
-        let known = profile.recipientID(of: mobileUserID)
-        if !known.isEmpty { return known }
-        let recipient = try await client.addRecipient(mobileUserID, afterSearch: true)
+        let record = profile.record
+        let known = record.recipient(of: mobileUserID)
+        let isUnderWay = record.isOwn(mobileUserID) && record.addUnderWay != nil
+        if !known.isEmpty, !isUnderWay { return known }
+        let recipient = try await client.setUp(mobileUserID, known: known, afterSearch: true)
         try await keep(of: intent) { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient
     }

@@ -39,7 +39,7 @@ public struct MobileIdentity: Sendable {
 
     /// Ensures that this installation has a mobile user id and a recipient with it.
     ///
-    /// Nothing is sent if both are known. If allowed, a missing mobile user id is generated and stored
+    /// Nothing is sent if both are known and the vendor has them. If allowed, a missing mobile user id is generated and stored
     /// before it is sent. After a lost answer the recipient is looked for before another one is added.
     ///
     /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id if
@@ -56,8 +56,8 @@ public struct MobileIdentity: Sendable {
     /// Ensures without a network that this installation has a mobile user id, so that sessions can begin with it at
     /// once.
     ///
-    /// The recipient is added before the first behaviors of this id are posted, unless ``setupRecipient()`` adds it
-    /// earlier.
+    /// The recipient is added, or a known one is given the new id, before the first behaviors of this id are posted,
+    /// unless ``setupRecipient()`` does so earlier.
     ///
     /// - Returns: The mobile user id.
     /// - Throws: `ErrorCode.configuration` as ``setupRecipient()``; `ErrorCode.store`.
@@ -68,7 +68,7 @@ public struct MobileIdentity: Sendable {
         return try await setup.prepare()
     }
 
-    /// Adds a recipient that was prepared, or that couldn't be added before.
+    /// Sets up a recipient that was prepared, or that couldn't be set up before.
     func makeUpForRecipient() async throws(ExperimentationError) {
         guard profile.record.isWanted else { return }
         try await setupRecipient()

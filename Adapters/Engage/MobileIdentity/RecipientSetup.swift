@@ -14,8 +14,14 @@ struct RecipientSetup: Sendable {
     func prepare() async throws(ExperimentationError) -> String {
         try configuration.validateRecipients()
         try await profile.load()
-        return try await ensureID { record in
-            if record.recipientID.isEmpty { record.isWanted = true }
+        return try await ensureID { record, isNew in
+            if record.recipientID.isEmpty {
+                record.isWanted = true
+            } else if isNew {
+                // Both ids are known from now on, but the vendor has to be told of this one.
+                record.addUnderWay = record.mobileUserID
+                record.isWanted = true
+            }
         }.mobileUserID
     }
 
@@ -31,7 +37,7 @@ struct RecipientSetup: Sendable {
         if !record.recipientID.isEmpty, !record.mobileUserID.isEmpty, record.addUnderWay == nil {
             return (record.recipientID, record.mobileUserID)
         }
-        let before = try await ensureID { record in
+        let before = try await ensureID { record, _ in
             // The next attempt must know that an answer may have been lost.
             record.addUnderWay = record.mobileUserID
             record.isWanted = true
@@ -40,7 +46,7 @@ struct RecipientSetup: Sendable {
         let recipientID: String
         do throws(ExperimentationError) {
             let isRepeated = before.addUnderWay == mobileUserID
-            recipientID = try await register(mobileUserID, known: before.recipientID, isRepeated: isRepeated)
+            recipientID = try await client.setUp(mobileUserID, known: before.recipientID, afterSearch: isRepeated)
         } catch {
             // A refusal says that nothing was added. One of the search says nothing of an earlier attempt, and after the
             // vendor's own failure, as after any other, the recipient may exist.
@@ -51,9 +57,7 @@ struct RecipientSetup: Sendable {
         }
         let isKept = try await profile.update { record in
             guard record.isOwn(mobileUserID) else { return false }
-            record.recipientID = recipientID
-            record.addUnderWay = nil
-            record.isWanted = false
+            record.note(recipient: recipientID, of: mobileUserID)
             return true
         }
         if isKept { return (recipientID, mobileUserID) }
@@ -64,9 +68,11 @@ struct RecipientSetup: Sendable {
 
     /// Ensures that there is a mobile user id, and changes the state together with it.
     ///
+    /// - Parameter change: Changes a state that has the id; told whether the id is new.
     /// - Returns: The state before the change, but with the id.
+    /// - Throws: `ErrorCode.configuration` if there is no id and none may be generated; `ErrorCode.store`.
     private func ensureID(
-        _ change: @Sendable (inout EngageRecord) -> Void
+        _ change: @Sendable (inout EngageRecord, _ isNew: Bool) -> Void
     ) async throws(ExperimentationError) -> EngageRecord {
         while true {
             let known = profile.record.mobileUserID
@@ -76,7 +82,7 @@ struct RecipientSetup: Sendable {
                 guard record.isOwn(known) else { return nil }
                 record.mobileUserID = id
                 let before = record
-                change(&record)
+                change(&record, known.isEmpty)
                 return before
             }
             if let before { return before }
@@ -92,16 +98,5 @@ struct RecipientSetup: Sendable {
         }
         let id = configuration.recipients.makeID?() ?? ""
         return id.isEmpty ? environment.makeID() : id
-    }
-
-    private func register(
-        _ mobileUserID: String,
-        known: String,
-        isRepeated: Bool
-    ) async throws(ExperimentationError) -> String {
-        guard !known.isEmpty else { return try await client.addRecipient(mobileUserID, afterSearch: isRepeated) }
-        let columns: XMLAPIFields = [configuration.recipients.mobileUserIDColumn: mobileUserID]
-        let update = XMLAPI.updateRecipient(id: known, list: configuration.listID, columns: columns)
-        return try await client.perform(update).recipientID ?? known
     }
 }

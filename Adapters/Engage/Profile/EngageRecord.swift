@@ -12,11 +12,12 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var recipientID = ""
     var anonymousID = ""
     var deviceID = ""
-    /// The mobile user id for which a recipient was last being added, with unknown outcome.
+    /// The mobile user id for which a recipient was last being added, or which was last being written to it, with unknown
+    /// outcome.
     var addUnderWay: String?
     /// Recipients of other users, by mobile user id.
     var others: [String: String] = [:]
-    /// Whether a recipient must be added for the mobile user id before its behaviors are posted.
+    /// Whether the mobile user id must get its recipient before its behaviors are posted.
     var isWanted = false
     var isInstalled = false
     var hasLocationColumns = false
@@ -48,10 +49,12 @@ struct EngageRecord: Sendable, Hashable, Codable {
         return place
     }
 
-    /// Records a user's recipient.
+    /// Records a user's recipient, which has their mobile user id.
     mutating func note(recipient: String, of mobileUserID: String) {
         if isOwn(mobileUserID) {
             recipientID = recipient
+            addUnderWay = nil
+            isWanted = false
             return
         }
         if others.count >= Self.mostOthers, others[mobileUserID] == nil, let any = others.keys.first {
