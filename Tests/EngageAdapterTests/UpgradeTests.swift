@@ -58,6 +58,18 @@ struct UpgradeTests {
         #expect(tracker.currentCampaign == "" && tracker.lastCampaign == "Spring")
     }
 
+    @Test("a recipient that the SDK added without noticing is found")
+    func lostAnswer() async throws {
+        let engage = bench.engage()
+        try await engage.begin()
+        let recipient = try await bench.addRecipient(["Mobile User Id": "M"])
+        try await engage.takeOver(EngageSDKRecords(mobileUserID: "M"))
+        let result = try await engage.mobileIdentity.setupRecipient()
+        #expect(result == .init(recipientID: recipient, mobileUserID: "M"))
+        #expect(bench.operations == ["token", "SelectRecipientData"])
+        #expect(try await bench.recipients().map { String($0.id) } == [recipient])
+    }
+
     @Test("only once: forgotten state doesn't return, and known state stays", arguments: [true, false])
     func once(byDenial: Bool) async throws {
         let engage = bench.engage()

@@ -75,6 +75,10 @@ extension Engage {
             if record.mobileUserID.isEmpty, record.recipientID.isEmpty {
                 record.mobileUserID = records.mobileUserID
                 record.recipientID = records.recipientID
+                // The SDK stored the mobile user id before it added the recipient, whose answer may have been lost.
+                if records.recipientID.isEmpty, !records.mobileUserID.isEmpty {
+                    record.addUnderWay = records.mobileUserID
+                }
             }
             if record.anonymousID.isEmpty { record.anonymousID = records.anonymousID }
             if record.deviceID.isEmpty { record.deviceID = records.deviceID }
