@@ -271,6 +271,20 @@ struct MobileIdentityTests {
         #expect(bench.operations == ["SelectRecipientData"])
     }
 
+    @Test("a match with the current recipient changes no id of the application's own")
+    func itselfOwnID() async throws {
+        let engage = try await ready()
+        let (c, m) = try await current(engage)
+        try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        try await engage.profile.storeMobileUserID("own")
+        bench.forgetExchanges()
+        let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        #expect(result == .init(recipientID: c, mergedRecipientID: nil, mobileUserID: "own"))
+        #expect(bench.operations == ["SelectRecipientData"])
+        #expect(engage.profile.recipientID == c && engage.profile.mobileUserID == "own")
+        #expect(try await bench.recipient(c) == ["Mobile User Id": m, "facebook_id": "100"])
+    }
+
     @Test("a match with the current recipient without a mobile user id restores it")
     func itselfUnclaimed() async throws {
         let engage = try await ready()

@@ -181,13 +181,13 @@ struct MergeIntent: Sendable, Hashable, Codable {
 
     /// Returns the user's mobile user id after the merge.
     ///
-    /// A user who wasn't found by the column of the mobile user id gets the value searched for.
+    /// A user who was searched for by the column of the mobile user id gets the value that their recipient has there.
     func survivingMobileUserID(column: String) -> String {
         switch scenario {
         case .claimed: existingMobileUserID
         case .noMatch: fields[column] ?? mobileUserID
-        case .itself: existingMobileUserID.isEmpty ? mobileUserID : existingMobileUserID
-        case .unclaimed, nil: mobileUserID
+        case .itself where fields[column] != nil && !existingMobileUserID.isEmpty: existingMobileUserID
+        case .itself, .unclaimed, nil: mobileUserID
         }
     }
 }
