@@ -378,10 +378,21 @@ struct TrackerTests {
             "App://test/5?testId=7&utmSource=a%20b&x",
             routes: routes()
         )
-        #expect(first == ["testId": "7", "utmSource": "a b"])
+        #expect(first.parameters == ["testId": "7", "utmSource": "a b"])
         let second = try await tracker.handleExternalURLOpened("App://nobody?y=1=2&%zz=3", routes: routes())
-        #expect(second == ["y": "1=2", "%zz": "3"])
-        #expect(try await tracker.handleExternalURLOpened("App://test/5?a=1") == ["a": "1"])
+        #expect(second.parameters == ["y": "1=2", "%zz": "3"])
+        #expect(try await tracker.handleExternalURLOpened("App://test/5?a=1").parameters == ["a": "1"])
+    }
+
+    @Test("a link that opened the application gives the id under which its event is found")
+    func linkID() async throws {
+        let (client, tracker, _) = try await start()
+        let link = try await tracker.handleExternalURLOpened("App://test/5?a=1&b=2")
+        #expect([link["a"], link["b"], link["c"]] == ["1", "2", nil])
+        let event = try await Engage(of: client).eventStore(of: client).event(id: link.eventID)
+        #expect(
+            event == EngageEvent(id: link.eventID, type: .sessionStarted, date: bench.time.now, state: .notPosted)
+        )
     }
 
     @Test("the application's handlers run with the values that the route captured")

@@ -172,15 +172,19 @@ public struct BehaviorTracker: Sendable {
         try await handleNotificationOpened([String: FlagValue](userInfo: userInfo), attributes: attributes)
     }
 
+    /// Tracks an event, and stores the campaign that it brings.
+    ///
+    /// - Returns: The event's id.
+    @discardableResult
     private func track(
         _ kind: TrackingEvent.Kind,
         _ attributes: Attributes,
         scanning payload: [String: FlagValue]
-    ) async throws(ExperimentationError) {
+    ) async throws(ExperimentationError) -> String {
         let date = now
         let removals = profile.removals
         // First: of an event that is refused, as after a denial, nothing is kept.
-        try await session.track(TrackingEvent(kind, attributes: attributes), at: date)
+        let eventID = try await session.trackWithID(TrackingEvent(kind, attributes: attributes), at: date)
         do throws(ExperimentationError) {
             let values = payload.merging(attributes.values) { $1 }
             try await keepCampaign(in: values, at: date, unlessRemovedSince: removals)
@@ -188,6 +192,7 @@ public struct BehaviorTracker: Sendable {
             // The event is accepted, and its delivery stores the campaign once more.
             engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")
         }
+        return eventID
     }
 
     // MARK: Links
@@ -195,20 +200,31 @@ public struct BehaviorTracker: Sendable {
     /// An application's handler for a link that a route matches.
     public typealias LinkHandler = @Sendable (_ parameters: [String: String]) -> Void
 
+    /// The result of ``handleExternalURLOpened(_:routes:handlers:)``.
+    public struct OpenedLink: Sendable, Hashable {
+        /// The id of the session start, by which ``EngageEventStore/event(id:)`` finds it.
+        public var eventID: String
+        /// The link's parameters; those of the query take precedence over those of the route.
+        public var parameters: [String: String]
+
+        /// The value of a parameter; `nil` if the link has no such parameter.
+        public subscript(name: String) -> String? { parameters[name] }
+    }
+
     /// Records that a link opened the application: one session start with all of the link's parameters.
     ///
     /// - Parameters:
     ///   - address: The link.
     ///   - routes: The meaning of links; without routes, only the query counts.
     ///   - handlers: The application's own handlers by their names in the route file.
-    /// - Returns: The parameters; those of the query take precedence over those of the route.
+    /// - Returns: The event's id and the parameters.
     /// - Throws: As `UserSession.track`.
     @discardableResult
     public func handleExternalURLOpened(
         _ address: String,
         routes: DeepLinkRoutes? = nil,
         handlers: [String: LinkHandler] = [:]
-    ) async throws(ExperimentationError) -> [String: String] {
+    ) async throws(ExperimentationError) -> OpenedLink {
         let link = DeepLink(address)
         var parameters: [String: String] = [:]
         if let routes {
@@ -221,7 +237,7 @@ public struct BehaviorTracker: Sendable {
         }
         parameters.merge(link.query) { $1 }
         let attributes = Attributes(parameters.mapValues(FlagValue.string))
-        try await track(.sessionStarted, attributes, scanning: [:])
-        return parameters
+        let eventID = try await track(.sessionStarted, attributes, scanning: [:])
+        return OpenedLink(eventID: eventID, parameters: parameters)
     }
 }
