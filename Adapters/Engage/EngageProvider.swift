@@ -42,6 +42,8 @@ public struct EngageProvider: ExperimentationProvider {
     /// - Throws: ``ErrorCode/configuration``, naming the setting; ``ErrorCode/store`` if the state can't be read.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
+        var configuration = configuration
+        configuration.device = await configuration.device.identified()
         let engage = Engage(configuration, transport: transport ?? DefaultTransport.make(), in: context)
         try await engage.begin()
         return engage.roles

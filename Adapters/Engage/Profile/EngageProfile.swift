@@ -110,7 +110,7 @@ public final class EngageProfile: Sendable {
     public var recipientID: String { record.recipientID }
     /// The id of the recipient that the deprecated calls created; empty if there is none.
     public var anonymousID: String { record.anonymousID }
-    /// The device's id; empty until the first behavior.
+    /// The device's stored id, which counts if ``EngageDevice/id`` is `nil`; empty until the first behavior without one.
     public var deviceID: String { record.deviceID }
 
     /// Stores a mobile user id chosen by the application.

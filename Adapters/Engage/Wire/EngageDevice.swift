@@ -1,5 +1,9 @@
 import AdapterKit
 
+#if canImport(UIKit)
+    import UIKit
+#endif
+
 /// What behaviors report about the device and the application; each value can be replaced.
 public struct EngageDevice: Sendable, Hashable {
     /// The placeholder for an application without a name or version.
@@ -17,7 +21,8 @@ public struct EngageDevice: Sendable, Hashable {
     public var appName: String
     /// The application's build.
     public var appVersion: String
-    /// The device's id; `nil` for one that is generated once and stored.
+    /// The device's id; `nil` on iOS means `identifierForVendor`, and elsewhere, or where iOS has none, an id that is
+    /// generated once and stored.
     public var id: String?
 
     /// Creates a description.
@@ -50,6 +55,16 @@ public struct EngageDevice: Sendable, Hashable {
             appVersion: HostDevice.application("CFBundleVersion") ?? unknown
         )
     }()
+
+    /// Returns the device with the platform's id for this application's vendor, unless it has one already.
+    func identified() async -> EngageDevice {
+        guard id == nil else { return self }
+        var device = self
+        #if canImport(UIKit)
+            device.id = await MainActor.run { UIDevice.current.identifierForVendor?.uuidString }
+        #endif
+        return device
+    }
 
     private static var system: String {
         #if os(iOS)
