@@ -65,6 +65,28 @@ struct NetworkTests {
         #expect(bench.transport.events.map { $0["action"] } == ["A"])
     }
 
+    @Test("attributes of items that aren't the vendor's, or have another type, are logged")
+    func noPlaceForItems() async throws {
+        let shoe = CatalogItem(
+            id: "sku-1",
+            price: 9,
+            attributes: ["Brand": "Acme", "color": "red", "rating": "high", "tagType": "Brand", "url": .null]
+        )
+        let brand = CatalogItem(id: "Acme", kind: .tag, attributes: ["tagType": "Brand"])
+        let bench = try await Bench()
+        let session = bench.session()
+        try await session.track(.viewItem(shoe))
+        try await session.track(.viewTag(brand))
+        try await session.track(.purchase(Order(lines: [LineItem(item: shoe), LineItem(item: shoe)])))
+        try await bench.client.flush()
+        #expect(
+            bench.log.entries.filter { $0.event == "evergage.event" }.map(\.message) == [
+                "viewItem: its items' attributes have no place on the wire: color, rating, tagType",
+                "purchase: its items' attributes have no place on the wire: Brand, color, rating, tagType",
+            ]
+        )
+    }
+
     @Test(
         "any answer to a statistics ping is final, and later pings are sent",
         arguments: ["", "<html>", "{}", "GIF89a", #"{"status":"NO"}"#]

@@ -113,6 +113,37 @@ struct NeutralTests {
         #expect(sent.eventID?.isEmpty == false)
     }
 
+    @Test("what a neutral item can't express is read from its attributes under the vendor's names")
+    func itemAttributes() async throws {
+        let attributes = Attributes(of: [
+            "description": "About it", "url": "https://a.test/1", "imageUrl": "https://a.test/1.png",
+            "published": 1_760_000_000_000, "expiration": Date(timeIntervalSince1970: 1_770_000_000),
+            "modifiedDate": 1_765_000_000_000.0, "promotionState": "Excluded",
+            "location": ["city": "Ulm", "stateProvinceCode": "BW", "latitude": 48.4] as FlagValue,
+            "rating": 4.5, "numRatings": 12, "subTitle": "More", "Brand": "Acme",
+        ])
+        let bench = try await Bench()
+        let article = CatalogItem(id: "n-1", kind: .article, name: "News", attributes: attributes)
+        try await bench.session().track(.share(article))
+        try await bench.client.flush()
+        #expect(
+            bench.transport.events.map { $0["catalog"] } == [
+                [
+                    "Article": [
+                        "_id": "n-1", "name": "News", "description": "About it", "url": "https://a.test/1",
+                        "imageUrl": "https://a.test/1.png", "published": 1_760_000_000_000,
+                        "expiration": 1_770_000_000_000, "modifiedDate": 1_765_000_000_000,
+                        "promotionState": "Excluded",
+                        "location": ["city": "Ulm", "stateProvinceCode": "BW", "latitude": 48.4], "rating": 4.5,
+                        "numRatings": 12, "subTitle": "More",
+                        "tags": [["type": "t", "tagType": "Brand", "_id": "Acme"]],
+                    ]
+                ]
+            ]
+        )
+        #expect(bench.log.entries.filter { $0.event == "evergage.event" }.map(\.message) == [])
+    }
+
     @Test(
         "unsupported events are rejected, and so are those that the vendor would reject",
         arguments: [

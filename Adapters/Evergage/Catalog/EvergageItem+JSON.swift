@@ -29,10 +29,7 @@ extension EvergageItem {
         expiration = members["expiration"]?.epochMilliseconds
         tags = Self.items(json: members["tags"] ?? []) ?? []
         categories = Self.items(json: members["categories"] ?? []) ?? []
-        promotionState =
-            members["promotionState"]?.stringValue.flatMap { name in
-                PromotionState.allCases.first { $0.wireName == name }
-            } ?? .undefined
+        promotionState = members["promotionState"]?.stringValue.flatMap(PromotionState.init(wireName:)) ?? .undefined
         location = members["location"].flatMap(EvergageLocation.init(json:))
         rating = members["rating"]?.doubleValue
         numRatings = members["numRatings"]?.intValue
@@ -139,6 +136,12 @@ extension EvergageItem.Kind {
 }
 
 extension EvergageItem.PromotionState {
+    /// Creates a state from its written form; `nil` for one that the vendor doesn't have.
+    init?(wireName: String) {
+        guard let state = Self.allCases.first(where: { $0.wireName == wireName }) else { return nil }
+        self = state
+    }
+
     fileprivate var wireName: String {
         switch self {
         case .undefined: "Undefined"

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Translates neutral types into the vendor's, and back; the only file that knows both.
+/// Translates neutral types into the vendor's, and back; only this file and the one beside it know both.
 enum EvergageTranslation {
     /// The native events of this adapter.
     enum Native {
@@ -19,7 +19,9 @@ enum EvergageTranslation {
     ///   it wouldn't take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
         do throws(EvergageAction.Refusal) {
-            var action = try known(event.kind)
+            var unread: Set<String> = []
+            var action = try known(event.kind, unread: &unread)
+            if !unread.isEmpty { action.leaveOut("its items' attributes", unread.sorted().joined(separator: ", ")) }
             let names = event.attributes.values.keys.sorted()
             if !names.isEmpty { action.leaveOut("its attributes", names.joined(separator: ", ")) }
             return action
@@ -31,10 +33,22 @@ enum EvergageTranslation {
         }
     }
 
-    private static func known(_ kind: TrackingEvent.Kind) throws(EvergageAction.Refusal) -> EvergageAction {
+    /// Returns the vendor's event, and the names of the items' attributes that it doesn't carry.
+    private static func known(
+        _ kind: TrackingEvent.Kind,
+        unread: inout Set<String>
+    ) throws(EvergageAction.Refusal) -> EvergageAction {
         /// Returns the error for something that the vendor can't represent.
         func unsupported(_ what: String) -> EvergageAction.Refusal {
             EvergageAction.Refusal(level: .debug, text: what)
+        }
+        func item(_ item: CatalogItem, as kind: EvergageItem.Kind? = nil) -> EvergageItem {
+            EvergageItem(item, as: kind, unread: &unread)
+        }
+        func line(_ line: LineItem) -> EvergageLineItem {
+            // On the wire, a line has no more of its item than id, name and price.
+            unread.formUnion(line.item.attributes.values.filter { $0.value != .null }.keys)
+            return EvergageLineItem(item: item(line.item), quantity: Double(line.quantity))
         }
         let endOfView = "end of a view in the neutral API: EvergageContext measures view time and ends it"
         switch kind {
@@ -52,20 +66,20 @@ enum EvergageTranslation {
             action.members["source"] = ["url": .string(url)]
             action.members["flags"] = ["pageView": true]
             return action
-        case .viewItem(let item?): return try .view(.item, EvergageItem(item))
-        case .viewItemDetail(let item?): return try .view(.itemDetail, EvergageItem(item))
-        case .viewCategory(let item?): return try .view(.category, EvergageItem(item, as: .category))
-        case .viewTag(let item?): return try .view(.tag, EvergageItem(item, as: .tag(EvergageItem.tagType(of: item))))
+        case .viewItem(let viewed?): return try .view(.item, item(viewed))
+        case .viewItemDetail(let viewed?): return try .view(.itemDetail, item(viewed))
+        case .viewCategory(let viewed?): return try .view(.category, item(viewed, as: .category))
+        case .viewTag(let viewed?): return try .view(.tag, item(viewed, as: .tag(EvergageItem.tagType(of: viewed))))
         case .viewItem(nil), .viewItemDetail(nil), .viewCategory(nil), .viewTag(nil): throw unsupported(endOfView)
-        case .addToCart(let line): return try .changeCart(EvergageLineItem(line), isRemoval: false)
-        case .removeFromCart(let line): return try .changeCart(EvergageLineItem(line), isRemoval: true)
-        case .replaceCart(let lines): return try .viewCart(EvergageOrder(lineItems: lines.map(EvergageLineItem.init)))
-        case .purchase(let order): return try .purchase(EvergageOrder(order))
-        case .review(let item, let review):
-            return try .activity(.review, EvergageItem(item), review: review.map { .init($0) })
-        case .share(let item): return try .activity(.share, EvergageItem(item))
-        case .comment(let item): return try .activity(.comment, EvergageItem(item))
-        case .favorite(let item): return try .activity(.favorite, EvergageItem(item))
+        case .addToCart(let added): return try .changeCart(line(added), isRemoval: false)
+        case .removeFromCart(let removed): return try .changeCart(line(removed), isRemoval: true)
+        case .replaceCart(let lines): return try .viewCart(EvergageOrder(lineItems: lines.map(line)))
+        case .purchase(let order): return try .purchase(EvergageOrder(order, lineItems: order.lines.map(line)))
+        case .review(let reviewed, let review):
+            return try .activity(.review, item(reviewed), review: review.map { .init($0) })
+        case .share(let shared): return try .activity(.share, item(shared))
+        case .comment(let commented): return try .activity(.comment, item(commented))
+        case .favorite(let favorite): return try .activity(.favorite, item(favorite))
         case .installed: return try .custom("App Install")
         case .sessionStarted: return try .custom("App Launch")
         case .campaignImpression(let campaign): return try .stat(.impression, of: campaign)
@@ -186,80 +200,5 @@ enum EvergageTranslation {
             items[isTag ? key.tagType ?? "Tag" : names[key.type] ?? key.type, default: []].append(key.id)
         }
         return items
-    }
-}
-
-// MARK: - The neutral catalogue
-
-extension EvergageItem {
-    /// Creates the vendor's item for a neutral one; fields that the neutral one lacks may be in its attributes under
-    /// the vendor's names.
-    init(_ item: CatalogItem, as kind: Kind? = nil) {
-        self.init(kind ?? Kind(item), id: item.id, name: item.name)
-        price = item.price.flatMap { Double($0.description) }
-        currency = item.currency
-        categories = item.categories.map { .category(id: $0) }
-        func text(_ name: String) -> String? { item.attributes[name]?.stringValue }
-        itemDescription = text("description")
-        url = text("url")
-        imageURL = text("imageUrl")
-        priceDescription = text("priceDescription")
-        alternateID = text("alternateId")
-        subTitle = text("subTitle")
-        listPrice = item.attributes["listPrice"]?.doubleValue
-        inventoryCount = item.attributes["inventoryCount"]?.intValue
-        rating = item.attributes["rating"]?.doubleValue
-        numRatings = item.attributes["numRatings"]?.intValue
-        isDepartment = item.attributes["department"]?.boolValue ?? false
-        tags = EvergageTagType.allCases.compactMap { type in text(type.name).map { .tag(id: $0, type: type) } }
-    }
-
-    /// Returns the type of a neutral tag: from its attributes or its kind, else a keyword.
-    static func tagType(of item: CatalogItem) -> EvergageTagType {
-        (item.attributes["tagType"]?.stringValue).flatMap(EvergageTagType.init(name:))
-            ?? EvergageTagType(name: item.kind.rawValue) ?? .keyword
-    }
-}
-
-extension EvergageItem.Kind {
-    fileprivate init(_ item: CatalogItem) {
-        switch item.kind {
-        case .article: self = .article
-        case .blog: self = .blog
-        case .category: self = .category
-        case .tag: self = .tag(EvergageItem.tagType(of: item))
-        case .product: self = .product
-        default: self = EvergageTagType(name: item.kind.rawValue).map { .tag($0) } ?? .product
-        }
-    }
-}
-
-extension EvergageLineItem {
-    fileprivate init(_ line: LineItem) {
-        self.init(item: EvergageItem(line.item), quantity: Double(line.quantity))
-    }
-}
-
-extension EvergageOrder {
-    fileprivate init(_ order: Order) {
-        self.init(
-            orderID: order.id,
-            lineItems: order.lines.map(EvergageLineItem.init),
-            totalValue: order.total.flatMap { Double($0.description) },
-            totalValueCurrency: order.currency
-        )
-    }
-}
-
-extension EvergageReview {
-    fileprivate init(_ review: Review) {
-        self.init(
-            date: review.date,
-            rating: review.rating.map(Double.init),
-            title: review.title,
-            content: review.content,
-            userDisplayName: review.author,
-            purchased: review.isPurchaser
-        )
     }
 }
