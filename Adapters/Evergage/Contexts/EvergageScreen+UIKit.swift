@@ -11,10 +11,11 @@
         /// The screen of this view controller in ``Evergage/shared``, created at the first access.
         ///
         /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled.
+        /// Its events carry a name only if you set ``EvergageScreen/evergageName``.
         /// `nil` without a shared instance and while the vendor's kill switch is on. Not tested on Linux.
         public var evergageScreen: EvergageScreen? {
             if let child = children.lazy.compactMap({ $0 as? EvergageAppearanceObserver }).first { return child.screen }
-            guard let screen = Evergage.shared?.makeScreen(name: title) else { return nil }
+            guard let screen = Evergage.shared?.makeScreen() else { return nil }
             let child = EvergageAppearanceObserver(screen)
             addChild(child)
             child.view.isHidden = true
