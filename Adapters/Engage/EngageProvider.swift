@@ -39,6 +39,8 @@ public struct EngageProvider: ExperimentationProvider {
 
     /// Checks the settings, reads an earlier run's state, and resumes an interrupted merge in the background.
     ///
+    /// The first access token is requested when it is first needed; ``Engage/reach()`` requests it at once.
+    ///
     /// - Throws: ``ErrorCode/configuration``, naming the setting; ``ErrorCode/store`` if the state can't be read.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
