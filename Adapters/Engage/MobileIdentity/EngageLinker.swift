@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 
@@ -40,7 +41,7 @@ struct EngageLinker: IdentityLinker {
             }
         }
         var progress = progress
-        progress.notes = try Self.notes(next)
+        progress.notes = try JSON.encode(next)
         if next.step == .done {
             progress.to.id = next.survivingMobileUserID(column: configuration.recipients.mobileUserIDColumn)
             progress.isComplete = true
@@ -87,17 +88,8 @@ struct EngageLinker: IdentityLinker {
             progress.criteria.isEmpty == false || !progress.to.id.isEmpty
         else { throw ExperimentationError(.invalidArgument, "linking needs two ids, or columns and values") }
         let intent = MergeIntent(id: execution.environment.makeID(), fields: fields, mobileUserID: progress.from.id)
-        progress.notes = try Self.notes(intent)
+        progress.notes = try JSON.encode(intent)
         execution.profile.merging.begin(intent)
         return progress
-    }
-
-    private static func notes(_ intent: MergeIntent) throws(ExperimentationError) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(intent) else {
-            throw ExperimentationError(.store, "the notes of the linking can't be written")
-        }
-        return Array(data)
     }
 }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 import Synchronization
@@ -10,6 +11,8 @@ public final class EngageProfile: Sendable {
     private struct State: Sendable {
         var record = EngageRecord()
         var revision: UInt64 = 0
+        /// The revision in the store.
+        var written: UInt64 = 0
         var isLoaded = false
         /// How often this installation's user was removed.
         var removals = 0
@@ -18,8 +21,11 @@ public final class EngageProfile: Sendable {
     /// The users of merges under way.
     let merging = MergingUsers()
     private let state: Mutex<State>
-    private let writer: Writer
+    private let store: (any StateStore)?
+    private let key: String
     private let log: any LogSink
+    /// One write at a time.
+    private let turn = AsyncSemaphore(limit: 1)
 
     /// Creates a profile.
     ///
@@ -29,8 +35,9 @@ public final class EngageProfile: Sendable {
     ///   - log: Where a stored state that can't be used is reported.
     init(store: (any StateStore)?, key: String, log: any LogSink = NoLog()) {
         state = Mutex(State())
+        self.store = store
+        self.key = key
         self.log = log
-        writer = Writer(store: store, key: key)
     }
 
     /// Reads an earlier run's state, once.
@@ -40,7 +47,7 @@ public final class EngageProfile: Sendable {
     /// - Throws: `ErrorCode.store` if the store can't be read; nothing counts as missing then.
     func load() async throws(ExperimentationError) {
         guard !state.withLock(\.isLoaded) else { return }
-        let bytes = try await writer.read()
+        let bytes = try await store?.value(for: key)
         let record = bytes.flatMap { try? JSONDecoder().decode(EngageRecord.self, from: Data($0)) }
         let isFirst = state.withLock { state in
             guard !state.isLoaded else { return false }
@@ -98,8 +105,21 @@ public final class EngageProfile: Sendable {
             if state.record != old || !state.record.isOwn(old.mobileUserID) { state.revision += 1 }
             return (result, state.revision)
         }
-        try await writer.write(revision) { self.state.withLock { ($0.record, $0.revision) } }
+        try await write(revision)
         return result
+    }
+
+    /// Writes the newest record, unless the store has this revision by then.
+    ///
+    /// A cancelled caller doesn't end it. If it fails, the store gets this change with the next one.
+    private func write(_ revision: UInt64) async throws(ExperimentationError) {
+        guard let store, state.withLock({ $0.written < revision }) else { return }
+        try await turn.run { [self] () async throws(ExperimentationError) in
+            let (record, newest, written) = state.withLock { ($0.record, $0.revision, $0.written) }
+            guard written < revision else { return }
+            try await store.setValue(try JSON.encode(record), for: key)
+            state.withLock { $0.written = newest }
+        }
     }
 
     // MARK: Public state
@@ -153,69 +173,5 @@ public final class EngageProfile: Sendable {
     /// Returns the recipient of a user of this vendor; empty if it isn't known.
     func recipientID(of mobileUserID: String) -> String {
         state.withLock { $0.record.recipient(of: mobileUserID) }
-    }
-
-    /// Writes the latest record, one write at a time.
-    private actor Writer {
-        private let store: (any StateStore)?
-        private let key: String
-        private var written: UInt64 = 0
-        private var underWay: Round?
-        private var rounds = 0
-
-        /// One write, with the newest revision in it.
-        private struct Round {
-            let number: Int
-            let revision: UInt64
-            let task: Task<Result<Void, ExperimentationError>, Never>
-        }
-
-        init(store: (any StateStore)?, key: String) {
-            self.store = store
-            self.key = key
-        }
-
-        func read() async throws(ExperimentationError) -> [UInt8]? { try await store?.value(for: key) }
-
-        func write(
-            _ revision: UInt64,
-            _ newest: @Sendable () -> (EngageRecord, UInt64)
-        ) async throws(ExperimentationError) {
-            guard let store else { return }
-            while written < revision {
-                let isMine = underWay == nil
-                let round = underWay ?? begin(newest, in: store)
-                let result = await round.task.value
-                // The first caller to get here ends the round: awaiting a finished task doesn't suspend, so a caller
-                // that left this to another would loop for ever and never let the other in.
-                if underWay?.number == round.number {
-                    underWay = nil
-                    if case .success = result { written = max(written, round.revision) }
-                }
-                if isMine, case .failure(let error) = result { throw error }
-            }
-        }
-
-        private func begin(_ newest: @Sendable () -> (EngageRecord, UInt64), in store: any StateStore) -> Round {
-            let (record, revision) = newest()
-            let key = key
-            let task = Task { () async -> Result<Void, ExperimentationError> in
-                do throws(ExperimentationError) {
-                    let encoder = JSONEncoder()
-                    encoder.outputFormatting = .sortedKeys
-                    guard let data = try? encoder.encode(record) else {
-                        throw ExperimentationError(.store, "the profile can't be written down")
-                    }
-                    try await store.setValue(Array(data), for: key)
-                    return .success(())
-                } catch {
-                    return .failure(error)
-                }
-            }
-            rounds += 1
-            let round = Round(number: rounds, revision: revision, task: task)
-            underWay = round
-            return round
-        }
     }
 }
