@@ -78,6 +78,20 @@ struct HostileClientTests {
         }
     }
 
+    @Test(
+        "the body of a GET is neither waited for nor kept",
+        arguments: ["Content-Length: 1000", "Content-Length: 2000000", "Transfer-Encoding: chunked"],
+        ["/ofrep/v1/stream", "/ofrep/v1/stream?ticket=forged"]
+    )
+    func bodyOfGET(field: String, path: String) async throws {
+        try await Served.run { served in
+            // The body never comes, so that whoever waits for it answers that it took too long.
+            let head = "GET \(path) HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n"
+            let text = try await served.wire.talk(head) { $0.contains("\r\n\r\n") }
+            #expect(WireAnswer(text).status == 401)
+        }
+    }
+
     @Test("a thousand clients that stop halfway take little memory, and the next client is answered")
     func halfRequests() async throws {
         try await Served.run { served in

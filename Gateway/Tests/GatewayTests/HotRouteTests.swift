@@ -107,6 +107,22 @@ struct HotRouteTests {
         }
     }
 
+    @Test(
+        "a stream is opened at once only without a body, which nothing limits there",
+        arguments: [
+            ([], true), ([("Content-Length", "0")], true), ([("Content-Length", "1")], false),
+            ([("Content-Length", "x")], false), ([("Transfer-Encoding", "chunked")], false),
+            ([("content-length", "0"), ("transfer-encoding", "identity")], false),
+        ] as [([(String, String)], Bool)]
+    )
+    func bodyOfGET(fields: [(String, String)], isAtOnce: Bool) async throws {
+        try await Served.run { served in
+            var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/ofrep/v1/stream?ticket=x")
+            for (name, value) in fields { head.headers.add(name: name, value: value) }
+            #expect(served.gateway.responder.mayAnswerAtOnce(head) == isAtOnce)
+        }
+    }
+
     @Test("a first assignment is stored; later evaluations don't need the store")
     func assignments() async throws {
         let provider = InMemoryProvider(

@@ -83,8 +83,8 @@ final class ChangeStreams: Sendable {
     /// The answer to a client that can't listen over this connection.
     ///
     /// - Parameter most: The maximum number of streams.
-    /// - Returns: 429 if there are as many; otherwise 503, because the connection has other answers to bring first, or the
-    ///   instance is about to end.
+    /// - Returns: 429 if there are as many; otherwise 503, because the connection has other answers to bring first, the
+    ///   request has a body, or the instance is about to end.
     func refusal(atMost most: Int) -> Answer {
         // Long enough for clients to poll without a stream meanwhile.
         count >= most

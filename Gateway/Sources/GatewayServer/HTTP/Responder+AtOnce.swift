@@ -18,9 +18,17 @@ extension Responder {
             else { return false }
             guard let length = head.headers.first(name: "content-length").flatMap({ Int($0) }) else { return false }
             return length <= min(Self.smallBody, limits.bodyBytes)
-        case .GET: return head.uri.utf8.starts(with: Route.changes.utf8)
+        case .GET:
+            // A body would be collected whatever its size, before anybody has asked for a token.
+            return head.uri.utf8.starts(with: Route.changes.utf8) && !Self.hasBody(head.headers)
         default: return false
         }
+    }
+
+    /// Whether a body follows a head, or may follow it.
+    private static func hasBody(_ fields: HTTPHeaders) -> Bool {
+        if fields.contains(name: "transfer-encoding") { return true }
+        return fields.first(name: "content-length").map { Int($0) != 0 } ?? false
     }
 
     /// Evaluates one flag or all, if nothing has to be awaited for it.
