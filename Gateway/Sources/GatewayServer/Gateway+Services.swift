@@ -47,7 +47,7 @@ extension Gateway {
             TenantClosing(gateway: self), server, Beating(responder: responder, time: environment.time),
             LookingAfterOthers(responder: responder, time: environment.time), Opening(gateway: self),
             ForgettingIDs(gateway: self),
-            FetchingFirstRules(responder: responder, time: environment.time),
+            FetchingMissingRules(responder: responder, time: environment.time),
             HeapTrimming(
                 forms: { responder.tenants.tenants.map(\.evaluator.knownForms) },
                 time: environment.time
@@ -124,10 +124,11 @@ private struct ForgettingIDs: Service {
     }
 }
 
-/// Fetches rules for tenants that have none, because their vendor was away when it was asked first.
+/// Fetches rules for tenants that have none, because their vendor was away when it was asked first, and for those whose
+/// rules have a lifetime and couldn't be fetched at the end of it.
 ///
-/// No request does it: an instance that isn't ready gets none.
-private struct FetchingFirstRules: Service {
+/// No request does it: an instance that isn't ready gets none, and one with older rules answers by them at once.
+private struct FetchingMissingRules: Service {
     let responder: Responder
     let time: any TimeSource
 
@@ -135,13 +136,17 @@ private struct FetchingFirstRules: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await time.sleep(for: Self.interval)) != nil {
-                await withTaskGroup { group in
-                    for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed && !tenant.isReady
-                    {
-                        group.addTask { try? await tenant.connection.client.refresh() }
+            // One group for all times: a vendor that hangs holds up no other.
+            await withDiscardingTaskGroup { group in
+                while (try? await time.sleep(for: Self.interval)) != nil {
+                    for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed {
+                        let (client, facts) = (tenant.connection.client, tenant.connection.facts)
+                        let isOld = facts.isRenewed && client.status == .stale
+                        guard isOld || !tenant.isReady else { continue }
+                        group.addTask { try? await client.refresh(force: isOld) }
                     }
                 }
+                group.cancelAll()
             }
         }
     }

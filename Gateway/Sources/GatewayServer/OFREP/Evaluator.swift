@@ -7,11 +7,11 @@ import Synchronization
 
 /// Evaluates the flags of a tenant.
 ///
-/// While the vendor is unreachable, stored decisions are answered with the reason `STALE`. While its kill switch is on,
-/// every known flag has the reason `DISABLED` and no value.
+/// While the vendor is unreachable or slow, stored decisions are answered with the reason `STALE`. While its kill switch is
+/// on, every known flag has the reason `DISABLED` and no value.
 final class Evaluator: Sendable {
     let client: ExperimentationClient
-    private let facts: ObservedProvider.Facts
+    let facts: ObservedProvider.Facts
     /// Whether the shared database was away when the tenant was opened, so that nothing is confirmed by it.
     let isProvisional: Bool
     let meanwhile: Meanwhile?
@@ -24,6 +24,8 @@ final class Evaluator: Sendable {
     /// Where instances share rules, so that a client of one is never answered by older ones of another.
     private let revisions: Revisions?
     private let kept = Mutex(Kept())
+    /// The wait for new rules while there are older ones.
+    let wait: RulesWait
 
     /// The revisions of rules that instances share, beside that of each ruleset, which is its validator.
     struct Revisions: Sendable {
@@ -48,6 +50,7 @@ final class Evaluator: Sendable {
     ///   - exposures: The exposures that single evaluations record.
     ///   - frame: What all bulk answers have in common.
     ///   - revisions: The revisions of rules that instances share; `nil` where they don't.
+    ///   - time: The clock.
     init(
         _ client: ExperimentationClient,
         facts: ObservedProvider.Facts,
@@ -57,9 +60,11 @@ final class Evaluator: Sendable {
         types: DeclaredTypes,
         exposures: TenantConfiguration.Exposures,
         frame: BulkFrame,
-        revisions: Revisions? = nil
+        revisions: Revisions? = nil,
+        time: any TimeSource = SystemTime()
     ) {
         self.revisions = revisions
+        wait = RulesWait(by: time)
         (self.client, self.facts, self.isProvisional, self.meanwhile) = (client, facts, isProvisional, meanwhile)
         self.assignments = facts.isSticky ? assignments : nil
         self.types = types
@@ -113,46 +118,6 @@ final class Evaluator: Sendable {
         let revision = revision(of: decided)
         guard let decided else { return frame.answer(disabledItems, ifNoneMatch: ifNoneMatch, at: revision) }
         return frame.answer(items(of: decided), ifNoneMatch: ifNoneMatch, at: revision)
-    }
-
-    // MARK: Deciding
-
-    /// The decisions for a user; `nil` while the kill switch is on.
-    private func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
-        guard let assignments, mayBeKept(user), !user.id.isEmpty else { return try await decide(for: user, [:]) }
-        let earlier = await assignments.earlier(of: user.id)
-        guard let decided = try await decide(for: user, earlier.assignments) else { return nil }
-        let made = EarlierAssignments(decided.assignments)
-        let kept = await assignments.keep(made, beside: earlier, of: user.id)
-        // If another instance stored an assignment first, that one is used.
-        let isOther = made.variations.contains { kept.variations[$0.key] != $0.value }
-        return isOther ? try await decide(for: user, kept) : decided
-    }
-
-    /// Whether assignments of a user may be written down.
-    func mayBeKept(_ user: User) -> Bool {
-        user.consent == .granted || user.consent == .unknown && !facts.needsConsent
-    }
-
-    private func decide(for user: User, _ earlier: EarlierAssignments) async throws(ProtocolError) -> UserDecisions? {
-        // Rules that are fetched anyway aren't waited for, and what couldn't be confirmed isn't taken for fresh.
-        if client.status == .stale, facts.isPolling, let old = client.decisionsAtHand(for: user, honoring: earlier) {
-            return old
-        }
-        do throws(ExperimentationError) {
-            let decided = try await client.decisions(for: user, honoring: earlier)
-            if client.status == .disabled { return nil }
-            // A provisional tenant has only the vendor's answer, unconfirmed by the shared store, so it counts as stale.
-            return isProvisional ? client.decisionsAtHand(for: user, honoring: earlier) ?? decided : decided
-        } catch {
-            if client.status == .disabled { return nil }
-            // An error in the request itself must not be answered with older decisions.
-            let failure = ProtocolError(error)
-            if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user, honoring: earlier) {
-                return old
-            }
-            throw failure
-        }
     }
 
     // MARK: Revisions

@@ -25,7 +25,8 @@ final class Tenant: Sendable {
             types: DeclaredTypes(configuration.types, seen: connection.types),
             exposures: configuration.exposures,
             frame: Self.frame(configuration, provider: connection.client.providerName),
-            revisions: connection.revisions
+            revisions: connection.revisions,
+            time: connection.time
         )
         limiter = configuration.rateLimit.map { RateLimiter($0, now: now) }
     }

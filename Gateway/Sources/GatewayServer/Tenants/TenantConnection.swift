@@ -30,6 +30,7 @@ final class TenantConnection: Sendable {
     let facts: ObservedProvider.Facts
     let changes: ChangeStreams
     let types: SeenTypes
+    let time: any TimeSource
     /// The store shared with other instances; `nil` if this one is alone, or it is away.
     let shared: PostgresStore?
     /// Where events wait for the shared database while that is away; `nil` without one, or a place.
@@ -102,6 +103,7 @@ final class TenantConnection: Sendable {
         after before: TenantConnection?
     ) async throws(ExperimentationError) {
         identity = configuration.connection
+        time = environment.time
         planned = Mutex(configuration.move?.plan)
         changes = before?.changes ?? ChangeStreams()
         types = before?.types ?? SeenTypes()

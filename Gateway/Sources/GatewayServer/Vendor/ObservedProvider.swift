@@ -11,8 +11,10 @@ final class ObservedProvider: ExperimentationProvider {
         var needsConsent = false
         /// Whether the vendor publishes rules that are evaluated here.
         var isComputed = false
-        /// Whether the vendor has rules fetched at an interval, so that no request waits for newer ones.
+        /// Whether rules are fetched at an interval, so that no request waits for newer ones.
         var isPolling = false
+        /// Whether that interval is the rules' lifetime, which may be long.
+        var isRenewed = false
     }
 
     private let provider: any ExperimentationProvider
@@ -48,9 +50,11 @@ final class ObservedProvider: ExperimentationProvider {
         var roles = try await provider.start(in: context)
         var facts = Facts(isSticky: roles.assignments.isSticky, needsConsent: roles.needsConsent)
         if case .computed(let source) = roles.decisions {
+            let renewed = RenewedRules(source: source)
             facts.isComputed = true
-            facts.isPolling = source.freshness.polling.map { $0 > .zero } ?? false
-            roles.decisions = .computed(RenewedRules(source: source))
+            facts.isPolling = renewed.freshness.polling.map { $0 > .zero } ?? false
+            facts.isRenewed = facts.isPolling && source.freshness.polling == nil
+            roles.decisions = .computed(renewed)
         }
         noted.withLock { $0 = facts }
         if case .asked = roles.decisions {

@@ -1,0 +1,65 @@
+import Experimentation
+import GatewayBodies
+import HTTPTypes
+
+/// What decides an evaluation: the vendor's rules or answer, and what a user was assigned before.
+extension Evaluator {
+    /// The decisions for a user; `nil` while the kill switch is on.
+    func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
+        guard let assignments, mayBeKept(user), !user.id.isEmpty else { return try await decide(for: user, [:]) }
+        let earlier = await assignments.earlier(of: user.id)
+        guard let decided = try await decide(for: user, earlier.assignments) else { return nil }
+        let made = EarlierAssignments(decided.assignments)
+        let kept = await assignments.keep(made, beside: earlier, of: user.id)
+        // If another instance stored an assignment first, that one is used.
+        let isOther = made.variations.contains { kept.variations[$0.key] != $0.value }
+        return isOther ? try await decide(for: user, kept) : decided
+    }
+
+    /// Whether assignments of a user may be written down.
+    func mayBeKept(_ user: User) -> Bool {
+        user.consent == .granted || user.consent == .unknown && !facts.needsConsent
+    }
+
+    private func decide(for user: User, _ earlier: EarlierAssignments) async throws(ProtocolError) -> UserDecisions? {
+        // Rules that are fetched anyway aren't waited for, and what couldn't be confirmed isn't taken for fresh.
+        if client.status == .stale, facts.isPolling, let old = client.decisionsAtHand(for: user, honoring: earlier) {
+            return old
+        }
+        do throws(ExperimentationError) {
+            let decided = try await decideSoon(for: user, earlier)
+            if client.status == .disabled { return nil }
+            // A provisional tenant has only the vendor's answer, unconfirmed by the shared store, so it counts as stale.
+            if let decided, !isProvisional { return decided }
+            if let old = client.decisionsAtHand(for: user, honoring: earlier) ?? decided { return old }
+            return try await client.decisions(for: user, honoring: earlier)
+        } catch {
+            if client.status == .disabled { return nil }
+            // An error in the request itself must not be answered with older decisions.
+            let failure = ProtocolError(error)
+            if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user, honoring: earlier) {
+                return old
+            }
+            throw failure
+        }
+    }
+
+    /// The current decisions; `nil` if there are older rules and no new ones come soon.
+    private func decideSoon(
+        for user: User,
+        _ earlier: EarlierAssignments
+    ) async throws(ExperimentationError) -> UserDecisions? {
+        guard facts.isComputed, client.rulesAge != nil else {
+            return try await client.decisions(for: user, honoring: earlier)
+        }
+        if let decided = client.decisionsAtOnce(for: user, honoring: earlier) { return decided }
+        let outcome = await wait.value { [client] () -> Result<UserDecisions, ExperimentationError> in
+            do throws(ExperimentationError) {
+                return .success(try await client.decisions(for: user, honoring: earlier))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try outcome?.get()
+    }
+}

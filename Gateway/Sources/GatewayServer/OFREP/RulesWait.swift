@@ -1,0 +1,33 @@
+import Experimentation
+import Synchronization
+
+/// The wait for new rules while there are older ones: short, and one for all who wait at a time.
+final class RulesWait: Sendable {
+    /// How long the first one waits; those who come later wait for the rest of that time.
+    private static let limit = Duration.seconds(2)
+
+    private let time: any TimeSource
+    private let begin = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Creates a wait that nobody has begun.
+    init(by time: any TimeSource) { self.time = time }
+
+    /// Waits for a result.
+    ///
+    /// - Parameter work: Fetches the rules and decides; goes on after the time.
+    /// - Returns: The result; `nil` if the time is over before there is one.
+    func value<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
+        let now = time.instant
+        let begin = begin.withLock { begin in
+            begin = begin ?? now
+            return begin ?? now
+        }
+        let rest = Self.limit - begin.duration(to: now)
+        guard rest > .zero else { return nil }
+        return await Limit.value(within: rest, by: time) { [self] in
+            let value = await work()
+            self.begin.withLock { $0 = nil }
+            return value
+        }
+    }
+}
