@@ -23,7 +23,12 @@ enum OFREPErrors {
         case 304 where isConditional: nil
         case 304: ExperimentationError(.vendorFault, "The OFREP server confirms an answer that it never gave (304)")
         case 400: refusal(reply)
-        case 413, 431: ExperimentationError(.tooLarge, "The user's attributes are too large for the OFREP server")
+        case 413, 431:
+            ExperimentationError(
+                .tooLarge,
+                "The user's attributes are too large for the OFREP server",
+                cause: RefusingStatus(reply.status)
+            )
         case let status: ReadFailure.of(status: status, from: "The OFREP server", asking: "flags")
         }
     }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import HTTPTypes
 
@@ -30,16 +31,18 @@ package struct ProtocolError: Error, Sendable, Equatable {
 
     /// Translates an error of the client to the protocol's codes.
     ///
-    /// An error in the request is 400; a temporary one is 503; a vendor without flags is 400, because repeating the
-    /// request can't help.
+    /// An error in the request is 400; a temporary one is 503, and so is an answer of the vendor's that can't be used; a
+    /// vendor without flags is 400, because repeating the request can't help.
     package init(_ error: ExperimentationError) {
         switch error.code {
         case .targetingKeyMissing: self.init(.targetingKeyMissing, error.message)
-        case .invalidContext, .invalidArgument, .tooLarge: self.init(.invalidContext, error.message)
+        case .invalidContext, .invalidArgument: self.init(.invalidContext, error.message)
+        // A status that says so is about the user's attributes; without one, the vendor's answer is too large.
+        case .tooLarge where error.cause is RefusingStatus: self.init(.invalidContext, error.message)
         case .flagNotFound: self.init(.flagNotFound, error.message)
-        case .parseError: self.init(.parseError, error.message)
         case .unsupported, .consentDenied: self.init(.general, error.message)
-        case .providerNotReady, .transport, .timeout, .vendorFault, .store, .outboxFull, .shutDown, .cancelled:
+        case .providerNotReady, .transport, .timeout, .vendorFault, .parseError, .tooLarge, .store, .outboxFull,
+            .shutDown, .cancelled:
             self.init(.general, error.message, status: .serviceUnavailable)
         default: self.init(.general, error.message, status: .internalServerError)
         }

@@ -1,5 +1,7 @@
+import AdapterKit
 import Experimentation
 import ExperimentationTesting
+import GatewayBodies
 import Testing
 
 @testable import GatewayServer
@@ -117,6 +119,35 @@ struct EvaluationTests {
             #expect(!all.body.contains(#""value""#))
             #expect(all.body.contains(#""key":"plan","reason":"DISABLED""#))
         }
+    }
+
+    @Test(
+        "an answer of the vendor's that can't be used is no fault of the request's",
+        arguments: [ErrorCode.parseError, .tooLarge]
+    )
+    func vendorAnswer(code: ErrorCode) async throws {
+        let provider = InMemoryProvider(flags: Served.flags, freshness: Freshness(lifetime: .zero))
+        try await Served.run(provider) { served in
+            provider.setFailure(ExperimentationError(code, "x"))
+            for path in [Self.path, "\(Self.path)/text"] {
+                let answer = try await served.wire.post(path, Self.ada)
+                #expect(answer.status == 503)
+                #expect(answer.fields["retry-after"] == "1")
+                #expect(answer.body.contains(#""errorCode":"GENERAL""#))
+            }
+            provider.setFailure(nil)
+            #expect(try await served.wire.post("\(Self.path)/text", Self.ada).status == 200)
+            provider.setFailure(ExperimentationError(code, "x"))
+            let stale = try await served.wire.post("\(Self.path)/text", Self.ada)
+            #expect(stale.status == 200)
+            #expect(stale.body == #"{"key":"text","reason":"STALE","value":"green","variant":"on"}"#)
+        }
+    }
+
+    @Test("attributes that the vendor refuses as too large are the request's fault")
+    func largeAttributes() {
+        let error = ExperimentationError(.tooLarge, "x", cause: RefusingStatus(413))
+        #expect(ProtocolError(error) == ProtocolError(.invalidContext, "x"))
     }
 
     @Test("without rules the answer is 503 with Retry-After")
