@@ -1,7 +1,9 @@
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import GatewayBodies
 import HTTPTypes
+import NIOCore
 import Synchronization
 import Testing
 
@@ -13,22 +15,29 @@ final class AskedVendor: ExperimentationProvider, DecisionSource {
     let scope = ""
     let capabilities: Set<Capability> = [.flags]
     let freshness = Freshness()
-    private let state = Mutex((count: 0, isAway: false))
+    private let state = Mutex((count: 0, isAway: false, isDisabled: false))
 
     var count: Int { state.withLock { $0.count } }
     func set(away: Bool) { state.withLock { $0.isAway = away } }
+    func set(disabled: Bool) { state.withLock { $0.isDisabled = disabled } }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         ProviderRoles(decisions: .asked(self))
     }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
-        let (number, isAway) = state.withLock { state in
+        let (number, isAway, isDisabled) = state.withLock { state in
             state.count += 1
-            return (state.count, state.isAway)
+            return (state.count, state.isAway, state.isDisabled)
         }
         if isAway { throw ExperimentationError(.transport, "gone") }
-        return .decided(Decisions(flags: [("number", Resolution(.int(number), variant: "n", reason: .split))]))
+        if isDisabled { return .disabled }
+        return .decided(
+            Decisions(flags: [
+                ("number", Resolution(.int(number), variant: "n", reason: .split)),
+                ("left", Resolution(.null, variant: "l", reason: .static)),
+            ])
+        )
     }
 }
 
@@ -87,6 +96,38 @@ struct AskedVendorTests {
         #expect(await ask(gateway, "u1").status == 200)
         let metrics = await metrics(gateway)
         #expect(metrics.contains(#"xp_gateway_decisions_total{tenant="shop",source="refused"} "#), "\(metrics)")
+    }
+
+    @Test("that is switched off has the flags that were seen as DISABLED, and no others")
+    func switchedOff() async throws {
+        func ask(_ gateway: Gateway, _ key: String) async -> (status: Int, body: String) {
+            let evaluator = gateway.responder.tenants.tenants[0].evaluator
+            guard key.isEmpty else {
+                let request = EvaluationRequest(user: User(id: "ada"), isConsentStated: false)
+                let answer = await evaluator.evaluate(key, request)
+                return (answer.status.code, answer.status.code == 200 ? "DISABLED" : "")
+            }
+            let answer = try? await evaluator.evaluation(for: User(id: "ada"), ifNoneMatch: nil)
+            return (answer?.status.code ?? 0, answer?.body.map { String(buffer: $0) } ?? "")
+        }
+        let gateway = try await gateway()
+        vendor.set(disabled: true)
+        // Nothing is known, so nothing can be said to be absent.
+        #expect(await ask(gateway, "number") == (200, "DISABLED"))
+        vendor.set(disabled: false)
+        time.advance(by: .seconds(600))
+        #expect(await ask(gateway, "").status == 200)
+        vendor.set(disabled: true)
+        time.advance(by: .seconds(600))
+        let all = await ask(gateway, "").body
+        #expect(
+            all.contains(
+                #""flags":[{"key":"left","reason":"DISABLED","variant":""},{"key":"number","reason":"DISABLED","variant":""}]"#
+            ),
+            "\(all)"
+        )
+        for key in ["number", "left"] { #expect(await ask(gateway, key) == (200, "DISABLED")) }
+        #expect(await ask(gateway, "nothing").status == 404)
     }
 
     @Test("is asked each time, if the tenant's settings say so")

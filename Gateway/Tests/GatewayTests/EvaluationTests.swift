@@ -118,6 +118,9 @@ struct EvaluationTests {
             #expect(all.status == 200)
             #expect(!all.body.contains(#""value""#))
             #expect(all.body.contains(#""key":"plan","reason":"DISABLED""#))
+            let unknown = try await served.wire.post("\(Self.path)/nothing", Self.ada)
+            #expect(unknown.status == 404)
+            #expect(unknown.body.contains(#""errorCode":"FLAG_NOT_FOUND""#))
         }
     }
 

@@ -24,6 +24,9 @@ struct DeclaredTypes: Sendable {
 
     /// All known types.
     var known: [String: FlagType] { seen.types.merging(declared) { $1 } }
+
+    /// The keys of the flags that were seen or declared, also of those without a known type.
+    var keys: Set<String> { seen.keys.union(declared.keys) }
 }
 
 /// The observed types of a vendor's flags.
@@ -31,21 +34,36 @@ struct DeclaredTypes: Sendable {
 /// A vendor that is asked for each user reveals one value at a time, so a float may first appear as `10`; once a
 /// fraction has been observed, the flag remains a float.
 final class SeenTypes: Sendable {
-    private let state = Mutex<[String: FlagType]>([:])
+    private struct State {
+        var types: [String: FlagType] = [:]
+        var keys: Set<String> = []
+    }
+
+    private let state = Mutex(State())
     /// The maximum number of keys remembered.
     private static let most = 10_000
 
     /// The types by key.
-    var types: [String: FlagType] { state.withLock { $0 } }
+    var types: [String: FlagType] { state.withLock { $0.types } }
+
+    /// The keys of a vendor that is asked for each user, also of flags whose type isn't known.
+    var keys: Set<String> { state.withLock { $0.keys } }
+
+    /// Records the keys of an answer.
+    func note(_ keys: [String]) {
+        state.withLock { state in
+            for key in keys where state.keys.count < Self.most { state.keys.insert(key) }
+        }
+    }
 
     /// Records the type of a value, and returns the flag's type.
     func note(_ type: FlagType?, of key: String) -> FlagType? {
-        state.withLock { seen in
-            let known = seen[key]
+        state.withLock { state in
+            let known = state.types[key]
             guard let type, type != known else { return known }
             // Only float is permanent; a flag that became a string is a string from now on.
             if known == .float, type == .integer { return .float }
-            if known != nil || seen.count < Self.most { seen[key] = type }
+            if known != nil || state.types.count < Self.most { state.types[key] = type }
             return type
         }
     }

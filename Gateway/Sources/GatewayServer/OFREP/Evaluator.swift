@@ -76,10 +76,8 @@ final class Evaluator: Sendable {
     func evaluate(_ key: String, _ request: EvaluationRequest) async -> Answer {
         do throws(ProtocolError) {
             let decided = try await decide(for: request.user)
-            guard let decided else { return Self.disabled(key) }
-            guard let form = form(of: key, decided) else {
-                throw ProtocolError(.flagNotFound, "No flag has this key for this user.")
-            }
+            guard let decided else { return try disabled(key) }
+            guard let form = form(of: key, decided) else { throw Self.notFound }
             if exposures == .single, !form.isFailure { await expose(key, decided, request) }
             return Answer(EvaluationAnswer(form))
         } catch {
@@ -177,14 +175,26 @@ final class Evaluator: Sendable {
 
     // MARK: The kill switch
 
-    private static func disabled(_ key: String) -> Answer {
-        Answer(EvaluationAnswer(disabledForm(key)))
+    /// Answers one flag; as long as no flag is known, none can be said to be absent.
+    private func disabled(_ key: String) throws(ProtocolError) -> Answer {
+        let isKnown: Bool
+        if let knownForms {
+            isKnown = knownForms.catalogue.index(of: key) != nil
+        } else {
+            let keys = types.keys
+            isKnown = keys.isEmpty || keys.contains(key)
+        }
+        guard isKnown else { throw Self.notFound }
+        return Answer(EvaluationAnswer(Self.disabledForm(key)))
     }
 
+    /// All known flags: those of the rules, or those that users of a vendor that is asked have had.
     private var disabledItems: [FlagForms.Form] {
-        let keys = kept.withLock { ($0.good ?? $0.stale)?.catalogue.keys } ?? []
+        let keys = knownForms?.catalogue.keys ?? types.keys.sorted()
         return keys.map(Self.disabledForm)
     }
+
+    private static let notFound = ProtocolError(.flagNotFound, "No flag has this key for this user.")
 
     private static func disabledForm(_ key: String) -> FlagForms.Form {
         FlagForms.form(key, Resolution(.null, reason: .disabled), nil, nil)

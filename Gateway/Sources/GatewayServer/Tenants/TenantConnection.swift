@@ -111,6 +111,7 @@ final class TenantConnection: Sendable {
         let (shared, meanwhile, isProvisional) = (place.shared, place.meanwhile, place.isProvisional)
         (self.shared, self.meanwhile) = (shared, meanwhile)
         let observed = ObservedProvider(place.provider)
+        observed.onAnswer { [types] in types.note($0) }
         do throws(ExperimentationError) {
             client = try await ExperimentationClient(
                 provider: observed,

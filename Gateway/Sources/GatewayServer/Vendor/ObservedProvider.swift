@@ -24,6 +24,7 @@ final class ObservedProvider: ExperimentationProvider {
     private struct Listeners: Sendable {
         var forget: @Sendable (String) async throws(ExperimentationError) -> Void = { _ in }
         var hear: @Sendable () -> Void = {}
+        var see: @Sendable ([String]) -> Void = { _ in }
     }
 
     var name: String { provider.name }
@@ -46,6 +47,9 @@ final class ObservedProvider: ExperimentationProvider {
     /// For computed rules, the client announces changes itself.
     func onChange(_ hear: @escaping @Sendable () -> Void) { listeners.withLock { $0.hear = hear } }
 
+    /// Sets what to run with the keys of an asked vendor's answers, which are all that is known of its flags.
+    func onAnswer(_ see: @escaping @Sendable ([String]) -> Void) { listeners.withLock { $0.see = see } }
+
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         var roles = try await provider.start(in: context)
         var facts = Facts(isSticky: roles.assignments.isSticky, needsConsent: roles.needsConsent)
@@ -57,7 +61,10 @@ final class ObservedProvider: ExperimentationProvider {
             roles.decisions = .computed(renewed)
         }
         noted.withLock { $0 = facts }
-        if case .asked = roles.decisions {
+        if case .asked(let source) = roles.decisions {
+            roles.decisions = .asked(
+                SeenAnswers(source: source) { [weak self] in self?.listeners.withLock { $0 }.see($0) }
+            )
             roles.changes = roles.changes.map { changes in
                 HeardChanges(changes: changes) { [weak self] in self?.listeners.withLock { $0 }.hear() }
             }
@@ -90,6 +97,20 @@ private struct RenewedRules: RulesetSource {
 
     func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
         try source.ruleset(restoring: raw)
+    }
+}
+
+/// Reports the keys of a vendor's answers.
+private struct SeenAnswers: DecisionSource {
+    let source: any DecisionSource
+    let see: @Sendable ([String]) -> Void
+
+    var freshness: Freshness { source.freshness }
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        let answer = try await source.decisions(for: context)
+        if case .decided(let decisions) = answer { see(decisions.catalogue.keys) }
+        return answer
     }
 }
 
