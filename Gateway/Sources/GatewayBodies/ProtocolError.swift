@@ -11,6 +11,9 @@ package struct ProtocolError: Error, Sendable, Equatable {
         case invalidContext = "INVALID_CONTEXT"
         case flagNotFound = "FLAG_NOT_FOUND"
         case general = "GENERAL"
+
+        /// The status of a refusal that nothing else is said about.
+        package var status: HTTPResponse.Status { self == .flagNotFound ? .notFound : .badRequest }
     }
 
     package var code: Code
@@ -26,7 +29,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
     package init(_ code: Code, _ details: String, status: HTTPResponse.Status? = nil) {
         self.code = code
         self.details = details
-        self.status = status ?? (code == .flagNotFound ? .notFound : .badRequest)
+        self.status = status ?? code.status
     }
 
     /// Translates an error of the client to the protocol's codes.

@@ -1,3 +1,4 @@
+import GatewayBodies
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -15,7 +16,7 @@ struct EvaluationAnswer: Sendable {
     }
 
     /// Creates the answer to a single evaluation.
-    init(_ form: FlagForms.Form) { self.init(form.isFailure ? .badRequest : .ok, form.text) }
+    init(_ form: FlagForms.Form) { self.init(form.failure?.status ?? .ok, form.text) }
 
     static let type = "application/json"
     static let caching = "private, no-cache"

@@ -13,10 +13,12 @@ final class FlagForms: Sendable {
     struct Form: Sendable {
         /// The item of a bulk evaluation, which is also the body of a single evaluation.
         var text: ByteBuffer
-        /// Whether it is a failure, so that a single evaluation answers 400.
-        let isFailure: Bool
+        /// Why it is a failure, which is the status of a single evaluation; `nil` if it is none.
+        let failure: ProtocolError.Code?
         /// The text's contribution to an entity tag.
         let mark: EntityTag.Mark
+
+        var isFailure: Bool { failure != nil }
     }
 
     /// The encoded catalogue.
@@ -92,7 +94,11 @@ final class FlagForms: Sendable {
     /// Encodes an outcome.
     static func form(_ key: String, _ resolution: Resolution, _ type: FlagType?, _ reason: Reason?) -> Form {
         let text = AnswerForms.bytes(of: document(key, resolution, type, reason))
-        return Form(text: ByteBuffer(bytes: text), isFailure: resolution.error != nil, mark: EntityTag.Mark(of: text))
+        return Form(
+            text: ByteBuffer(bytes: text),
+            failure: resolution.error.map(code),
+            mark: EntityTag.Mark(of: text)
+        )
     }
 
     private static func document(
@@ -105,8 +111,7 @@ final class FlagForms: Sendable {
         let metadata = flat(resolution.metadata)
         if !metadata.isEmpty { members["metadata"] = .object(metadata) }
         if let error = resolution.error {
-            let code: ProtocolError.Code = error == .parseError ? .parseError : .general
-            members["errorCode"] = .string(code.rawValue)
+            members["errorCode"] = .string(code(error).rawValue)
             members["errorDetails"] = .string(resolution.errorMessage ?? "The flag can't be read.")
             return .object(members)
         }
@@ -121,6 +126,11 @@ final class FlagForms: Sendable {
             members["value"] = type?.written(resolution.value) ?? resolution.value
         }
         return .object(members)
+    }
+
+    /// The protocol's code, which is the client's own where it has one.
+    private static func code(_ error: ErrorCode) -> ProtocolError.Code {
+        ProtocolError.Code(rawValue: error.rawValue) ?? .general
     }
 
     private static let standardReasons: Set<Reason> = [
