@@ -20,6 +20,7 @@ final class ServerProbe: Sendable {
     let survey: Survey
     private let time: Duration
     private let transport: any HTTPTransport
+    private let redaction: Redaction
     private let state = Mutex(State())
 
     init(_ server: OFREPServer, survey: Survey, time: Duration, transport: any HTTPTransport) {
@@ -27,6 +28,8 @@ final class ServerProbe: Sendable {
         self.survey = survey
         self.time = time
         self.transport = transport
+        let tokens = [server.token, server.declaration.otherToken, server.declaration.exhaustedToken]
+        redaction = Redaction(tokens: tokens.compactMap { $0?.reveal() }, streams: survey.streams)
     }
 
     var context: [String: FlagValue] { server.declaration.context }
@@ -88,7 +91,7 @@ final class ServerProbe: Sendable {
             try await connection.send(text)
             return try await connection.rest()
         }
-        tell("→ \(text.prefix(300))\n← \(heard.prefix(600))")
+        tell("→ \(redaction.shown(text.utf8, atMost: 300))\n← \(redaction.shown(heard.utf8, atMost: 600))")
         return heard
     }
 
@@ -113,8 +116,14 @@ final class ServerProbe: Sendable {
     func fail(_ failure: String) {
         state.withLock { state in
             state.expectations += 1
-            state.failures.append(redacted(failure))
+            state.failures.append(redaction.shown(failure.utf8))
         }
+    }
+
+    /// Notes that an answer can't be read.
+    func fail(_ answer: ReplyReader.Malformed) {
+        let found = redaction.shown(answer.found, atMost: 80)
+        fail(answer.description + (found.isEmpty ? "" : ": \(found)"))
     }
 
     /// Creates the error that ends a case which doesn't apply to this server.
@@ -130,19 +139,13 @@ final class ServerProbe: Sendable {
     // MARK: What happened
 
     private func note(_ ask: Ask, _ reply: Reply?) {
-        let answer = reply.map { "\($0.status) \($0.text.prefix(600))" } ?? "no answer"
-        tell(
-            "\(ask.method) \(ask.path.prefix(200)) \(String(decoding: ask.body.prefix(200), as: UTF8.self)) → \(answer)"
-        )
+        let answer = reply.map { "\($0.status) \(redaction.shown($0.body, atMost: 600))" } ?? "no answer"
+        let path = redaction.shown(ask.path.utf8, atMost: 200)
+        tell("\(ask.method) \(path) \(redaction.shown(ask.body, atMost: 200)) → \(answer)")
     }
 
+    /// Notes an exchange, which has been redacted.
     private func tell(_ text: String) {
-        state.withLock { state in if state.exchanges.count < 40 { state.exchanges.append(redacted(text)) } }
-    }
-
-    private func redacted(_ text: String) -> String {
-        [server.token, declaration.otherToken, declaration.exhaustedToken].compactMap { $0?.reveal() }
-            .filter { !$0.isEmpty }
-            .reduce(text) { $0.replacing($1, with: "<token>") }
+        state.withLock { state in if state.exchanges.count < 40 { state.exchanges.append(text) } }
     }
 }

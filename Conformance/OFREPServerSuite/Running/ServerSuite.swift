@@ -58,6 +58,8 @@ public struct ServerSuite: Sendable {
             try await serverCase.run(probe)
         } catch let skipped as ServerProbe.Skipped {
             if probe.failures.isEmpty { return (.skipped(skipped.reason), []) }
+        } catch let malformed as ReplyReader.Malformed {
+            probe.fail(malformed)
         } catch {
             probe.fail("\(error)")
         }

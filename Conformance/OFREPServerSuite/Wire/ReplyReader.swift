@@ -3,6 +3,8 @@ struct ReplyReader {
     /// Why an answer is malformed.
     struct Malformed: Error, CustomStringConvertible {
         let description: String
+        /// What came instead, whole: it may repeat a token, which is recognized only as long as nothing is cut off.
+        let found: [UInt8]
     }
 
     private(set) var bytes: [UInt8] = []
@@ -19,7 +21,7 @@ struct ReplyReader {
     mutating func next(to method: String, isAtEnd: Bool) throws(Malformed) -> Reply? {
         guard let (reply, start) = try head() else {
             guard isAtEnd, !bytes.isEmpty else { return nil }
-            throw Malformed(description: "the connection ended within a head: \(shown)")
+            throw Malformed(description: "the connection ended within a head", found: bytes)
         }
         var complete = reply
         if method == "HEAD" || reply.status == 204 || reply.status == 304 || reply.status < 200 {
@@ -31,7 +33,7 @@ struct ReplyReader {
             complete.body = body
             bytes.removeFirst(end)
         } else if let text = reply.field("Content-Length") {
-            guard let length = Int(text), length >= 0 else { throw Malformed(description: "Content-Length: \(text)") }
+            guard let length = Int(text), length >= 0 else { throw malformed("Content-Length", text) }
             guard bytes.count - start >= length else { return try unfinished(isAtEnd) }
             complete.body = Array(bytes[start..<start + length])
             bytes.removeFirst(start + length)
@@ -52,12 +54,12 @@ struct ReplyReader {
         )
         let first = lines.removeFirst().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard first.count >= 2, first[0].hasPrefix("HTTP/1."), first[1].count == 3, let status = Int(first[1]) else {
-            throw Malformed(description: "what came isn't HTTP: \(shown)")
+            throw Malformed(description: "what came isn't HTTP", found: bytes)
         }
         var fields: [Reply.Field] = []
         for line in lines {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
-                throw Malformed(description: "a field without a colon: \(line.prefix(80))")
+                throw malformed("a field without a colon", line)
             }
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             fields.append(Reply.Field(name: String(line[..<colon]), value: String(value)))
@@ -66,7 +68,7 @@ struct ReplyReader {
     }
 
     private func unfinished(_ isAtEnd: Bool) throws(Malformed) -> Reply? {
-        if isAtEnd { throw Malformed(description: "the connection ended within a body") }
+        if isAtEnd { throw Malformed(description: "the connection ended within a body", found: []) }
         return nil
     }
 
@@ -76,7 +78,7 @@ struct ReplyReader {
         while let end = Self.index(of: [13, 10], in: bytes[at...]) {
             let digits = String(decoding: bytes[at..<end].prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
             guard let size = Int(digits, radix: 16), size >= 0, size < 1 << 30 else {
-                throw Malformed(description: "a chunk of the size \(digits.prefix(20))")
+                throw malformed("a chunk of an unreadable size", digits)
             }
             at = end + 2
             guard bytes.count >= at + size + 2 else { return nil }
@@ -87,7 +89,9 @@ struct ReplyReader {
         return nil
     }
 
-    private var shown: String { String(String(decoding: bytes.prefix(80), as: UTF8.self)) }
+    private func malformed(_ description: String, _ text: some StringProtocol) -> Malformed {
+        Malformed(description: description, found: Array(text.utf8))
+    }
 
     private static func index(of pattern: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
         var at = bytes.startIndex
