@@ -61,13 +61,11 @@ extension ServerCase {
             guard let change = probe.declaration.change else {
                 throw probe.skip("nobody has said how to make a change")
             }
-            let text = try await probe.listen { connection in
+            let event = try await probe.listen { connection in
                 _ = try await connection.head()
                 try await change.fire()
-                return try await connection.waitFor("\ndata:") + (try await connection.waitFor("\n\n"))
+                return try await connection.event()
             }
-            let events = ServerSentEvent.read(text).filter { $0.data != nil }
-            guard let event = events.first else { return probe.fail("no event came") }
             probe.expect(event.name == nil || event.name == "message", "event: \(event.name ?? "")")
             guard case .object(let members)? = event.data.flatMap({ try? JSON.parse(Array($0.utf8)) }) else {
                 return probe.fail("data that is no object")
@@ -153,29 +151,5 @@ extension ServerProbe {
             )
             return try await body(connection)
         }
-    }
-}
-
-/// A server-sent event.
-struct ServerSentEvent {
-    var name: String?
-    var data: String?
-
-    /// Parses the events in a text, ignoring anything before the first.
-    static func read(_ text: String) -> [ServerSentEvent] {
-        var events: [ServerSentEvent] = []
-        var event = ServerSentEvent()
-        for line in text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.isEmpty {
-                events.append(event)
-                event = ServerSentEvent()
-            }
-            let parts = line.split(separator: ":", maxSplits: 1).map { String($0) }
-            guard parts.count == 2 else { continue }
-            let value = parts[1].hasPrefix(" ") ? String(parts[1].dropFirst()) : parts[1]
-            if parts[0] == "event" { event.name = value }
-            if parts[0] == "data" { event.data = (event.data.map { $0 + "\n" } ?? "") + value }
-        }
-        return events + [event]
     }
 }

@@ -107,12 +107,12 @@ final class Connection {
         }
     }
 
-    /// Waits until the received text contains another text.
-    func waitFor(_ text: String) async throws -> String {
+    /// Waits for the first event with data on a stream.
+    func event() async throws -> ServerSentEvent {
         while true {
-            let now = String(decoding: reader.bytes, as: UTF8.self)
-            if now.contains(text) { return now }
-            guard try await readMore() else { throw Trouble.ended("the connection ended before \"\(text)\" came") }
+            let events = try reader.bodySoFar().map { ServerSentEvent.read($0) } ?? []
+            if let event = events.first(where: { $0.data != nil }) { return event }
+            guard try await readMore() else { throw Trouble.ended("the stream ended before an event came") }
         }
     }
 

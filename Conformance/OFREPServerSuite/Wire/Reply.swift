@@ -35,6 +35,8 @@ struct Reply: Sendable, Equatable {
         guard let type = field("Content-Type")?.lowercased().split(separator: ";").first else { return false }
         return type.hasPrefix("application/") && type.trimmedSuffix.hasSuffix("json")
     }
+    /// Whether its body comes in chunks.
+    var isChunked: Bool { field("Transfer-Encoding")?.lowercased() == "chunked" }
     /// Whether the connection closes after it.
     var closes: Bool { field("Connection")?.lowercased().contains("close") == true }
 }

@@ -28,8 +28,9 @@ struct ReplyReader {
             bytes.removeFirst(start)
             return reply
         }
-        if reply.field("Transfer-Encoding")?.lowercased() == "chunked" {
-            guard let (body, end) = try chunks(from: start) else { return try unfinished(isAtEnd) }
+        if reply.isChunked {
+            let (body, end) = try chunks(from: start)
+            guard let end else { return try unfinished(isAtEnd) }
             complete.body = body
             bytes.removeFirst(end)
         } else if let text = reply.field("Content-Length") {
@@ -46,7 +47,7 @@ struct ReplyReader {
     }
 
     /// Parses the head of the next answer without consuming it; `nil` if it is incomplete.
-    mutating func head() throws(Malformed) -> (Reply, Int)? {
+    func head() throws(Malformed) -> (Reply, Int)? {
         guard let end = Self.index(of: Array("\r\n\r\n".utf8), in: bytes[...]) else { return nil }
         var lines = String(decoding: bytes[..<end], as: UTF8.self).split(
             separator: "\r\n",
@@ -67,12 +68,19 @@ struct ReplyReader {
         return (Reply(status: status, fields: fields), end + 4)
     }
 
+    /// Returns the body of the next answer as far as it has come, without consuming it; `nil` before its head.
+    func bodySoFar() throws(Malformed) -> [UInt8]? {
+        guard let (reply, start) = try head() else { return nil }
+        return reply.isChunked ? try chunks(from: start).body : Array(bytes[start...])
+    }
+
     private func unfinished(_ isAtEnd: Bool) throws(Malformed) -> Reply? {
         if isAtEnd { throw Malformed(description: "the connection ended within a body", found: []) }
         return nil
     }
 
-    private func chunks(from start: Int) throws(Malformed) -> (body: [UInt8], end: Int)? {
+    /// Reads chunks as far as they have come; there is no end before the last one.
+    private func chunks(from start: Int) throws(Malformed) -> (body: [UInt8], end: Int?) {
         var body: [UInt8] = []
         var at = start
         while let end = Self.index(of: [13, 10], in: bytes[at...]) {
@@ -81,12 +89,12 @@ struct ReplyReader {
                 throw malformed("a chunk of an unreadable size", digits)
             }
             at = end + 2
-            guard bytes.count >= at + size + 2 else { return nil }
-            body += bytes[at..<at + size]
+            body += bytes[at...].prefix(size)
+            guard bytes.count >= at + size + 2 else { return (body, nil) }
             at += size + 2
             if size == 0 { return (body, at) }
         }
-        return nil
+        return (body, nil)
     }
 
     private func malformed(_ description: String, _ text: some StringProtocol) -> Malformed {
