@@ -47,4 +47,64 @@ struct FreedomTests {
         let report = try await server.run("streams/change")
         #expect(report.results.map(\.outcome) == [.passed], "\(report.text())")
     }
+
+    @Test("a tag may be made of the request's bytes", arguments: ["tags/users", "tags/order"])
+    func tagOfTheRequest(name: String) async throws {
+        var server = OtherServer(mock: OFREPMock())
+        server.misread = { request in
+            var request = request
+            request.headers.removeAll { $0.name == "If-None-Match" }
+            return request
+        }
+        server.change = { request, answer in
+            guard answer.headers.contains(where: { $0.name == "ETag" }) else { return answer }
+            let tag = "\"\(request.body.map { String($0, radix: 16) }.joined())\""
+            if request.header("If-None-Match") == tag {
+                return MockResponse(status: 304, headers: [.init("ETag", tag)])
+            }
+            var answer = answer
+            answer.headers = answer.headers.filter { $0.name != "ETag" } + [.init("ETag", tag)]
+            return answer
+        }
+        let report = try await server.run(name)
+        #expect(report.results.map(\.outcome) == [.passed], "\(report.text())")
+    }
+
+    @Test(
+        "a request without a context or a targeting key may be refused with any of the protocol's codes",
+        arguments: ["missing", "null", "empty"],
+        ["PARSE_ERROR", "INVALID_CONTEXT", "TARGETING_KEY_MISSING", "GENERAL"]
+    )
+    func codes(of name: String, code: String) async throws {
+        var server = OtherServer(mock: OFREPMock())
+        server.change = { _, answer in
+            guard answer.status == 400 else { return answer }
+            var answer = answer
+            answer.edit { $0["errorCode"] = .string(code) }
+            return answer
+        }
+        let report = try await server.run("context/\(name)-*")
+        #expect(report.failed == [], "\(report.text())")
+        #expect(report.isSuccess)
+    }
+
+    @Test("a flag may leave its value to the caller for any reason", arguments: ["TARGETING_MATCH", "SPLIT", "STATIC"])
+    func values(reason: String) async throws {
+        var server = OtherServer(mock: OFREPMock())
+        server.change = { _, answer in
+            var answer = answer
+            answer.edit { members in
+                func changed(_ item: FlagValue) -> FlagValue {
+                    guard case .object(var members) = item, members["reason"] == "DISABLED" else { return item }
+                    members["reason"] = .string(reason)
+                    return .object(members)
+                }
+                if case .array(let flags)? = members["flags"] { members["flags"] = .array(flags.map(changed)) }
+                if case .object(let alone) = changed(.object(members)) { members = alone }
+            }
+            return answer
+        }
+        let report = try await server.run("bulk/values")
+        #expect(report.results.map(\.outcome) == [.passed], "\(report.text())")
+    }
 }

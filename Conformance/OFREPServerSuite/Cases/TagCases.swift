@@ -63,7 +63,7 @@ extension ServerCase {
                 guard one.byKey == two.byKey else { throw probe.skip("the answers differ") }
                 probe.expect(one.field("ETag") == two.field("ETag"), "the same answer has two tags")
             },
-            ServerCase("tags/order", "the order of a context's members changes nothing", features: [.entityTags]) {
+            ServerCase("tags/order", "the order of a context's members changes no flag", features: [.entityTags]) {
                 probe in
                 let members = probe.context.merging(["a": 1, "z": 2]) { $1 }.sorted { $0.key < $1.key }
                 func body(_ members: [(key: String, value: FlagValue)]) -> String {
@@ -71,8 +71,12 @@ extension ServerCase {
                     return "{\"context\":{\(texts.joined(separator: ","))}}"
                 }
                 let one = try await probe.ask(.saying(body(members)))
-                let two = try await probe.ask(.saying(body(members.reversed())))
-                probe.expect(one.field("ETag") == two.field("ETag"), "another tag for another order")
+                // A tag may be made of the request's bytes, so another order may be another tag.
+                var ask = Ask.saying(body(members.reversed()))
+                if let tag = one.field("ETag") { ask.fields.append(("If-None-Match", tag)) }
+                let two = try await probe.ask(ask)
+                guard probe.expect(two, is: 200, 304, to: "another order"), two.status == 200 else { return }
+                probe.expect(two.byKey == one.byKey, "other flags for another order")
             },
             ServerCase(
                 "tags/attributes",
@@ -90,7 +94,7 @@ extension ServerCase {
             },
             ServerCase(
                 "tags/users",
-                "over 40 users two tags are one if the flags are, and only then",
+                "over 40 users no two answers have one tag",
                 features: [.entityTags]
             ) { probe in
                 var seen: [(tag: String, flags: [String: FlagItem])] = []
@@ -98,12 +102,9 @@ extension ServerCase {
                     let context = probe.context.merging(["targetingKey": .string("user-\(number)")]) { $1 }
                     let reply = try await probe.ask(.all(context))
                     guard let tag = reply.field("ETag") else { return probe.fail("an answer without a tag") }
+                    // A tag may cover the user, so one answer may have two tags.
                     for other in seen {
-                        let isSame = other.flags == reply.byKey
-                        probe.expect(
-                            (other.tag == tag) == isSame,
-                            isSame ? "one answer, two tags" : "two answers, one tag"
-                        )
+                        probe.expect(other.tag != tag || other.flags == reply.byKey, "two answers, one tag")
                     }
                     seen.append((tag, reply.byKey))
                 }
