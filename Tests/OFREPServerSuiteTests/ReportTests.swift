@@ -46,6 +46,13 @@ struct ReportTests {
         )
     }
 
+    @Test("a run in which nothing could be tried says so, and isn't a success")
+    func untried() {
+        let report = ServerReport(server: "a", results: [Self.report.results[2]])
+        #expect(report.text().hasSuffix("\n\nNothing could be tried.\n"))
+        #expect(!report.isSuccess)
+    }
+
     @Test("JUnit's XML has failures and reasons to skip")
     func junit() {
         let text = Self.report.junit()
@@ -75,7 +82,9 @@ struct ReportTests {
         arguments: [
             (#"{"features":["entityTags"],"types":{"a":"float"},"tooManyBodyBytes":9}"#, ""),
             (#"{"features":["tags"]}"#, "features"), (#"{"types":{"a":"number"}}"#, "types.a"),
-            (#"{"context":{}}"#, "context"), (#"{"nothing":1}"#, "nothing"),
+            (#"{"context":{}}"#, "context"), (#"{"context":"ada"}"#, "context"),
+            (#"{"otherAttributes":["plan"]}"#, "otherAttributes"), (#"{"otherAttributes":7}"#, "otherAttributes"),
+            (#"{"nothing":1}"#, "nothing"),
             (#"{"change":"http://example.com/"}"#, "change"),
             (#"{"otherToken":{"env":"NOT_SET"}}"#, "otherToken"),
         ]

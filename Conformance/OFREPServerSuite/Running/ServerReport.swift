@@ -89,8 +89,13 @@ extension ServerReport {
             lines.append(line.trimmed)
             for exchange in result.exchanges { lines.append("      " + String(exchange.prefix(1_000)).onOneLine) }
         }
-        lines += ["", isSuccess ? "The server speaks the protocol." : "The server breaks the protocol.", ""]
+        lines += ["", verdict, ""]
         return lines.joined(separator: "\n")
+    }
+
+    private var verdict: String {
+        guard failed.isEmpty else { return "The server breaks the protocol." }
+        return isSuccess ? "The server speaks the protocol." : "Nothing could be tried."
     }
 
     /// The report as a document, described by `docs/schemas/ofrep-server-report.schema.json`.

@@ -20,13 +20,13 @@ extension ServerDeclaration {
             }
             self.features = features
         }
-        if case .object(let members)? = settings.value("context") {
+        if let members = try Self.members("context", &settings) {
             guard members["targetingKey"]?.stringValue?.isEmpty == false else {
                 throw settings.error("context", "expected a targetingKey")
             }
             context = members
         }
-        if case .object(let members)? = settings.value("otherAttributes") { otherAttributes = members }
+        if let members = try Self.members("otherAttributes", &settings) { otherAttributes = members }
         types = try settings.section("types") { reader throws(ExperimentationError) in
             var types: [String: DeclaredType] = [:]
             for key in reader.keys { types[key] = try reader.optionalChoice(key) }
@@ -37,6 +37,16 @@ extension ServerDeclaration {
         tooManyBodyBytes = try settings.optionalInt("tooManyBodyBytes", in: 1...100_000_000)
         change = try Trigger(reading: &settings, "change")
         shutDown = try Trigger(reading: &settings, "shutDown")
+    }
+
+    /// The members of an object; `nil` if there is none.
+    private static func members(
+        _ key: String,
+        _ settings: inout SettingsReader
+    ) throws(ExperimentationError) -> [String: FlagValue]? {
+        guard let value = settings.value(key) else { return nil }
+        guard case .object(let members) = value else { throw settings.error(key, "expected an object") }
+        return members
     }
 }
 
