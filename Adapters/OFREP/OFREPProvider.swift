@@ -50,7 +50,10 @@ public struct OFREPProvider: ExperimentationProvider {
         let listener =
             configuration.changes == .events
             ? OFREPListener(requests, transport: transport, environment: context.environment) : nil
-        let client = HTTPClient(transport: transport, retry: configuration.retry, environment: context.environment)
+        var retry = configuration.retry
+        // The server sets the wait, and it is longer than a retry's.
+        retry.statuses.remove(429)
+        let client = HTTPClient(transport: transport, retry: retry, environment: context.environment)
         let source = OFREPDecisionSource(
             configuration,
             requests: requests,

@@ -53,6 +53,15 @@ struct PatienceTests {
         await client.shutdown()
     }
 
+    @Test("a 429 is never repeated, whatever statuses the application's own policy has")
+    func unrepeated() async throws {
+        let transport = ScriptedTransport([.status(429), Samples.answer("green")])
+        let client = try await Samples.client(transport) { $0.retry = HTTPRetry() }
+        #expect(await failure(of: client.session(for: User(id: "u-1")))?.code == .vendorFault)
+        #expect(transport.requests.count == 1)
+        await client.shutdown()
+    }
+
     @Test("a 429 without a date pauses for 1, 2, 4 … 60 s")
     mutating func withoutDate() {
         var ends = [0]
