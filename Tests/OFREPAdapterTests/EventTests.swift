@@ -75,6 +75,10 @@ struct EventTests {
         let session = client.session(for: User(id: "u-1"))
         try await session.refresh()
         try await eventually("a listener") { mock.listeners == 1 }
+        try await eventually("the question after the opening") {
+            time.advance(by: .milliseconds(100))
+            return server.journal(of: "flags").count == 2
+        }
         await server.stop()
         try await eventually("the stream has ended") { time.sleepers > 0 }
         #expect(session.status == .ready)

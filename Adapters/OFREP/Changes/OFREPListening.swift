@@ -1,12 +1,10 @@
-import AdapterKit
 import Experimentation
-import Foundation
-import HTTPTypes
 
 /// The state machine of the event streams; pure: time and randomness are parameters.
 ///
-/// A stream that breaks is reopened after a second, doubling up to a minute, and decisions are then asked for again.
-/// Events in quick succession count as one change. After 30 seconds without all streams open, the silence is reported.
+/// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again when a stream
+/// has opened, because changes before that went unheard. Events in quick succession count as one change. After 30 seconds
+/// without all streams open, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {
@@ -45,6 +43,8 @@ struct OFREPListening: Sendable {
     static let debounce = Duration.milliseconds(50)
     /// The minimum time between two reported changes.
     static let spacing = Duration.seconds(1)
+    /// How soon after a first opening earlier changes are asked for; up to as long again, so that clients spread out.
+    static let afterOpening = Duration.seconds(1)
     /// How long a stream may be missing before the silence is reported.
     static let grace = Duration.seconds(30)
     /// How long opening a stream may take.
@@ -56,29 +56,7 @@ struct OFREPListening: Sendable {
     /// The maximum number of open streams.
     static let mostStreams = 8
 
-    private enum Phase {
-        case opening(since: ContinuousClock.Instant)
-        case open(since: ContinuousClock.Instant)
-        case waiting(until: ContinuousClock.Instant)
-        /// Closed while the application is in the background.
-        case resting
-        case refused
-    }
-
-    private struct Connection {
-        var phase: Phase
-        var failures = 0
-
-        /// Whether it is already closed for the background.
-        var isResting: Bool {
-            switch phase {
-            case .resting, .refused: true
-            case .opening, .open, .waiting: false
-            }
-        }
-    }
-
-    private var connections: [OFREPStream: Connection] = [:]
+    private var connections: [OFREPStream: OFREPConnection] = [:]
     /// The next change to report: when, and by which event.
     private var due: (at: ContinuousClock.Instant, event: OFREPEvent?)?
     private var lastTold: ContinuousClock.Instant?
@@ -115,7 +93,7 @@ struct OFREPListening: Sendable {
         var effects: [Effect] = []
         switch input {
         case .announced(let streams): effects += announce(Array(streams.prefix(Self.mostStreams)), at: now)
-        case .opened(let stream): noteOpen(stream, at: now)
+        case .opened(let stream): noteOpen(stream, at: now, jitter: jitter)
         case .event(let stream, let event): if connections[stream] != nil { plan(event, in: Self.debounce, at: now) }
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
@@ -127,9 +105,14 @@ struct OFREPListening: Sendable {
 
     private mutating func announce(_ streams: [OFREPStream], at now: ContinuousClock.Instant) -> [Effect] {
         let gone = connections.keys.filter { !streams.contains($0) }.sorted { $0.path < $1.path }
+        // A server that names new addresses in each answer would otherwise be asked again after each of them.
+        let isReplacement = gone.contains { connections[$0]?.isOpen ?? false }
         for stream in gone { connections[stream] = nil }
         let new = streams.filter { connections[$0] == nil }
-        for stream in new { open(stream, at: now) }
+        for stream in new {
+            open(stream, at: now)
+            if isReplacement { connections[stream]?.missed = .nothing }
+        }
         if !connections.isEmpty { noteHearing() } else { deaf = nil }
         return gone.map { .close($0) } + new.map { .open($0) }
     }
@@ -144,7 +127,7 @@ struct OFREPListening: Sendable {
         let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
         guard !resting.isEmpty else { return [] }
         for stream in resting { open(stream, at: now) }
-        plan(nil, in: .zero, at: now)
+        plan(nil, at: now)
         return resting.sorted { $0.path < $1.path }.map { .open($0) }
     }
 
@@ -153,21 +136,24 @@ struct OFREPListening: Sendable {
         guard let unseen else { return [] }
         let over = connections.filter { !$1.isResting && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
         guard !over.isEmpty else { return [] }
-        for stream in over { connections[stream] = Connection(phase: .resting) }
+        for stream in over { connections[stream] = OFREPConnection(phase: .resting) }
         noteHearing()
         return over.sorted { $0.path < $1.path }.map { .close($0) }
     }
 
     private mutating func open(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
-        connections[stream, default: Connection(phase: .refused)].phase = .opening(since: now)
+        connections[stream, default: OFREPConnection(phase: .refused)].phase = .opening(since: now)
         miss(at: now, ExperimentationError(.timeout, "an event stream doesn't open"))
     }
 
-    private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
+    private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant, jitter: Double) {
         guard let connection = connections[stream], case .opening = connection.phase else { return }
         connections[stream]?.phase = .open(since: now)
-        // Events during the outage were missed.
-        if connection.failures > 0 { plan(nil, in: .zero, at: now) }
+        switch connection.missed {
+        case .nothing: break
+        case .sinceAnswer: plan(nil, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
+        case .sinceBreak: plan(nil, at: now)
+        }
         noteHearing()
     }
 
@@ -188,6 +174,7 @@ struct OFREPListening: Sendable {
                 connection.failures = 0
             }
             connection.failures += 1
+            connection.missed = .sinceBreak
             let limit = min(.seconds(1) * (1 << min(connection.failures - 1, 6)), Self.longestWait)
             // At least half the limit, so that clients that lost the same server don't reconnect together.
             let wait = max(asked ?? .zero, limit * (0.5 + 0.5 * min(max(jitter, 0), 1)))
@@ -213,9 +200,9 @@ struct OFREPListening: Sendable {
         if isWhole { deaf = nil }
     }
 
-    private mutating func plan(_ event: OFREPEvent?, in delay: Duration, at now: ContinuousClock.Instant) {
+    private mutating func plan(_ event: OFREPEvent?, in delay: Duration = .zero, at now: ContinuousClock.Instant) {
         let earliest = max(now.advanced(by: delay), lastTold?.advanced(by: Self.spacing) ?? now)
-        due = (due?.at ?? earliest, event ?? due?.event)
+        due = (min(due?.at ?? earliest, earliest), event ?? due?.event)
     }
 
     private mutating func whatIsDue(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
@@ -242,26 +229,5 @@ struct OFREPListening: Sendable {
             lastTold = now
         }
         return effects
-    }
-}
-
-extension OFREPErrors {
-    /// Returns how a stream with this response head ended; `nil` if it opened.
-    static func ending(of head: HTTPResponse, date: Date) -> OFREPListening.Ending? {
-        func error(_ code: ErrorCode, _ text: String) -> ExperimentationError {
-            ExperimentationError(code, "The OFREP server's event stream \(text)")
-        }
-        switch head.status.code {
-        case 200:
-            let type = head.headerFields[.contentType]?.lowercased() ?? ""
-            return type.hasPrefix("text/event-stream") ? nil : .lost(error(.vendorFault, "isn't one"))
-        case 204: return .refused(error(.vendorFault, "is closed permanently (204)"))
-        case 401, 403: return .refused(error(.unauthorized, "refuses the credentials (\(head.status.code))"))
-        default:
-            return .lost(
-                error(.vendorFault, "answered \(head.status.code)"),
-                after: wait(in: head.headerFields, date: date)
-            )
-        }
     }
 }

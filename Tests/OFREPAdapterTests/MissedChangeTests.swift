@@ -1,0 +1,81 @@
+import AdapterKit
+import Experimentation
+import Testing
+
+@testable import OFREPAdapter
+
+/// What is asked for because it may have been missed; all times are passed in.
+@Suite("OFREP: changes that may have been missed")
+struct MissedChangeTests {
+    private static let lost = ExperimentationError(.transport, "lost")
+    private let start = ContinuousClock.now
+    private let stream: OFREPStream
+    private let other: OFREPStream
+    private var listening = OFREPListening()
+
+    init() throws {
+        stream = try Samples.stream("https://events.example.com/a")
+        other = try Samples.stream("https://events.example.com/b")
+    }
+
+    private mutating func take(
+        _ input: OFREPListening.Input,
+        after seconds: Double,
+        jitter: Double = 1
+    ) -> [OFREPListening.Effect] {
+        listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
+    }
+
+    /// Opens the stream, and asks for changes before its opening.
+    private mutating func open() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.time, after: 2)
+    }
+
+    /// The time until the next timer, from a given moment.
+    private func wait(from seconds: Double) -> Duration? {
+        listening.wake.map { start.advanced(by: .seconds(seconds)).duration(to: $0) }
+    }
+
+    @Test(
+        "changes between an answer and the opening of its stream are asked for within two seconds, by chance",
+        arguments: [(0, 1), (0.5, 1.5), (1, 2)]
+    )
+    mutating func firstOpening(jitter: Double, seconds: Double) {
+        _ = take(.announced([stream, other]), after: 0)
+        #expect(take(.opened(stream), after: 1, jitter: jitter) == [])
+        #expect(wait(from: 1) == .seconds(seconds))
+        // One question is for both.
+        #expect(take(.opened(other), after: 1, jitter: 1) == [])
+        #expect(take(.time, after: 1 + seconds) == [.tellChange(nil)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("an event isn't held up by a change that is to be asked for later")
+    mutating func soonerEvent() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 1)
+        let event = OFREPEvent(etag: "1")
+        #expect(take(.event(stream, event), after: 1.5) == [])
+        #expect(wait(from: 1.5) == .milliseconds(50))
+        #expect(take(.time, after: 1.55) == [.tellChange(event)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a server that names a new address in each answer isn't asked again and again")
+    mutating func rotating() throws {
+        open()
+        #expect(take(.announced([other]), after: 3) == [.close(stream), .open(other)])
+        #expect(take(.opened(other), after: 4) == [])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("changes missed while a stream was closed are asked for when it is back, without an event")
+    mutating func refetches() {
+        open()
+        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
+        #expect(take(.time, after: 11) == [.open(stream)])
+        #expect(take(.opened(stream), after: 12) == [.tellChange(nil)])
+    }
+}
