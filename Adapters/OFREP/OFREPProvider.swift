@@ -48,8 +48,14 @@ public struct OFREPProvider: ExperimentationProvider {
         let transport = transport ?? DefaultTransport.make()
         let requests = OFREPRequests(configuration)
         let listener =
-            configuration.changes == .events
-            ? OFREPListener(requests, transport: transport, environment: context.environment) : nil
+            configuration.changes == .none
+            ? nil
+            : OFREPListener(
+                requests,
+                opensStreams: configuration.changes == .events,
+                transport: transport,
+                environment: context.environment
+            )
         var retry = configuration.retry
         // The server sets the wait, and it is longer than a retry's.
         retry.statuses.remove(429)

@@ -71,6 +71,22 @@ struct MissedChangeTests {
         #expect(listening.wake == nil)
     }
 
+    @Test("back in the foreground, changes are asked for unless all streams are open")
+    mutating func inSight() {
+        #expect(take(.sight(true), after: 0) == [])
+        _ = take(.sight(false), after: 1)
+        #expect(take(.sight(true), after: 2) == [.tellChange(nil)])
+        _ = take(.announced([stream, other]), after: 10)
+        _ = take(.opened(stream), after: 10)
+        #expect(take(.time, after: 12) == [.tellChange(nil)])
+        _ = take(.sight(false), after: 20)
+        #expect(take(.sight(true), after: 21) == [.tellChange(nil)])
+        _ = take(.opened(other), after: 22)
+        #expect(take(.time, after: 24) == [.tellChange(nil)])
+        _ = take(.sight(false), after: 30)
+        #expect(take(.sight(true), after: 31) == [])
+    }
+
     @Test("changes missed while a stream was closed are asked for when it is back, without an event")
     mutating func refetches() {
         open()

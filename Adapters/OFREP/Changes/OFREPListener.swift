@@ -11,7 +11,7 @@ struct OFREPChange: Sendable, Hashable {
     var event: OFREPEvent?
 }
 
-/// Keeps the event streams open that the server names, and forwards their events.
+/// Keeps the event streams open that the server names, forwards their events, and announces returns to the foreground.
 ///
 /// Carries out the effects that ``OFREPListening`` decides on.
 final class OFREPListener: ChangeSource {
@@ -32,13 +32,21 @@ final class OFREPListener: ChangeSource {
     }
 
     private let requests: OFREPRequests
+    /// Whether it opens streams; otherwise it announces returns to the foreground alone.
+    private let opensStreams: Bool
     private let transport: any HTTPTransport
     private let environment: ClientEnvironment
     private let state = Mutex(State())
     private let announcements = Announcements<(output: AsyncStream<ChangeNotice>.Continuation, notice: ChangeNotice)>()
 
-    init(_ requests: OFREPRequests, transport: any HTTPTransport, environment: ClientEnvironment) {
+    init(
+        _ requests: OFREPRequests,
+        opensStreams: Bool,
+        transport: any HTTPTransport,
+        environment: ClientEnvironment
+    ) {
         self.requests = requests
+        self.opensStreams = opensStreams
         self.transport = transport
         self.environment = environment
     }
@@ -55,6 +63,7 @@ final class OFREPListener: ChangeSource {
 
     /// Adopts the streams announced with a user's answer.
     func listen(to announcements: [OFREPStream.Announcement], for userID: String) {
+        guard opensStreams else { return }
         let streams = announcements.prefix(OFREPListening.mostStreams).compactMap {
             OFREPStream($0, of: requests.baseURL)
         }
@@ -72,7 +81,8 @@ final class OFREPListener: ChangeSource {
     /// Forgets which streams were announced to a user.
     func forget(_ userID: String) { note(nil, of: userID) }
 
-    /// Closes streams after the application has been in the background for the server's inactivity delay.
+    /// Closes streams after the application has been in the background for the server's inactivity delay, and announces a
+    /// change on its return unless all streams are open.
     func setApplicationState(_ applicationState: ApplicationState) { drive(.sight(applicationState != .background)) }
 
     /// Closes all streams until the server announces some again.

@@ -3,8 +3,8 @@ import Experimentation
 /// The state machine of the event streams; pure: time and randomness are parameters.
 ///
 /// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again when a stream
-/// has opened, because changes before that went unheard. Events in quick succession count as one change. After 30 seconds
-/// without all streams open, the silence is reported.
+/// has opened, because changes before that went unheard, and on return to the foreground. Events in quick succession count
+/// as one change. After 30 seconds without all streams open, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {
@@ -117,17 +117,17 @@ struct OFREPListening: Sendable {
         return gone.map { .close($0) } + new.map { .open($0) }
     }
 
-    /// Reopens the streams closed for the background, and asks for changes missed meanwhile.
+    /// Reopens the streams closed for the background, and asks for changes missed meanwhile, unless all streams are open.
     private mutating func note(_ isSeen: Bool, at now: ContinuousClock.Instant) -> [Effect] {
         guard isSeen else {
             unseen = unseen ?? now
             return []
         }
+        guard unseen != nil else { return [] }
         unseen = nil
         let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
-        guard !resting.isEmpty else { return [] }
+        if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) { plan(nil, at: now) }
         for stream in resting { open(stream, at: now) }
-        plan(nil, at: now)
         return resting.sorted { $0.path < $1.path }.map { .open($0) }
     }
 

@@ -10,9 +10,9 @@ import HTTPTypes
 public struct OFREPConfiguration: Sendable {
     /// How a session learns that decisions have changed.
     public enum Changes: String, Sendable, Hashable, Codable, CaseIterable {
-        /// From the event streams announced in the server's answers; without an announcement, not at all.
+        /// From the event streams announced in the server's answers, and on return to the foreground without an open one.
         case events
-        /// By polling at ``OFREPConfiguration/pollingInterval``.
+        /// By polling at ``OFREPConfiguration/pollingInterval``, and on return to the foreground.
         case polling
         /// Not at all: decisions change only when the application refreshes.
         case none

@@ -1,0 +1,69 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import HTTPTypes
+import Synchronization
+import Testing
+import Waiting
+
+@testable import OFREPAdapter
+
+/// What makes the adapter ask without a refresh by the application, and what it sends along.
+@Suite("OFREP: questions after changes, gaps and absences")
+struct FreshQuestionTests {
+    private let time = ManualTime()
+
+    /// Returns the announcement of a stream.
+    private static func stream(_ name: String) -> String {
+        #","eventStreams":[{"type":"sse","url":"https://events.example.com/\#(name)","inactivityDelaySec":60}]"#
+    }
+
+    private func tags(_ transport: StreamingTransport) -> [String?] {
+        transport.questions.map { $0.request.headerFields[.ifNoneMatch] }
+    }
+
+    /// Returns a client with a session that was refreshed and whose stream, if any, is open.
+    private func begin(
+        _ transport: StreamingTransport,
+        changes: OFREPConfiguration.Changes = .events,
+        hasStream: Bool = true
+    ) async throws -> (client: ExperimentationClient, session: UserSession) {
+        let client = try await Samples.client(transport, changes: changes, time: time)
+        let session = client.session(for: User(id: "u-1"))
+        try await session.refresh()
+        if hasStream {
+            try await eventually("the stream") { transport.streams == ["/a"] }
+            transport.open()
+            // Changes before the opening may have been missed.
+            try await eventually("the question after the opening") {
+                time.advance(by: .milliseconds(100))
+                return transport.questions.count == 2
+            }
+            await time.settle()
+        }
+        return (client, session)
+    }
+
+    @Test(
+        "back in the foreground, flags are asked for unless a stream is open or changes aren't followed",
+        arguments: [
+            (OFREPConfiguration.Changes.events, false, [nil, "\"1\""]), (.polling, false, [nil, "\"1\""]),
+            (.none, false, [nil]), (.events, true, [nil, "\"1\""]),
+        ] as [(OFREPConfiguration.Changes, Bool, [String?])]
+    )
+    func foreground(changes: OFREPConfiguration.Changes, hasStream: Bool, expected: [String?]) async throws {
+        let transport = StreamingTransport { number, _ in
+            number == 1 ? Samples.answer("green", tag: "\"1\"", more: hasStream ? Self.stream("a") : "") : .status(304)
+        }
+        let (client, session) = try await begin(transport, changes: changes, hasStream: hasStream)
+        // It wasn't in the background yet.
+        await client.setApplicationState(.idle)
+        await client.setApplicationState(.background)
+        await client.setApplicationState(.foreground)
+        try await eventually("the questions") { transport.questions.count >= expected.count }
+        await time.settle()
+        #expect(tags(transport) == expected)
+        #expect(session.string("color", default: "red") == "green")
+        await client.shutdown()
+    }
+}
