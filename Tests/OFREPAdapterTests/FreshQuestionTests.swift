@@ -66,4 +66,28 @@ struct FreshQuestionTests {
         #expect(session.string("color", default: "red") == "green")
         await client.shutdown()
     }
+
+    @Test("an expired address of a stream is replaced by the next answer's, and the session stays READY")
+    func expiredAddress() async throws {
+        let transport = StreamingTransport { number, _ in
+            Samples.answer("green", more: Self.stream(number <= 2 ? "a" : "b"))
+        }
+        let (client, session) = try await begin(transport)
+        transport.end()
+        try await eventually("the end of the stream") { transport.streams.isEmpty }
+        try await eventually("the stream is tried again") {
+            time.advance(by: .milliseconds(100))
+            return transport.streams == ["/a"]
+        }
+        transport.open(status: 401)
+        try await eventually("the new address") {
+            time.advance(by: .milliseconds(100))
+            return transport.streams == ["/b"]
+        }
+        #expect(session.status == .ready)
+        transport.open()
+        await time.pass(.seconds(60))
+        #expect(session.status == .ready)
+        await client.shutdown()
+    }
 }

@@ -181,9 +181,9 @@ struct ListeningTests {
         #expect(take(.time, after: 1_000) == [])
     }
 
-    @Test("a stream that refuses is reported at once and never reopened")
+    @Test("a stream that is closed permanently is reported at once and never reopened")
     mutating func refused() {
-        let error = ExperimentationError(.unauthorized, "no")
+        let error = ExperimentationError(.vendorFault, "gone")
         _ = take(.announced([stream]), after: 0)
         #expect(take(.ended(stream, .refused(error)), after: 1) == [.tellSilence(error)])
         #expect(listening.wake == nil)

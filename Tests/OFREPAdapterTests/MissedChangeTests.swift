@@ -87,6 +87,25 @@ struct MissedChangeTests {
         #expect(take(.sight(true), after: 31) == [])
     }
 
+    @Test("a new address is asked for once when a stream's own is refused, and again once a stream has opened")
+    mutating func expiredAddress() {
+        let error = ExperimentationError(.unauthorized, "no")
+        open()
+        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
+        _ = take(.time, after: 11)
+        #expect(take(.ended(stream, .refused(error)), after: 11) == [.tellChange(nil)])
+        // The answer names the same address: it stays refused, and the silence is reported.
+        #expect(take(.announced([stream]), after: 12) == [])
+        #expect(take(.time, after: 39) == [])
+        #expect(take(.time, after: 40) == [.tellSilence(error)])
+        #expect(take(.announced([other]), after: 50) == [.close(stream), .open(other)])
+        #expect(take(.ended(other, .refused(error)), after: 51) == [])
+        #expect(take(.announced([stream]), after: 60) == [.close(other), .open(stream)])
+        _ = take(.opened(stream), after: 61)
+        #expect(take(.time, after: 63) == [.tellChange(nil)])
+        #expect(take(.ended(stream, .refused(error)), after: 70) == [.tellChange(nil)])
+    }
+
     @Test("changes missed while a stream was closed are asked for when it is back, without an event")
     mutating func refetches() {
         open()

@@ -64,6 +64,8 @@ struct OFREPListening: Sendable {
     private var unseen: ContinuousClock.Instant?
     /// Since when a stream is missing, why, and whether that was reported.
     private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
+    /// Whether no new address was asked for since a stream opened.
+    private var mayAskForAddress = true
 
     /// The time of the next timer, if any.
     var wake: ContinuousClock.Instant? {
@@ -149,6 +151,7 @@ struct OFREPListening: Sendable {
     private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant, jitter: Double) {
         guard let connection = connections[stream], case .opening = connection.phase else { return }
         connections[stream]?.phase = .open(since: now)
+        mayAskForAddress = true
         switch connection.missed {
         case .nothing: break
         case .sinceAnswer: plan(nil, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
@@ -167,8 +170,15 @@ struct OFREPListening: Sendable {
         switch ending {
         case .refused(let error):
             connection.phase = .refused
-            // It won't reopen, so the silence is reported without the grace period.
-            miss(at: now.advanced(by: .zero - Self.grace), error)
+            if error.code == .unauthorized, mayAskForAddress {
+                // Its address may have expired, and the next answer names one that hasn't.
+                mayAskForAddress = false
+                plan(nil, at: now)
+                miss(at: now, error)
+            } else {
+                // It won't reopen, so the silence is reported without the grace period.
+                miss(at: now.advanced(by: .zero - Self.grace), error)
+            }
         case .lost(let error, let asked):
             if case .open(let since) = connection.phase, since.duration(to: now) >= Self.steady {
                 connection.failures = 0
