@@ -65,10 +65,13 @@ final class OFREPDecisionSource: DecisionSource {
         if let objection = state.withLock({ $0.patience.objection(at: now) }) { throw objection }
         // Sent only with the question it was issued for, whatever else the server would confirm by it.
         let held = state.withLock { $0.answers.answer(to: question, of: userID) }
-        let isNews = change.map { $0.number > (held?.change ?? 0) } ?? false
-        let request = try requests.evaluation(unless: held?.validator, after: isNews ? change?.event : nil)
+        // A question without a held answer isn't asked because of the change.
+        let isNews = change.flatMap { change in held.map { change.number > $0.change } } ?? false
+        let isConfirmable = held.map { $0.change >= change?.lastAbsence ?? 0 } ?? false
+        let validator = isConfirmable ? held?.validator : nil
+        let request = try requests.evaluation(unless: validator, after: isNews ? change?.event : nil)
         let reply = try await client.send(request, body: question, limits: limits)
-        try note(reply, since: now, isConditional: held?.validator != nil)
+        try note(reply, since: now, isConditional: validator != nil)
         if reply.status == 304, let held {
             let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
             // The streams may have been closed since the answer was given.

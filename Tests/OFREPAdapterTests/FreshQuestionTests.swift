@@ -67,6 +67,49 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
+    @Test("after streams were closed for the background, the question names no validator")
+    func unconditional() async throws {
+        let transport = StreamingTransport { number, _ in
+            number == 2 ? .status(304) : Samples.answer("green", tag: "\"\(number)\"", more: Self.stream("a"))
+        }
+        let (client, session) = try await begin(transport)
+        await client.setApplicationState(.background)
+        try await eventually("the stream is closed") {
+            time.advance(by: .seconds(10))
+            return transport.streams.isEmpty
+        }
+        await client.setApplicationState(.foreground)
+        try await eventually("the question on return") { transport.questions.count == 3 }
+        try await eventually("the stream again") { transport.streams == ["/a"] }
+        transport.open()
+        // The rest of the second between two changes.
+        try await eventually("the question after the opening") {
+            time.advance(by: .milliseconds(100))
+            return transport.questions.count == 4
+        }
+        #expect(tags(transport) == [nil, "\"1\"", nil, "\"3\""])
+        #expect(transport.questions.map(\.query) == [nil, nil, nil, nil])
+        #expect(session.status == .ready)
+        await client.shutdown()
+    }
+
+    @Test("an event's validator goes with the question that it causes, and with no other")
+    func eventValidator() async throws {
+        let transport = StreamingTransport { _, _ in Samples.answer("green", tag: "\"1\"", more: Self.stream("a")) }
+        let (client, session) = try await begin(transport)
+        transport.tellChange(etag: "v2")
+        try await eventually("the question for the event") {
+            time.advance(by: .milliseconds(100))
+            return transport.questions.count == 3
+        }
+        await time.settle()
+        try session.update(["plan": "pro"])
+        try await session.refresh()
+        try await client.session(for: User(id: "u-2")).refresh()
+        #expect(transport.questions.map(\.query) == [nil, nil, "flagConfigEtag=v2", nil, nil])
+        await client.shutdown()
+    }
+
     @Test("an expired address of a stream is replaced by the next answer's, and the session stays READY")
     func expiredAddress() async throws {
         let transport = StreamingTransport { number, _ in

@@ -3,14 +3,6 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// A change announced by the server.
-struct OFREPChange: Sendable, Hashable {
-    /// Increases from 1.
-    var number: Int
-    /// The event that announced it; `nil` after a gap without streams, in which changes may have been missed.
-    var event: OFREPEvent?
-}
-
 /// Keeps the event streams open that the server names, forwards their events, and announces returns to the foreground.
 ///
 /// Carries out the effects that ``OFREPListening`` decides on.
@@ -150,8 +142,8 @@ final class OFREPListener: ChangeSource {
         case .close(let stream):
             state.connections.removeValue(forKey: stream)?.task.cancel()
             state.lastIDs[stream] = nil
-        case .tellChange(let event):
-            state.lastChange = OFREPChange(number: (state.lastChange?.number ?? 0) + 1, event: event)
+        case .tellChange(let cause):
+            state.lastChange = OFREPChange(cause, after: state.lastChange)
             announce(.changed, state)
         case .tellSilence(let error):
             announce(.unheard(error), state)

@@ -34,8 +34,8 @@ struct OFREPListening: Sendable {
     enum Effect: Sendable, Equatable {
         case open(OFREPStream)
         case close(OFREPStream)
-        /// Ask for decisions again, because of this event if there is one.
-        case tellChange(OFREPEvent?)
+        /// Ask for decisions again.
+        case tellChange(OFREPCause)
         case tellSilence(ExperimentationError)
     }
 
@@ -57,8 +57,8 @@ struct OFREPListening: Sendable {
     static let mostStreams = 8
 
     private var connections: [OFREPStream: OFREPConnection] = [:]
-    /// The next change to report: when, and by which event.
-    private var due: (at: ContinuousClock.Instant, event: OFREPEvent?)?
+    /// The next change to report: when, and why.
+    private var due: (at: ContinuousClock.Instant, cause: OFREPCause)?
     private var lastTold: ContinuousClock.Instant?
     /// Since when the application has been in the background.
     private var unseen: ContinuousClock.Instant?
@@ -96,7 +96,8 @@ struct OFREPListening: Sendable {
         switch input {
         case .announced(let streams): effects += announce(Array(streams.prefix(Self.mostStreams)), at: now)
         case .opened(let stream): noteOpen(stream, at: now, jitter: jitter)
-        case .event(let stream, let event): if connections[stream] != nil { plan(event, in: Self.debounce, at: now) }
+        case .event(let stream, let event):
+            if connections[stream] != nil { plan(.event(event), in: Self.debounce, at: now) }
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
         case .time: break
@@ -128,7 +129,11 @@ struct OFREPListening: Sendable {
         guard unseen != nil else { return [] }
         unseen = nil
         let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
-        if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) { plan(nil, at: now) }
+        if !resting.isEmpty {
+            plan(.absence, at: now)
+        } else if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) {
+            plan(.gap, at: now)
+        }
         for stream in resting { open(stream, at: now) }
         return resting.sorted { $0.path < $1.path }.map { .open($0) }
     }
@@ -154,8 +159,8 @@ struct OFREPListening: Sendable {
         mayAskForAddress = true
         switch connection.missed {
         case .nothing: break
-        case .sinceAnswer: plan(nil, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
-        case .sinceBreak: plan(nil, at: now)
+        case .sinceAnswer: plan(.gap, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
+        case .sinceBreak: plan(.gap, at: now)
         }
         noteHearing()
     }
@@ -173,7 +178,7 @@ struct OFREPListening: Sendable {
             if error.code == .unauthorized, mayAskForAddress {
                 // Its address may have expired, and the next answer names one that hasn't.
                 mayAskForAddress = false
-                plan(nil, at: now)
+                plan(.gap, at: now)
                 miss(at: now, error)
             } else {
                 // It won't reopen, so the silence is reported without the grace period.
@@ -210,9 +215,9 @@ struct OFREPListening: Sendable {
         if isWhole { deaf = nil }
     }
 
-    private mutating func plan(_ event: OFREPEvent?, in delay: Duration = .zero, at now: ContinuousClock.Instant) {
+    private mutating func plan(_ cause: OFREPCause, in delay: Duration = .zero, at now: ContinuousClock.Instant) {
         let earliest = max(now.advanced(by: delay), lastTold?.advanced(by: Self.spacing) ?? now)
-        due = (min(due?.at ?? earliest, earliest), event ?? due?.event)
+        due = (min(due?.at ?? earliest, earliest), due?.cause.joined(by: cause) ?? cause)
     }
 
     private mutating func whatIsDue(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
@@ -234,7 +239,7 @@ struct OFREPListening: Sendable {
             effects.append(.tellSilence(deaf.reason))
         }
         if let due, due.at <= now {
-            effects.append(.tellChange(due.event))
+            effects.append(.tellChange(due.cause))
             self.due = nil
             lastTold = now
         }

@@ -1,0 +1,39 @@
+/// Why decisions are asked for again.
+enum OFREPCause: Sendable, Hashable {
+    /// A stream announced a change.
+    case event(OFREPEvent)
+    /// Changes may have been missed.
+    case gap
+    /// Streams were closed for the background, so that nothing held is taken for confirmed.
+    case absence
+
+    /// Returns the cause of a question that is also asked for another, later reason.
+    func joined(by later: OFREPCause) -> OFREPCause {
+        switch (self, later) {
+        case (.absence, _), (_, .absence): .absence
+        case (_, .event): later
+        case (_, .gap): self
+        }
+    }
+}
+
+/// A change that is to be asked for.
+struct OFREPChange: Sendable, Hashable {
+    /// Increases from 1.
+    var number: Int
+    var cause: OFREPCause
+    /// The number of the last change by absence: an answer from before it isn't sent for confirmation.
+    var lastAbsence: Int
+
+    /// Returns the change after another one.
+    init(_ cause: OFREPCause, after last: OFREPChange?) {
+        number = (last?.number ?? 0) + 1
+        self.cause = cause
+        lastAbsence = cause == .absence ? number : last?.lastAbsence ?? 0
+    }
+
+    /// The event that announced it, if one did.
+    var event: OFREPEvent? {
+        if case .event(let event) = cause { event } else { nil }
+    }
+}
