@@ -38,16 +38,21 @@ final class OFREPDecisionSource: DecisionSource {
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let question = try context.ofrepQuestion
-        var round = 1
-        while true {
-            let change = listener?.lastChange
-            let decisions = try await ask(question, for: context.user.id, after: change)
-            // The answer may predate a change announced during the request.
-            guard round < Self.rounds, listener?.lastChange?.number != change?.number else {
-                return .decided(decisions)
+        var change = listener?.lastChange
+        var decisions = try await ask(question, for: context.user.id, after: change)
+        // The answer may predate a change announced during the request.
+        for _ in 1..<Self.rounds {
+            guard let later = listener?.lastChange, later.number != change?.number else { break }
+            do throws(ExperimentationError) {
+                decisions = try await ask(question, for: context.user.id, after: later)
+            } catch {
+                // The answer is good, and newer than what the client has.
+                listener?.repeatChange(later.cause)
+                break
             }
-            round += 1
+            change = later
         }
+        return .decided(decisions)
     }
 
     /// Removes the user's cached answer and streams.

@@ -133,4 +133,33 @@ struct FreshQuestionTests {
         #expect(session.status == .ready)
         await client.shutdown()
     }
+
+    @Test("an answer is used although the question after a change meanwhile fails, which is asked again")
+    func followUp() async throws {
+        let transport = LateTransport()
+        let client = try await Samples.client(transport, changes: .events, time: time)
+        let session = client.session(for: User(id: "u-1"))
+        async let first: Void = session.refresh()
+        try await eventually("the first question") { transport.count == 1 }
+        transport.answer(0, Samples.answer("red", more: Self.stream("a")))
+        try await first
+        try await eventually("the stream") { transport.count == 2 }
+        async let second = failure(of: session)
+        try await eventually("the second question") { transport.count == 3 }
+        let event = "data: {\"type\":\"refetchEvaluation\"}\n\n"
+        transport.answer(1, .body(event, type: "text/event-stream"))
+        await time.settle()
+        time.advance(by: .milliseconds(50))
+        await time.settle()
+        transport.answer(2, "green")
+        try await eventually("the question after the change") { transport.count == 4 }
+        transport.answer(3, .status(503))
+        #expect(await second == nil)
+        #expect(session.string("color", default: "default") == "green")
+        try await eventually("the change is asked for again") {
+            time.advance(by: .milliseconds(100))
+            return transport.count == 5
+        }
+        await client.shutdown()
+    }
 }

@@ -106,6 +106,25 @@ struct MissedChangeTests {
         #expect(take(.ended(stream, .refused(error)), after: 70) == [.tellChange(.gap)])
     }
 
+    @Test("a change whose question failed is asked for again, by the event that told of it")
+    mutating func unanswered() {
+        open()
+        let event = OFREPCause.event(OFREPEvent(etag: "1"))
+        #expect(take(.unanswered(event), after: 2.5) == [])
+        #expect(take(.time, after: 3) == [.tellChange(event)])
+    }
+
+    @Test("what is asked for after an absence isn't narrowed by an event")
+    mutating func absence() {
+        open()
+        _ = take(.sight(false), after: 10)
+        _ = take(.time, after: 130)
+        _ = take(.unanswered(.gap), after: 500)
+        _ = take(.sight(true), after: 500.1)
+        _ = take(.event(stream, OFREPEvent(etag: "1")), after: 500.2)
+        #expect(take(.time, after: 501) == [.tellChange(.absence)])
+    }
+
     @Test("changes missed while a stream was closed are asked for when it is back, without an event")
     mutating func refetches() {
         open()

@@ -53,6 +53,9 @@ final class OFREPListener: ChangeSource {
         return stream
     }
 
+    /// Announces a change again whose question failed.
+    func repeatChange(_ cause: OFREPCause) { drive(.unanswered(cause)) }
+
     /// Adopts the streams announced with a user's answer.
     func listen(to announcements: [OFREPStream.Announcement], for userID: String) {
         guard opensStreams else { return }

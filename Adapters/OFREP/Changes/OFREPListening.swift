@@ -18,6 +18,8 @@ struct OFREPListening: Sendable {
         case ended(OFREPStream, Ending)
         /// The application went to the background (`false`) or became active again.
         case sight(Bool)
+        /// The question for a reported change failed.
+        case unanswered(OFREPCause)
         /// Time has passed.
         case time
     }
@@ -100,6 +102,7 @@ struct OFREPListening: Sendable {
             if connections[stream] != nil { plan(.event(event), in: Self.debounce, at: now) }
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
+        case .unanswered(let cause): plan(cause, at: now)
         case .time: break
         }
         effects += rest(at: now)
