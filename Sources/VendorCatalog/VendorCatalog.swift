@@ -21,6 +21,11 @@ public enum VendorCatalog {
     /// Further names that a configuration accepts: a composition, and the destinations without a vendor.
     public static let compositionNames = ["composed", "file", "webhook"]
 
+    /// Whether events of users whose consent is unknown are always held for the destination of a provider.
+    ///
+    /// Where a setting decides, as for a file or a webhook, it isn't known.
+    package static func needsConsent(destination provider: String) -> Bool { provider == "flagship" }
+
     private static var known: String { (names + compositionNames).joined(separator: ", ") }
 
     /// Creates the provider that a configuration file describes: `vendor` and its settings, endpoints included.

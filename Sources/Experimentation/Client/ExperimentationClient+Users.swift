@@ -49,8 +49,11 @@ extension ExperimentationClient {
     }
 
     /// Accepts an event unchanged that was accepted elsewhere before.
+    ///
+    /// The consent isn't the user's word here: granted keeps this event from being held, but releases no other, and after
+    /// a denial the event is refused.
     package func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
-        try await core.accept(envelope, consent: consent)
+        try await core.accept(envelope, consent: consent, isStated: false)
     }
 
     /// Gives or withdraws a user's consent, as ``UserSession/setConsent(_:)`` does.

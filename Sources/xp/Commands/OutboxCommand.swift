@@ -3,6 +3,7 @@ import ConformanceSubjects
 import Experimentation
 import ExperimentationSQLite
 import Foundation
+import VendorCatalog
 
 /// The command `xp outbox`.
 struct OutboxCommand: AsyncParsableCommand {
@@ -175,8 +176,7 @@ struct OutboxCommand: AsyncParsableCommand {
             if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
             if envelope.identity.isAuthenticated { user["authenticated"] = true }
             if !envelope.attributeChanges.isEmpty { user["attributes"] = .object(envelope.attributeChanges.values) }
-            // A deliverable event may rest on consent, which a later import must repeat; a held event has none.
-            if !waiting.isHeld { user["consent"] = true }
+            if waiting.restsOnConsent { user["consent"] = true }
             let encoded = (try? JSONEncoder().encode(envelope.event)) ?? Data("null".utf8)
             let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null
             var line: [String: FlagValue] = [
@@ -187,5 +187,16 @@ struct OutboxCommand: AsyncParsableCommand {
             if let surface = envelope.surface { line["surface"] = .string(surface) }
             return JSONLine.text(.object(line))
         }
+    }
+}
+
+extension WaitingEvent {
+    /// Whether its user must have consented: it isn't held, and a vendor that needs consent is owed it.
+    ///
+    /// A store remembers no consent. Vendors that don't need it tell nothing, and neither does the consent signal, which
+    /// is never held.
+    fileprivate var restsOnConsent: Bool {
+        !envelope.event.isConsentSignal && deliveries.allSatisfy { !$0.isHeld }
+            && deliveries.contains { VendorCatalog.needsConsent(destination: $0.destination.provider) }
     }
 }
