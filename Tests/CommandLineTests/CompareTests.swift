@@ -86,6 +86,28 @@ struct CompareTests {
         }
     }
 
+    @Test(
+        "the name of a shipped scenario means that scenario, whatever the folder holds; a path means a file",
+        arguments: [
+            ([], 0, "checkout", ""), (["--scenario", "login"], 0, "login", ""),
+            (["--scenario", "./login"], 66, nil, "xp: ./login:1: expected an object"),
+            (["--scenario", "./checkout"], 66, nil, "xp: ./checkout: expected a file, found a folder"),
+        ] as [([String], Int32, String?, String)]
+    )
+    func names(arguments: [String], status: Int32, name: String?, complaint: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let checkout = folder.appending(path: "checkout")
+        try FileManager.default.createDirectory(at: checkout, withIntermediateDirectories: true)
+        _ = try Tool.file("a text", "login", in: folder)
+        let compare = ["compare", "--vendor", "in-memory", "--without-timings", "--format", "json"] + arguments
+        let result = try await Running(compare, folder: folder).result()
+        #expect(result.status == status, "\(result.errors)")
+        #expect(result.complaint.hasPrefix(complaint), "\(result.errors)")
+        let played = try name.map { _ in try JSONValue(result.output)["comparison"]?["scenario"] }
+        #expect(played == name.map { .string($0) })
+    }
+
     @Test("the text has at most a hundred columns")
     func text() async throws {
         let result = try await Tool.run(["compare", "--rounds", "1"])

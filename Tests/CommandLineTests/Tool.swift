@@ -64,10 +64,11 @@ final class Running: Sendable {
         executable: URL = Tool.executable,
         input: String? = nil,
         holdsInput: Bool = false,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        folder: URL? = nil
     ) throws {
         let source: ChildProcess.Input = holdsInput ? .heldOpen : input.map { .text($0) } ?? .nothing
-        process = try ChildProcess(executable, arguments, input: source, environment: environment)
+        process = try ChildProcess(executable, arguments, input: source, environment: environment, folder: folder)
     }
 
     /// Waits for the first line of output.

@@ -120,7 +120,7 @@ struct CompareCommand: AsyncParsableCommand {
             let run = AgreementRun(from: from, to: to, world: world, options: agreement)
             return try await run.write(as: reportFormat, to: output)
         }
-        let scenario = try readScenario(scenario ?? Scenario.checkout.name)
+        let scenario = try scenario.map(readScenario) ?? .checkout
         let names = from.map { [$0, to ?? ""] } ?? vendors
         var subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
         if let config { subjects.append(try Configuration(at: config).composedSubject()) }
@@ -169,12 +169,9 @@ struct CompareCommand: AsyncParsableCommand {
 
     private var reportFormat: ComparisonReport.Format { ComparisonReport.Format(rawValue: format.rawValue) ?? .text }
 
+    /// Returns a scenario by name or path; a file named like a shipped one is `./checkout`.
     private func readScenario(_ scenario: String) throws -> Scenario {
-        if let shipped = Scenario.shipped.first(where: { $0.name == scenario }),
-            !FileManager.default.fileExists(atPath: scenario)
-        {
-            return shipped
-        }
+        if let shipped = Scenario.shipped.first(where: { $0.name == scenario }) { return shipped }
         do {
             return try Scenario(InputFile.document(scenario))
         } catch let error as DocumentError {
