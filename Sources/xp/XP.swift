@@ -30,7 +30,7 @@ struct XP: AsyncParsableCommand {
               1   a check failed, or a line of input was malformed
               64  the command was used wrongly
               66  an input file can't be read or understood
-              69  the vendor can't be reached or refuses the credentials,
+              69  the vendor can't be reached, refuses the credentials or fails,
                   or a port is in use
               130, 143
                   SIGINT or SIGTERM ended the command

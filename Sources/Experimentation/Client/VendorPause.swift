@@ -55,5 +55,5 @@ struct VendorPause: Sendable {
 
 extension ErrorCode {
     /// Whether the vendor or the connection failed, rather than this request alone.
-    fileprivate var isOutage: Bool { [.transport, .timeout, .vendorFault, .unauthorized].contains(self) }
+    package var isOutage: Bool { [.transport, .timeout, .vendorFault, .unauthorized].contains(self) }
 }

@@ -70,8 +70,8 @@ struct EvaluateCommand: AsyncParsableCommand {
         }
         Terminal.endProgress()
         await client.shutdown(within: .milliseconds(100))
-        if count.good == 0, count.unreachable > 0 {
-            throw Failure(.unavailable, "\(configuration.vendor.name) can't be reached")
+        if count.good == 0, let outage = count.outage {
+            throw Failure(.unavailable, "\(configuration.vendor.name) \(outage)")
         }
         if count.good < count.all {
             let undecided = (count.all - count.good).ofLines(count.all)
@@ -82,14 +82,20 @@ struct EvaluateCommand: AsyncParsableCommand {
     private struct Count {
         var all = 0
         var good = 0
-        var unreachable = 0
+        /// What was wrong with the vendor when it first didn't answer.
+        var outage: String?
 
         mutating func add(_ result: Evaluation.Result) {
             all += 1
-            switch result.error {
-            case nil: good += 1
-            case .transport, .timeout: unreachable += 1
-            default: break
+            guard let error = result.error else {
+                good += 1
+                return
+            }
+            guard outage == nil, error.isOutage else { return }
+            switch error {
+            case .unauthorized: outage = "refuses the credentials"
+            case .vendorFault: outage = "answers with errors"
+            default: outage = "can't be reached"
             }
         }
     }

@@ -31,7 +31,7 @@ struct Failure: Error {
     init(_ error: ExperimentationError) {
         switch error.code {
         case .configuration, .store: self.init(.input, error.message)
-        case .transport, .timeout, .unauthorized: self.init(.unavailable, error.description)
+        case let code where code.isOutage: self.init(.unavailable, error.description)
         default: self.init(.checkFailed, error.description)
         }
     }
