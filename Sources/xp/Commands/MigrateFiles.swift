@@ -40,9 +40,12 @@ struct PlanFile {
         return subject
     }
 
-    /// Rejects a plan between two identical accounts; accepts one that names only the old vendor.
+    /// Whether the plan names a vendor; it may name the old one alone.
+    func names(_ member: String) -> Bool { document.objectValue?[member] != nil }
+
+    /// Rejects a plan between two identical accounts.
     func expectTwoAccounts() throws {
-        guard case .object(let members) = document, members["to"] != nil else { return }
+        guard names("to") else { return }
         let (old, new) = (try provider("from"), try provider("to"))
         guard old.destination != new.destination else {
             throw Failure(.input, "\(path): \"to\": it is the same account of \(new.name) as \"from\"")

@@ -129,8 +129,7 @@ extension MigrateCommand {
             let provider = try file.provider("from")
             let opened = try await Stores.openExisting(store, for: provider)
             do {
-                // A plan may still name the old vendor alone.
-                let new = try? file.provider("to")
+                let new = try file.names("to") ? file.provider("to") : nil
                 let record = try await MigrationRecord(file.plan, from: provider, to: new, in: opened.state)
                 var ledgers: [(Destination, Ledger)] = []
                 for destination in try await opened.outbox.destinations() {
