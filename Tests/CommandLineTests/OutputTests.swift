@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -79,6 +80,87 @@ struct OutputTests {
             [information.st_uid, information.st_gid, UInt32(information.st_mode) & 0o7777] == [4_321, 1_234, 0o4750]
         )
         #expect(try String(contentsOfFile: file, encoding: .utf8).contains("evaluation/"))
+    }
+
+    /// Runs the tool after a command, by a shell; `$file` and `$folder` are where it writes to.
+    private func run(_ file: URL, as user: [String] = [], after command: String = ":") async throws -> Tool.Result {
+        let words = user + ["/bin/sh", "-c", command + #"; exec "$@""#, "sh", Tool.executable.path] + Self.listing
+        let running = try Running(
+            Array(words.dropFirst()) + [file.path],
+            executable: URL(filePath: words[0]),
+            environment: ["file": file.path, "folder": file.deletingLastPathComponent().path]
+        )
+        return try await running.result()
+    }
+
+    /// A user without rights of its own; root may write anywhere.
+    private static let anybody =
+        geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", "--inh-caps=-all"] : []
+    private static let isolated = ["/usr/bin/unshare", "--mount"]
+
+    private static func canRun(_ words: [String]) async -> Bool {
+        let tool = words + [Tool.executable.path, "--version"]
+        return await (try? ChildProcess(URL(filePath: tool[0]), Array(tool.dropFirst())))?.status() == 0
+    }
+
+    @Test(
+        "a file is overwritten if it may be written but its folder doesn't let it be replaced",
+        .enabled("needs a user who isn't root") { await canRun(anybody) },
+        arguments: ["chmod 0555", "chmod 1777"]
+    )
+    func keptByItsFolder(mode: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = try URL(filePath: Tool.file(String(repeating: "former", count: 100_000), "report.txt", in: folder))
+        #expect(chmod(file.path, 0o666) == 0)
+        // In a sticky folder, another user's file can't be replaced; a user alone owns all of them.
+        let isSticky = mode.hasSuffix("1777")
+        #expect(chmod(folder.path, isSticky ? 0o1777 : 0o555) == 0)
+        defer { chmod(folder.path, 0o700) }
+        let result = try await run(file, as: Self.anybody)
+        #expect(result.status == 0, "\(result.errors)")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        #expect(text.contains("evaluation/") && !text.contains("former"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["report.txt"])
+    }
+
+    @Test(
+        "a file that is mounted over another one is overwritten",
+        .enabled("needs the right to mount") { await canRun(isolated) }
+    )
+    func mounted() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = try URL(filePath: Tool.file("old", "report.txt", in: folder))
+        let outside = try Tool.file("older than the report", "outside.txt", in: folder)
+        let result = try await run(file, as: Self.isolated, after: #"mount --bind "$folder/outside.txt" "$file""#)
+        #expect(result.status == 0, "\(result.errors)")
+        let text = try String(contentsOfFile: outside, encoding: .utf8)
+        #expect(text.contains("evaluation/") && !text.contains("older"))
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["outside.txt", "report.txt"]
+        )
+    }
+
+    @Test(
+        "where nothing may be written, the message says what is needed",
+        .enabled("needs a user who isn't root") { await canRun(anybody) }
+    )
+    func withoutRights() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = try URL(filePath: Tool.file("old", "report.txt", in: folder))
+        #expect(chmod(file.path, 0o444) == 0 && chmod(folder.path, 0o555) == 0)
+        defer { chmod(folder.path, 0o700) }
+        let kept = try await run(file, as: Self.anybody)
+        #expect(kept.status == 66)
+        #expect(kept.complaint == "xp: \(file.path): can't be written; expected a file that may be changed")
+        let new = folder.appending(path: "new.txt")
+        let refused = try await run(new, as: Self.anybody)
+        #expect(refused.status == 66)
+        #expect(refused.complaint == "xp: \(new.path): can't be written; expected a folder that may be changed")
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
     }
 
     @Test("link loops are rejected and kept")

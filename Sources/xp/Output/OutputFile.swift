@@ -8,8 +8,8 @@ import Foundation
     import Darwin
 #endif
 
-/// The target of `--output`: a regular file is replaced atomically and keeps its mode and owner; anything else, such as
-/// a device or a pipe, is written to directly.
+/// The target of `--output`: a regular file is replaced atomically and keeps its mode and owner, or is overwritten where
+/// its folder doesn't allow that; anything else, such as a device or a pipe, is written to directly.
 enum OutputFile {
     /// The target of a path, with links resolved.
     private enum Place {
@@ -52,14 +52,15 @@ enum OutputFile {
     /// Throws if the file can't be written, so that a long command fails before its work.
     static func expectWritable(_ path: String?) throws {
         guard let path else { return }
-        let isWritable =
-            switch place(at: path) {
-            case .folder, .unreachable: false
-            case .other: access(path, W_OK) == 0
-            case .file: access(path, W_OK) == 0 && access(folder(of: target(of: path)), W_OK) == 0
-            case .nothing: !path.isEmpty && access(folder(of: target(of: path)), W_OK) == 0
-            }
-        guard isWritable else { throw unwritable(path) }
+        switch place(at: path) {
+        case .folder, .unreachable: throw unwritable(path)
+        case .other, .file:
+            if access(path, W_OK) != 0 { throw unwritable(path, expected: "a file that may be changed") }
+        case .nothing:
+            let folder = folder(of: target(of: path))
+            guard !path.isEmpty, case .folder = place(at: folder) else { throw unwritable(path) }
+            if access(folder, W_OK) != 0 { throw unwritable(path, expected: "a folder that may be changed") }
+        }
     }
 
     /// Writes a document to a file, or to standard output without one.
@@ -67,25 +68,34 @@ enum OutputFile {
         guard let path else { return try Terminal.write(text) }
         switch place(at: path) {
         case .folder, .unreachable: throw unwritable(path)
-        case .other: try write(text, into: path)
+        case .other: try write(text, into: path, with: O_WRONLY)
         case .file(let rights): try replace(target(of: path), with: text, rights, named: path)
         case .nothing: try replace(target(of: path), with: text, nil, named: path)
         }
     }
 
-    private static func write(_ text: String, into path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unwritable(path) }
+    private static func write(_ text: String, into path: String, with flags: Int32) throws {
+        let descriptor = open(path, flags | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unwritable(path, because: errno) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        do { try handle.write(contentsOf: Data(text.utf8)) } catch { throw unwritable(path) }
+        do { try handle.write(contentsOf: Data(text.utf8)) } catch { throw incomplete(path) }
     }
 
     /// Writes a temporary file and renames it, so that readers never see a partial one.
+    ///
+    /// An existing file in whose folder nothing may be created, or that nothing may take the place of, as in a sticky
+    /// folder or if it is mounted there, is overwritten.
     private static func replace(_ target: String, with text: String, _ rights: Rights?, named path: String) throws {
         let beside = folder(of: target) + "/.xp-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         // Not readable by others until it has the old file's rights.
         let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights == nil ? 0o666 : 0o600)
-        guard descriptor >= 0 else { throw unwritable(path) }
+        guard descriptor >= 0 else {
+            let reason = errno
+            guard rights != nil, [EACCES, EPERM, EROFS].contains(reason) else {
+                throw unwritable(path, because: reason)
+            }
+            return try write(text, into: path, with: O_WRONLY | O_TRUNC)
+        }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try handle.write(contentsOf: Data(text.utf8))
@@ -94,12 +104,13 @@ enum OutputFile {
             try handle.close()
         } catch {
             unlink(beside)
-            throw unwritable(path)
+            throw incomplete(path)
         }
-        guard rename(beside, target) == 0 else {
-            unlink(beside)
-            throw unwritable(path)
-        }
+        if rename(beside, target) == 0 { return }
+        let reason = errno
+        unlink(beside)
+        guard rights != nil else { throw unwritable(path, because: reason) }
+        try write(text, into: path, with: O_WRONLY | O_TRUNC)
     }
 
     /// Resolves a path's links, even if the last one points to nothing yet.
@@ -117,10 +128,18 @@ enum OutputFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func unwritable(_ path: String) -> Failure {
-        Failure(
-            .input,
-            "\(path.isEmpty ? "--output" : path): can't be written; expected a file in a folder that exists"
-        )
+    private static func unwritable(
+        _ path: String,
+        expected: String = "a file in a folder that exists"
+    ) -> Failure {
+        Failure(.input, "\(path.isEmpty ? "--output" : path): can't be written; expected \(expected)")
+    }
+
+    private static func incomplete(_ path: String) -> Failure {
+        Failure(.input, "\(path): can't be written completely; the disk may be full")
+    }
+
+    private static func unwritable(_ path: String, because reason: Int32) -> Failure {
+        Failure(.input, "\(path): can't be written: \(String(cString: strerror(reason)))")
     }
 }
