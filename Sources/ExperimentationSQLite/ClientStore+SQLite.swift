@@ -18,17 +18,7 @@ extension ClientStore {
         options: SQLiteStore.Options = SQLiteStore.Options(),
         log: any LogSink = NoLog()
     ) async throws(ExperimentationError) -> ClientStore {
-        // Checking a large file takes a while, so not on a thread that others wait for.
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "ExperimentationSQLite.open").async {
-                continuation.resume(
-                    returning: Result { () throws(ExperimentationError) in
-                        try SQLiteStore(at: url, for: provider, options: options, log: log)
-                    }
-                )
-            }
-        }
-        let store = try result.get()
+        let store = try await SQLiteStore.opened(at: url, for: provider, options: options, log: log)
         return ClientStore(outbox: store, state: store)
     }
 
@@ -55,5 +45,27 @@ extension ClientStore {
             options: options,
             log: log
         )
+    }
+}
+
+extension SQLiteStore {
+    /// Opens a store or creates it, as ``init(at:for:options:log:)`` does.
+    package static func opened(
+        at url: URL,
+        for provider: (any ExperimentationProvider)? = nil,
+        options: Options = Options(),
+        log: any LogSink = NoLog()
+    ) async throws(ExperimentationError) -> SQLiteStore {
+        // Checking a large file takes a while, so not on a thread that others wait for.
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "ExperimentationSQLite.open").async {
+                continuation.resume(
+                    returning: Result { () throws(ExperimentationError) in
+                        try SQLiteStore(at: url, for: provider, options: options, log: log)
+                    }
+                )
+            }
+        }
+        return try result.get()
     }
 }

@@ -22,6 +22,24 @@ extension SQLiteStore {
         try await look { database, table in try table.ledger(of: destination, database) }
     }
 
+    /// What waits and the ledgers, in one transaction: other processes' work in between can't make them contradict each
+    /// other.
+    package func accounts(now: Date) async throws(ExperimentationError) -> StoreAccounts {
+        try await look { database, table in
+            StoreAccounts(
+                status: try table.status(of: nil, now: now, database),
+                ledger: try table.ledger(of: nil, database),
+                destinations: try table.lanes.map(\.lane.destination).map { destination in
+                    StoreAccounts.Account(
+                        destination: destination,
+                        status: try table.status(of: destination, now: now, database),
+                        ledger: try table.ledger(of: destination, database)
+                    )
+                }
+            )
+        }
+    }
+
     /// A page of the waiting events in the order of acceptance, which stay in the store.
     ///
     /// Unreadable events are left out.

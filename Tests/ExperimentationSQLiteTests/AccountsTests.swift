@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 import Waiting
 
@@ -94,5 +95,45 @@ struct AccountsTests {
         #expect(try folder.occurrences(of: "secret-") == 0)
         try await store.append((0..<10).map { .sample("c\($0)", user: "cid") })
         #expect(try await store.ledger() == Ledger(accepted: 21, pending: 11, purged: 10))
+    }
+
+    @Test("what is read as one picture agrees, while another process accepts, delivers and purges")
+    func onePicture() async throws {
+        let folder = TemporaryFolder()
+        let (one, other) = (try SQLiteStore(at: folder.file()), try SQLiteStore(at: folder.file()))
+        let isDone = Atomic(false)
+        async let work: Void = {
+            defer { isDone.store(true, ordering: .releasing) }
+            for number in 1...(isSoak ? 5_000 : 500) {
+                let events = ["ada", "bob"].map { Envelope.sample("\($0)-\(number)", user: $0) }
+                let owed: [NewEvent.Delivery] = [.init(to: .home), .init(to: .away, isHeld: number % 3 == 0)]
+                _ = try await other.append(events.map { NewEvent($0, owedTo: owed) }, now: noon)
+                if let lease = try await other.take(1 + number % 4, of: .home) { try await other.settle(lease) }
+                if number % 5 == 0 { try await other.purge("bob") }
+                await Task.yield()
+            }
+        }()
+        var pictures = 0
+        while !isDone.load(ordering: .acquiring) {
+            let accounts = try await one.accounts(now: noon)
+            let all = [(accounts.status, accounts.ledger)] + accounts.destinations.map { ($0.status, $0.ledger) }
+            for (status, ledger) in all {
+                #expect(ledger.isBalanced && ledger.pending == status.deliverable + status.held, "\(ledger) \(status)")
+            }
+            #expect(accounts.destinations.map(\.ledger).reduce(Ledger(), +) == accounts.ledger)
+            // Both destinations are owed every event.
+            #expect(Set(accounts.destinations.map(\.ledger.accepted)).count <= 1)
+            pictures += 1
+            await Task.yield()
+        }
+        try await work
+        #expect(pictures > 10)
+    }
+
+    @Test("an empty file has accounts without destinations")
+    func noAccounts() async throws {
+        let folder = TemporaryFolder()
+        let accounts = try await SQLiteStore(at: folder.file()).accounts(now: noon)
+        #expect(accounts == StoreAccounts(status: OutboxStatus(), ledger: Ledger(), destinations: []))
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Experimentation
 import ExperimentationMigration
+import ExperimentationSQLite
 import Foundation
 
 extension MigrateCommand {
@@ -127,14 +128,11 @@ extension MigrateCommand {
         func run() async throws {
             let file = try PlanFile(at: plan)
             let provider = try file.provider("from")
-            let opened = try await Stores.openExisting(store, for: provider)
+            let opened = try await Stores.file(store, for: provider)
             do {
                 let new = try file.names("to") ? file.provider("to") : nil
-                let record = try await MigrationRecord(file.plan, from: provider, to: new, in: opened.state)
-                var ledgers: [(Destination, Ledger)] = []
-                for destination in try await opened.outbox.destinations() {
-                    ledgers.append((destination, try await opened.outbox.ledger(of: destination)))
-                }
+                let record = try await MigrationRecord(file.plan, from: provider, to: new, in: opened)
+                let ledgers = try await opened.accounts(now: Date()).destinations.map { ($0.destination, $0.ledger) }
                 try Terminal.write(format == .json ? json(record, ledgers) : text(record, ledgers))
             } catch let error as ExperimentationError {
                 throw Failure(error)

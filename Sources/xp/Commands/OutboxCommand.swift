@@ -40,15 +40,11 @@ struct OutboxCommand: AsyncParsableCommand {
         func validate() throws { try Stores.expectName(store) }
 
         func run() async throws {
-            let file = try await Stores.openExisting(store).outbox
+            let file = try await Stores.file(store)
             do {
-                let now = Date()
-                let all = Accounts(try await file.status(now: now), try await file.ledger())
-                var owed: [(Destination, Accounts)] = []
-                for destination in try await file.destinations() {
-                    let status = try await file.status(of: destination, now: now)
-                    owed.append((destination, Accounts(status, try await file.ledger(of: destination))))
-                }
+                let accounts = try await file.accounts(now: Date())
+                let all = Accounts(accounts.status, accounts.ledger)
+                let owed = accounts.destinations.map { ($0.destination, Accounts($0.status, $0.ledger)) }
                 try Terminal.write(format == .json ? json(all, owed) : text(all, owed))
             } catch let error as ExperimentationError {
                 throw Failure(error)

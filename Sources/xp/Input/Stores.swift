@@ -3,6 +3,10 @@ import Experimentation
 import ExperimentationSQLite
 import Foundation
 
+extension ClientStore {
+    fileprivate init(_ file: SQLiteStore) { self.init(outbox: file, state: file) }
+}
+
 /// Opens store files named on the command line.
 enum Stores {
     // Unlike an application's outbox, a file of events may use the whole disk.
@@ -14,14 +18,17 @@ enum Stores {
     static func open(_ path: String?, for provider: any ExperimentationProvider) async throws -> ClientStore {
         guard let path else { return .inMemory() }
         if FileManager.default.fileExists(atPath: path) { try check(path, mayBeEmpty: true) }
-        return try await opened(path, for: provider)
+        return ClientStore(try await opened(path, for: provider))
     }
 
     /// Opens an existing store file; checks that it belongs to the provider's account, if one is given.
     static func openExisting(
         _ path: String,
         for provider: (any ExperimentationProvider)? = nil
-    ) async throws -> ClientStore {
+    ) async throws -> ClientStore { ClientStore(try await file(path, for: provider)) }
+
+    /// Opens an existing store file, as ``openExisting(_:for:)`` does, for what only files can tell.
+    static func file(_ path: String, for provider: (any ExperimentationProvider)? = nil) async throws -> SQLiteStore {
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.input, "\(path): no such file") }
         try check(path, mayBeEmpty: false)
         return try await opened(path, for: provider)
@@ -63,10 +70,10 @@ enum Stores {
     private static func opened(
         _ path: String,
         for provider: (any ExperimentationProvider)?
-    ) async throws -> ClientStore {
+    ) async throws -> SQLiteStore {
         let url = URL(filePath: path)
         do {
-            return try await .sqlite(at: url, for: provider, options: .init(limits: limits), log: Damage(path: path))
+            return try await .opened(at: url, for: provider, options: .init(limits: limits), log: Damage(path: path))
         } catch {
             let isNamed = error.message.hasPrefix(path)
             throw Failure(.input, isNamed ? error.message : "\(path): \(error.message)")
