@@ -9,8 +9,8 @@ struct ServedMock {
     let head: JSONValue
     let folder: URL
 
-    init(_ vendor: String, _ arguments: [String] = []) async throws {
-        running = try Running(["mock", vendor] + arguments)
+    init(_ vendor: String, _ arguments: [String] = [], input: String? = nil) async throws {
+        running = try Running(["mock", vendor] + arguments, input: input)
         line = try await running.firstLine()
         head = try JSONValue(line)
         folder = try Tool.folder()

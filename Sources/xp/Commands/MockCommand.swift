@@ -72,12 +72,10 @@ struct MockCommand: AsyncParsableCommand {
 
     private func load(_ vendor: Vendor) async throws -> any MockVendor {
         guard let path = world else { return try await fill(vendor, with: .shop) }
-        // Only neutral worlds have a `name`; the vendors' own formats don't.
         let bytes = try InputFile.bytes(of: path)
-        let ending = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
-        let isDocument = ["json", "yaml", "yml"].contains(ending)
-        let document = isDocument ? try InputFile.document(path) : nil
-        if let document, document.value.objectValue?["name"]?.stringValue != nil {
+        let document = try InputFile.document(bytes, named: path)
+        // Only neutral worlds have a `name`; the vendors' own formats, all of them JSON, don't.
+        if document.value.objectValue?["name"]?.stringValue != nil {
             do {
                 let world = try World(document: document.value, named: document.name)
                 return try await fill(vendor, with: world)

@@ -37,8 +37,10 @@ enum InputFile {
     private static func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 
     /// Reads a JSON or YAML document, told apart by extension, otherwise by the first character.
-    static func document(_ path: String) throws -> SourceDocument {
-        let bytes = try bytes(of: path)
+    static func document(_ path: String) throws -> SourceDocument { try document(bytes(of: path), named: path) }
+
+    /// Reads the document in a file's bytes.
+    static func document(_ bytes: [UInt8], named path: String) throws -> SourceDocument {
         do throws(DocumentError) {
             return isYAML(path, bytes)
                 ? try YAMLText.document(bytes, name: path)
