@@ -84,6 +84,58 @@ struct ImportTests {
         #expect(report.refused["the variation of \"e0\" isn't mapped"] == 1)
     }
 
+    @Test("lines are named by their numbers in the input, and one that is too long is refused as such")
+    func numbers() async throws {
+        let moves = Moves()
+        let work = AssignmentImport(moves.plan, as: .csv, from: moves.old, into: moves.store.state)
+        func lines() -> [ImportLine] {
+            [(3, "unit,experiment,variant"), (4, "u1,e0,a"), (7, "u2,gone,a"), (9, nil), (12, "u3"), (13, "u4,e0,b")]
+                .map { number, text in ImportLine(number: number, bytes: text.map { Array($0.utf8) }) }
+        }
+        var rest = lines()[...]
+        let report = try await work.importLines { rest.popFirst() }
+        #expect([report.lines, report.taken] == [6, 2])
+        #expect(
+            report.examples == [
+                "line 7: no experiment \"gone\" is mapped", "line 9: is too long",
+                "line 12: expected 3 fields, found 1",
+            ]
+        )
+        #expect(report.refused == ["the experiment isn't mapped": 1, "is too long": 1, "too few fields": 1])
+        for first in [ImportLine(number: 2, bytes: nil), ImportLine(number: 2, bytes: Array("hello".utf8))] {
+            rest = [first] + lines()
+            let problem = first.bytes == nil ? "is too long" : "expected a first line with unit, experiment and variant"
+            await #expect(
+                throws: ExperimentationError(.invalidArgument, "line 2 isn't of the format csv: \(problem)")
+            ) {
+                try await work.importLines { rest.popFirst() }
+            }
+        }
+    }
+
+    @Test("an import resumes by the number of lines that it was given, whatever their numbers in the input")
+    func resumesBesideBlankLines() async throws {
+        let moves = Moves()
+        let work = AssignmentImport(moves.plan, as: .csv, from: moves.old, into: moves.store.state)
+        // Every second line of the input is blank.
+        func lines() -> ArraySlice<ImportLine> {
+            let texts = ["unit,experiment,variant"] + (0..<2_000).map { "u\($0),\($0 == 1_990 ? "gone" : "e0"),a" }
+            return texts.enumerated().map { ImportLine(number: 2 * $0 + 2, bytes: Array($1.utf8)) }[...]
+        }
+        struct Cut: Error {}
+        var rest = lines()
+        await #expect(throws: Cut.self) {
+            try await work.importLines(named: "file.csv") {
+                if rest.count < 700 { throw Cut() }
+                return rest.popFirst()
+            }
+        }
+        rest = lines()
+        let report = try await work.importLines(named: "file.csv") { rest.popFirst() }
+        #expect([report.lines, report.resumedAfter, report.taken, report.known] == [2_001, 1_025, 975, 0])
+        #expect(report.examples == ["line 3984: no experiment \"gone\" is mapped"])
+    }
+
     @Test("an interrupted import resumes, and ends as if it hadn't been interrupted")
     func resumes() async throws {
         let lines = ["unit,experiment,variant"] + (0..<2_000).map { "u\($0),e0,\($0 % 2 == 0 ? "a" : "b")" }

@@ -69,6 +69,23 @@ public struct AssignmentImport: Sendable {
         _ next: () async throws -> [UInt8]?,
         progress: (Int) -> Void = { _ in }
     ) async throws -> ImportReport {
+        var number = 0
+        return try await importLines(
+            named: name,
+            {
+                number += 1
+                return try await next().map { ImportLine(number: number, bytes: $0) }
+            },
+            progress: progress
+        )
+    }
+
+    /// Imports lines that have numbers of their own; see ``run(named:_:progress:)``.
+    package func importLines(
+        named name: String? = nil,
+        _ next: () async throws -> ImportLine?,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> ImportReport {
         var work = Work(reader: AssignmentReader(format), hasAliases: try await people.hasAliases())
         let key = name.map { Self.places + Digest.hex($0, format.rawValue) }
         var resumption: ImportResumption?
@@ -78,7 +95,7 @@ public struct AssignmentImport: Sendable {
             let number = work.report.lines
             // The first line is read even when resuming, because it may be the header.
             if number == 1 { try expectFormat(line, &work.reader) }
-            let lines = resumption?.pass(line) ?? [.init(number: number, bytes: line)]
+            let lines = resumption?.pass(line) ?? [.init(number: number, line: line)]
             if let resumption, resumption.resumedAfter > work.report.resumedAfter {
                 (work.report.resumedAfter, work.report.refused) = (resumption.resumedAfter, resumption.refused)
             }
@@ -94,11 +111,14 @@ public struct AssignmentImport: Sendable {
         return work.report
     }
 
-    private func expectFormat(_ line: [UInt8], _ reader: inout AssignmentReader) throws {
+    private func expectFormat(_ line: ImportLine, _ reader: inout AssignmentReader) throws {
         do throws(ImportFault) {
             _ = try reader.read(line)
         } catch {
-            throw ExperimentationError(.invalidArgument, "line 1 isn't of the format \(format.rawValue): \(error)")
+            throw ExperimentationError(
+                .invalidArgument,
+                "line \(line.number) isn't of the format \(format.rawValue): \(error)"
+            )
         }
     }
 
@@ -166,9 +186,9 @@ public struct AssignmentImport: Sendable {
             // It was read for its format, and may be a header only once.
             if line.number == 1 { work.reader = AssignmentReader(format) }
             do throws(ImportFault) {
-                for assignments in try work.reader.read(line.bytes) { add(assignments, at: line.number, to: &work) }
+                for assignments in try work.reader.read(line.line) { add(assignments, at: line.line.number, to: &work) }
             } catch {
-                Self.refuse(&work.report, line.number, error)
+                Self.refuse(&work.report, line.line.number, error)
             }
             isWritten = work.batch.lines >= Self.perBatch
             if isWritten { try await write(&work) }

@@ -6,10 +6,10 @@ import Foundation
 /// Lines can't be read twice, so they are held until a mark confirms them. If the lines or the mapping differ, those
 /// that are held and all that follow are imported.
 struct ImportResumption: Sendable {
-    /// A line of the input.
+    /// A line with its place among the imported ones.
     struct Line: Sendable, Equatable {
         var number: Int
-        var bytes: [UInt8]
+        var line: ImportLine
     }
 
     /// A line up to which everything was imported.
@@ -47,10 +47,11 @@ struct ImportResumption: Sendable {
     /// Takes the next line.
     ///
     /// - Returns: The lines to import now.
-    mutating func pass(_ bytes: [UInt8]) -> [Line] {
+    mutating func pass(_ next: ImportLine) -> [Line] {
         number += 1
-        digest = Digest.sha256(digest + bytes)
-        let line = Line(number: number, bytes: bytes)
+        // The lines' numbers don't count: blank lines change nothing.
+        digest = Digest.sha256(digest + (next.bytes ?? []))
+        let line = Line(number: number, line: next)
         guard let mark = expected.first else { return [line] }
         held.append(line)
         if number < mark.line { return [] }

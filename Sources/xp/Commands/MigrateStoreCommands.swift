@@ -4,6 +4,10 @@ import ExperimentationMigration
 import ExperimentationSQLite
 import Foundation
 
+extension ImportLine {
+    fileprivate init(_ line: LineReader.Line) { self.init(number: line.number, bytes: line.bytes) }
+}
+
 extension MigrateCommand {
     /// The command `xp migrate import`.
     struct Import: AsyncParsableCommand {
@@ -53,8 +57,8 @@ extension MigrateCommand {
             let provider = try file.provider("from")
             let reader = try LineReader(input)
             // Read before the store is opened, so that a rejected file doesn't leave an empty store behind.
-            var first = try await reader.next().map { $0.bytes ?? [] }
-            try expectFormat(first)
+            var first = try await reader.next().map(ImportLine.init)
+            try expectFormat(first, in: reader.name)
             let target = try await Stores.open(store, for: provider)
             let work = AssignmentImport(file.plan, as: shape, from: provider, into: target.state)
             let report: ImportReport
@@ -64,13 +68,13 @@ extension MigrateCommand {
                         first = nil
                         return line
                     }
-                    return try await reader.next().map { $0.bytes ?? [] }
+                    return try await reader.next().map(ImportLine.init)
                 } progress: { lines in
                     Terminal.progress("\(lines) lines")
                 }
             } catch let error as ExperimentationError {
                 Terminal.endProgress()
-                throw Failure(.input, "\(input): \(error.message)")
+                throw Failure(.input, "\(reader.name): \(error.message)")
             }
             Terminal.endProgress()
             try Terminal.write(JSONLine.text(Self.document(report)) + "\n")
@@ -82,15 +86,16 @@ extension MigrateCommand {
             }
         }
 
-        private func expectFormat(_ line: [UInt8]?) throws {
+        private func expectFormat(_ line: ImportLine?, in file: String) throws {
             guard let line else {
-                throw Failure(.input, "\(input): is empty; expected lines of the format \(shape.rawValue)")
+                throw Failure(.input, "\(file): is empty; expected lines of the format \(shape.rawValue)")
             }
             var reader = AssignmentReader(shape)
             do throws(ImportFault) {
                 _ = try reader.read(line)
             } catch {
-                throw Failure(.input, "\(input): line 1 isn't of the format \(shape.rawValue): \(error)")
+                let place = "\(file): line \(line.number)"
+                throw Failure(.input, "\(place) isn't of the format \(shape.rawValue): \(error)")
             }
         }
 

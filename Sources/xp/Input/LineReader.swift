@@ -24,7 +24,8 @@ actor LineReader {
 
     private let descriptor: Int32
     private let isOwned: Bool
-    private let name: String
+    /// The file's path, or what standard input is called.
+    nonisolated let name: String
     /// Whether reading the next line may block.
     var wouldWait: Bool { buffer[position...].firstIndex(of: 0x0A) == nil && !isAtEnd }
 

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+@Suite("The lines of xp migrate import")
+struct ImportedLineTests {
+    @Test("are named as the file numbers them, blank ones included, and one that is too long is refused")
+    func numbers() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let plan = try PlanFolder.plan(in: folder)
+        let long = "u9,till," + String(repeating: "a", count: 5 << 20)
+        let lines = ["", "unit,experiment,variant", "u1,till,a", "", " ", "u2,gone,a", long, "u3,till"]
+        let input = try Tool.file(lines.joined(separator: "\n"), "lines.csv", in: folder)
+        let store = folder.appending(path: "app.db").path
+        let result = try await Tool.run([
+            "migrate", "import", "--plan", plan, "--store", store, "--input", input, "--as", "csv",
+        ])
+        #expect(result.status == 1)
+        let report = try JSONValue(result.output)
+        #expect(
+            report["examples"]
+                == .array([
+                    .string("line 6: no experiment \"gone\" is mapped"), .string("line 7: is too long"),
+                    .string("line 8: expected 3 fields, found 2"),
+                ])
+        )
+        #expect(report["lines"] == .number(5) && report["taken"] == .number(1))
+    }
+
+    @Test(
+        "a first line is rejected by its number, and standard input is called by its name",
+        arguments: [
+            ("", "is empty; expected lines of the format csv"),
+            ("\n\nhello\n", "line 3 isn't of the format csv: expected a first line with unit, experiment and variant"),
+            ("\n" + String(repeating: "a", count: 5 << 20), "line 2 isn't of the format csv: is too long"),
+        ]
+    )
+    func firstLine(text: String, problem: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let plan = try PlanFolder.plan(in: folder)
+        let store = folder.appending(path: "app.db").path
+        let result = try await Tool.run(
+            ["migrate", "import", "--plan", plan, "--store", store, "--input", "-", "--as", "csv"],
+            input: text
+        )
+        #expect(result.status == 66)
+        #expect(result.errors == "xp: standard input: \(problem)\n")
+        #expect(!FileManager.default.fileExists(atPath: store))
+    }
+}
