@@ -39,7 +39,12 @@ enum SwiftName {
     }
 
     /// Returns the name of a type: `checkout-theme` becomes `CheckoutTheme`, and `string` becomes `FlagString`.
-    static func type(_ key: String) -> String { free(capitalized(key)) }
+    ///
+    /// It always differs from ``member(_:)``, also where the first letter has no capital: `テーマ` becomes `Flagテーマ`.
+    static func type(_ key: String) -> String {
+        let name = capitalized(key)
+        return name == member(key) ? "Flag" + name : free(name)
+    }
 
     /// Returns the name of the type of a structure's property: `size` of `Theme` becomes `ThemeSize`.
     static func type(_ property: String, of structure: String) -> String { free(structure + capitalized(property)) }

@@ -128,6 +128,11 @@ struct FlagKeySourceTests {
                 [("coding", "keys"), ("flag", "value"), ("theme", "type")],
                 ["Coding", "FlagCodingKeys", "Flag", "FlagFlagValue", "Theme", "ThemeType"]
             ),
+            // A letter without case can't be capitalized.
+            (
+                [("テーマ", "色"), ("عرض", "size"), ("ªb", "c")],
+                ["Flagテーマ", "Flagテーマ色", "Flagعرض", "FlagعرضSize", "Flagªb", "FlagªbC"]
+            ),
         ] as [([(String, String)], [String])]
     )
     func takenTypes(flags: [(String, String)], names: [String]) async throws {
