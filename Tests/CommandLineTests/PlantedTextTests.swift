@@ -75,4 +75,31 @@ struct PlantedTextTests {
         guard format == "markdown" else { return }
         #expect(!result.output.contains("b|"))
     }
+
+    @Test("in tables of flags: a key, a value, a description", arguments: ["text", "markdown"])
+    func flags(format: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let json = #"a\u001b[31m\u0007\u009b2J\u202eb|<script>\nc\r\n\u2028d"#
+        func manifest(_ value: String, _ name: String) throws -> String {
+            try Tool.file(
+                #"{"flags":{"\#(json)":{"flagType":"string","defaultValue":"\#(value)"}}}"#,
+                name,
+                in: folder
+            )
+        }
+        let (before, after) = (try manifest(json, "before.json"), try manifest("x", "after.json"))
+        let mock = try await ServedMock("sigma", ["--world", try Tool.file(#"{"name":"w"}"#, "w.json", in: folder)])
+        let runs = [
+            ["compare", before, after], ["check", "--manifest", before, "--config", try mock.configuration()],
+        ]
+        for arguments in runs {
+            let result = try await Tool.run(["flags"] + arguments + ["--format", format])
+            #expect(result.status == 1, "\(result.errors)")
+            #expect(obeyed(result.output + result.errors) == [], "\(result.output.debugDescription)")
+            // One finding: a heading and a row; in Markdown with a title and a rule.
+            #expect(result.lines.count == (format == "text" ? 2 : 4), "\(result.output)")
+        }
+        _ = try await mock.end()
+    }
 }

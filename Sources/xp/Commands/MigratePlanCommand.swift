@@ -109,7 +109,7 @@ extension MigrateCommand {
                 ["\(mapped.count) experiments are mapped; review each of them"] + section("Mapping", mapped)
                 + section("Finish first", outlook.finishFirst) + section("Lost", outlook.losses)
                 + section("Faults", faults(outlook))
-            return Terminal.plain(lines.joined(separator: "\n")) + "\n"
+            return Terminal.plain(lines)
         }
     }
 }

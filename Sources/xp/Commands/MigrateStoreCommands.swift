@@ -181,7 +181,7 @@ extension MigrateCommand {
                     "\(destination)  accepted \(ledger.accepted), delivered \(ledger.delivered), pending \(ledger.pending)"
                 )
             }
-            return Terminal.plain(lines.joined(separator: "\n")) + "\n"
+            return Terminal.plain(lines)
         }
     }
 }

@@ -72,7 +72,7 @@ struct OutboxCommand: AsyncParsableCommand {
                 lines += ["", "\(destination.provider) \(destination.account.prefix(8))"]
                 lines += accounts.lines.map { "  " + $0 }
             }
-            return Terminal.plain(lines.joined(separator: "\n")) + "\n"
+            return Terminal.plain(lines)
         }
     }
 

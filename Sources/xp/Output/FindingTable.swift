@@ -23,7 +23,7 @@ struct FindingTable {
 
     private var plain: String {
         if rows.isEmpty { return "\(title): nothing to say\n" }
-        let all = [columns] + rows.map { $0.map(Terminal.plain) }
+        let all = [columns] + rows.map { $0.map(OneLine.of) }
         let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.map { row in
             let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
@@ -40,6 +40,6 @@ struct FindingTable {
     }
 
     private static func cell(_ text: String) -> String {
-        "`\(Terminal.plain(text).replacing("`", with: "'").replacing("|", with: "\\|"))`"
+        "`\(OneLine.of(text).replacing("`", with: "'").replacing("|", with: "\\|"))`"
     }
 }

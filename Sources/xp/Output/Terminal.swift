@@ -36,6 +36,9 @@ enum Terminal {
         try? FileHandle.standardError.write(contentsOf: Data((clear + plain(text) + "\n").utf8))
     }
 
+    /// Returns lines of text, each with its control characters and line breaks escaped.
+    static func plain(_ lines: [String]) -> String { lines.map { OneLine.of($0) + "\n" }.joined() }
+
     /// Escapes control characters other than line breaks.
     static func plain(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { OneLine.of(String($0)) }
