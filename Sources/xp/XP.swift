@@ -32,8 +32,8 @@ struct XP: AsyncParsableCommand {
               66  an input file can't be read or understood
               69  the vendor can't be reached, refuses the credentials or fails,
                   or a port is in use
-              130, 143
-                  SIGINT or SIGTERM ended the command
+              129, 130, 143
+                  SIGHUP, SIGINT or SIGTERM ended the command
 
             Everything is described in docs/command-line.md.
             """,

@@ -105,7 +105,7 @@ struct MigrateTests {
 
     private struct NoChange: Error {}
 
-    @Test("simulate leaves no file behind when a signal ends it", arguments: [SIGINT, SIGTERM])
+    @Test("simulate leaves no file behind when a signal ends it", arguments: [SIGINT, SIGTERM, SIGHUP])
     func endedSimulation(by signal: Int32) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -183,4 +183,21 @@ struct SignalTests {
         let took = try await Tool.seconds { _ = try await running.result() }
         if isSoak { #expect(took < 5) }
     }
+
+    @Test("a mock ends when its terminal is closed, unless it was started to survive that", arguments: [false, true])
+    func hangUp(isIgnored: Bool) async throws {
+        let trap = isIgnored ? "trap '' HUP; " : ""
+        let running = try Running(
+            ["-c", trap + #"exec "$@""#, "sh", Tool.executable.path, "mock", "sigma"],
+            executable: URL(filePath: "/bin/sh")
+        )
+        let url = try #require(try JSONValue(await running.firstLine())["url"]?.string)
+        running.send(SIGHUP)
+        if isIgnored {
+            let requests = try #require(URL(string: url + "/_mock/requests"))
+            #expect(try await URLSession.shared.data(from: requests).0 == Data("[]".utf8))
+            running.terminate()
+        }
+        #expect(try await running.result().status == 0)
+    }
 }

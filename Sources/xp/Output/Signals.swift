@@ -9,7 +9,7 @@ import Experimentation
     import Darwin
 #endif
 
-/// SIGTERM and SIGINT.
+/// SIGTERM, SIGINT, and SIGHUP unless it was ignored when the process began, as by `nohup`.
 final class Signals: Sendable {
     // The documented limit is five seconds; the rest is for exiting on a busy machine.
     private static let grace = DispatchTimeInterval.seconds(4)
@@ -18,7 +18,7 @@ final class Signals: Sendable {
     private let gate = AsyncGate()
     private let sources: [any DispatchSourceSignal]
 
-    /// Handles both signals in place of their default action.
+    /// Handles the signals in place of their default action.
     ///
     /// Four seconds after the first one the process exits, even if it waits for a locked store, a server, or a reader
     /// of its output.
@@ -33,11 +33,11 @@ final class Signals: Sendable {
         })
     }
 
-    /// Handles both signals in place of their default action; once this returns, none is missed.
+    /// Handles the signals in place of their default action; once this returns, none is missed.
     fileprivate static func handled(by action: @escaping @Sendable (Int32) -> Void) async -> [any DispatchSourceSignal]
     {
         var sources: [any DispatchSourceSignal] = []
-        for number in [SIGTERM, SIGINT] {
+        for number in [SIGTERM, SIGINT] + (isIgnored(SIGHUP) ? [] : [SIGHUP]) {
             let isRegistered = AsyncGate()
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { action(number) }
@@ -52,6 +52,19 @@ final class Signals: Sendable {
             sources.append(source)
         }
         return sources
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        #if canImport(Glibc)
+            let handler = action.__sigaction_handler.sa_handler
+        #elseif canImport(Musl)
+            let handler = action.__sa_handler.sa_handler
+        #else
+            let handler = action.__sigaction_u.__sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Not a task, because all threads of the pool may be blocked.
@@ -71,11 +84,11 @@ final class Signals: Sendable {
     func wait() async { await gate.wait() }
 }
 
-/// Work that is carried out before SIGTERM or SIGINT ends the process, such as removing a temporary file.
+/// Work that is carried out before one of the ``Signals`` ends the process, such as removing a temporary file.
 final class EndingWork: Sendable {
     private let sources: [any DispatchSourceSignal]
 
-    /// Has both signals carry out the work and then end the process, with the status that shells give to them: 130 and
+    /// Has each signal carry out the work and then end the process, with the status that shells give to it: 129, 130 or
     /// 143.
     init(_ work: @escaping @Sendable () -> Void) async {
         sources = await Signals.handled(by: { number in
