@@ -61,6 +61,14 @@ struct UsageTests {
             (["conform", "--live"], "--config and --live belong together"),
             (["evaluate"], "--config"), (["outbox", "status"], "--store"), (["fly"], "fly"),
             (["compare", "--nonsense"], "nonsense"),
+            (["conform", "--ofrep", "http://127.0.0.1:9", "--record", "r"], "--ofrep excludes --record"),
+            (["conform", "--ofrep", "http://127.0.0.1:9", "--badge", "b"], "--ofrep excludes --badge"),
+            (["conform", "--ofrep", "http://127.0.0.1:9", "--skip-from", "s"], "--ofrep excludes --skip-from"),
+            (["conform", "--ofrep", "http://127.0.0.1:9", "--store", "memory"], "--ofrep excludes --store"),
+            (["conform", "--list", "--record", "r"], "--list excludes --record"),
+            (["conform", "--list", "--badge", "b"], "--list excludes --badge"),
+            (["conform", "--list", "--store", "sqlite"], "--list excludes --store"),
+            (["conform", "--list", "--skip-from", "s"], "--list excludes --skip-from"),
             (["conform", "--subject", "garbage"], "--subject garbage: an address begins with https://"),
         ]
     )

@@ -94,10 +94,10 @@ struct ConformCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where events and decisions are stored: in memory, in SQLite files, or in files for the cases about restarts."
+            "Where events and decisions are stored: in memory, in SQLite files, or, by default, in files for the cases about restarts."
         )
     )
-    var store: Store = .mixed
+    var store: Store?
 
     @Option(help: ArgumentHelp("The file for a badge of one adapter, as SVG.", valueName: "file"))
     var badge: String?
@@ -160,6 +160,12 @@ struct ConformCommand: AsyncParsableCommand {
             throw ValidationError("--ofrep writes text, json and junit")
         }
         guard !list || reports.isEmpty else { throw ValidationError("--list and --report exclude each other") }
+        let given = [
+            ("record", record != nil), ("badge", badge != nil), ("store", store != nil), ("skip-from", skipFrom != nil),
+        ]
+        for (name, isGiven) in given where isGiven && (server != nil || list) {
+            throw ValidationError("--\(server == nil ? "list" : "ofrep") excludes --\(name)")
+        }
     }
 
     func run() async throws {
@@ -208,7 +214,7 @@ struct ConformCommand: AsyncParsableCommand {
     }
 
     private func stores(in files: StoreFiles) -> CaseStores? {
-        switch store {
+        switch store ?? .mixed {
         case .memory: nil
         case .sqlite: { try await files.open($0.id) }
         case .mixed: { $0.conformanceCase.isAboutRestarts ? try await files.open($0.id) : nil }
