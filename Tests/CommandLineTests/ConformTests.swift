@@ -129,7 +129,7 @@ struct ConformTests {
         #expect(stranger.output.contains("failed   bulk/answers"))
         _ = try await mock.end()
         #expect(try await Tool.run(["conform", "--ofrep", "http://127.0.0.1:1"]).status == 69)
-        #expect(try await Tool.run(["conform", "--ofrep", "http://example.com"]).status == 66)
+        #expect(try await Tool.run(["conform", "--ofrep", "http://example.com"]).status == 64)
         #expect(try await Tool.run(["conform", "--ofrep", "http://127.0.0.1:1", "--case", "no/such"]).status == 64)
         #expect(try await Tool.run(["conform", "--token", "x"]).status == 64)
         let list = try await Tool.run(["conform", "--ofrep", "http://127.0.0.1:1", "--list"])

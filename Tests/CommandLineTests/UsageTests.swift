@@ -70,6 +70,8 @@ struct UsageTests {
             (["conform", "--list", "--store", "sqlite"], "--list excludes --store"),
             (["conform", "--list", "--skip-from", "s"], "--list excludes --skip-from"),
             (["conform", "--subject", "garbage"], "--subject garbage: an address begins with https://"),
+            (["conform", "--ofrep", "nonsense"], "xp: --ofrep nonsense: an address begins with https://"),
+            (["conform", "--ofrep", "http://example.com"], "xp: --ofrep http://example.com: "),
         ]
     )
     func badUsage(arguments: [String], message: String) async throws {

@@ -40,9 +40,10 @@ struct ServerCheck {
     /// Runs the chosen cases.
     func run() async throws -> ServerReport {
         let cases = try cases()
+        let endpoint = try endpoint()
         let done = Tally()
         do throws(ExperimentationError) {
-            let report = try await ServerSuite().run(cases, against: try server()) { result in
+            let report = try await ServerSuite().run(cases, against: try server(at: endpoint)) { result in
                 Terminal.progress("\(done.next()) of \(cases.count): \(result.name)")
             }
             Terminal.endProgress()
@@ -52,12 +53,14 @@ struct ServerCheck {
         }
     }
 
-    private func server() throws(ExperimentationError) -> OFREPServer {
-        let variables = ProcessInfo.processInfo.environment
-        let endpoint: Endpoint
-        do throws(ExperimentationError) { endpoint = try Endpoint(address) } catch {
-            throw ExperimentationError(.configuration, "--ofrep: \(error.message)")
+    private func endpoint() throws -> Endpoint {
+        do throws(ExperimentationError) { return try Endpoint(address) } catch {
+            throw Failure(.usage, "--ofrep \(address): \(error.message)")
         }
+    }
+
+    private func server(at endpoint: Endpoint) throws(ExperimentationError) -> OFREPServer {
+        let variables = ProcessInfo.processInfo.environment
         let token = token ?? variables["OFREP_TOKEN"]
         var server = OFREPServer(endpoint, token: token.flatMap { $0.isEmpty ? nil : Secret($0) })
         guard let declaration else { return server }
