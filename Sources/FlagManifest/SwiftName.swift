@@ -25,7 +25,7 @@ enum SwiftName {
 
     /// Whether the type that encloses the keys can't have a name.
     static func isReserved(_ name: String) -> Bool {
-        keywords.contains(name) || takenTypes.contains(name) || name == "await"
+        keywords.contains(name) || taken.contains(name) || takenTypes.contains(name) || name == "await"
     }
 
     /// Returns the name of a constant or property: `checkout-color` becomes `checkoutColor`.

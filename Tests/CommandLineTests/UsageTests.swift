@@ -58,6 +58,8 @@ struct UsageTests {
             (["compare", "--from", "flagship", "--to", "flagship"], "expected two vendors"),
             (["flags", "generate", "--name", "class"], "--name: expected a type name"),
             (["flags", "generate", "--name", "String"], "no name in use such as String"),
+            (["flags", "generate", "--name", "init"], "--name: expected a type name"),
+            (["flags", "generate", "--name", "self"], "--name: expected a type name"),
             (["conform", "--live"], "--config and --live belong together"),
             (["evaluate"], "--config"), (["outbox", "status"], "--store"), (["fly"], "fly"),
             (["compare", "--nonsense"], "nonsense"),

@@ -157,7 +157,7 @@ struct FlagKeySourceTests {
         arguments: [
             ("Flags", true), ("shopFlags_2", true), ("Größe", true), ("", false), ("2a", false), ("a b", false),
             ("class", false), ("Any", false), ("Self", false), ("Type", false), ("String", false), ("FlagKey", false),
-            ("Codable", false), ("await", false), ("a.b", false),
+            ("Codable", false), ("await", false), ("a.b", false), ("init", false), ("self", false), ("Protocol", false),
         ]
     )
     func enclosing(name: String, isAccepted: Bool) {
