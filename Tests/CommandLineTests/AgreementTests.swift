@@ -75,6 +75,16 @@ struct AgreementTests {
         #expect((experiment["changed"]?.number ?? 0) > 100)
     }
 
+    @Test("a single user who isn't decided for is named in the singular")
+    func singular() async throws {
+        let result = try await Tool.run(
+            ["compare", "--from", "sigma", "--to", "flagship-bucketing", "--input", "-", "--exposures", "0"],
+            input: "{\"user\":{\"id\":\"ada\"}}\n{\"user\":7}\n"
+        )
+        #expect(result.status == 1)
+        #expect(result.errors.hasSuffix("xp: 1 user was not decided for\n"), "\(result.errors)")
+    }
+
     @Test("every format has the advice, the shares and the p-values", arguments: ["text", "markdown", "html"])
     func formats(format: String) async throws {
         let result = try await Tool.run([

@@ -39,7 +39,8 @@ struct AgreementRun {
         if let problem = count.firstFailure, count.users == 0 { throw Failure(.unavailable, problem) }
         guard unreadable + count.unanswered == 0 else {
             let reason = count.firstFailure.map { ": \($0)" } ?? ""
-            throw Failure(.checkFailed, "\(unreadable + count.unanswered) users were not decided for\(reason)")
+            let undecided = (unreadable + count.unanswered).of("user was", "users were")
+            throw Failure(.checkFailed, "\(undecided) not decided for\(reason)")
         }
     }
 
@@ -84,7 +85,7 @@ struct AgreementRun {
             unreadable += read.complaints.count
             let users = read.subjects
             count.add(await runner.count(users.indices) { users[$0] })
-            Terminal.progress("\(count.users) users decided for")
+            Terminal.progress(count.users.of("user", "users") + " decided for")
         }
         return unreadable
     }

@@ -73,7 +73,7 @@ final class Intake: Sendable {
                 return state
             }
             let refused = counts.refused > 0 ? ", \(counts.refused) refused" : ""
-            Terminal.progress("\(counts.lines) lines read\(refused)")
+            Terminal.progress(counts.lines.of("line", "lines") + " read\(refused)")
             if counts.storeFailure != nil { return }
             if !isDurable, try await !hasRoom(until: signals) {
                 progress.state.withLock { $0.isFull = true }
@@ -178,7 +178,8 @@ final class Intake: Sendable {
 
     private func showDeliveries() async {
         while let ledger = try? await client.ledger() {
-            Terminal.progress("\(ledger.delivered) events delivered, \(ledger.pending) wait")
+            let delivered = ledger.delivered.of("event", "events")
+            Terminal.progress("\(delivered) delivered, " + ledger.pending.of("waits", "wait"))
             do { try await Task.sleep(for: .seconds(1)) } catch { return }
         }
     }

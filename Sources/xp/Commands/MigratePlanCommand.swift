@@ -56,7 +56,9 @@ extension MigrateCommand {
             let outlook = MigrationOutlook(from: surveys[0], to: surveys[1], plan: given ?? MigrationPlan())
             if let output { try OutputFile.deliver(JSONLine.pretty(document(outlook.plan)), to: output) }
             try Terminal.write(format == .json ? JSONLine.text(json(outlook)) + "\n" : text(outlook))
-            if !outlook.faults.isEmpty { throw Failure(.checkFailed, "the mapping has \(outlook.faults.count) faults") }
+            guard outlook.faults.isEmpty else {
+                throw Failure(.checkFailed, "the mapping has " + outlook.faults.count.of("fault", "faults"))
+            }
         }
 
         private func survey(
@@ -106,7 +108,8 @@ extension MigrateCommand {
                     "\(experiment.old.experiment) → \(experiment.new.experiment): \(variations.joined(separator: ", "))"
             }
             let lines =
-                ["\(mapped.count) experiments are mapped; review each of them"] + section("Mapping", mapped)
+                [mapped.count.of("experiment is mapped; review it", "experiments are mapped; review each of them")]
+                + section("Mapping", mapped)
                 + section("Finish first", outlook.finishFirst) + section("Lost", outlook.losses)
                 + section("Faults", faults(outlook))
             return Terminal.plain(lines)

@@ -63,14 +63,15 @@ extension MigrateCommand {
             let work = AssignmentImport(file.plan, as: shape, from: provider, into: target.state)
             let report: ImportReport
             do {
-                report = try await work.run(named: input == "-" ? nil : URL(filePath: input).standardizedFileURL.path) {
+                let name = input == "-" ? nil : URL(filePath: input).standardizedFileURL.path
+                report = try await work.importLines(named: name) {
                     if let line = first {
                         first = nil
                         return line
                     }
                     return try await reader.next().map(ImportLine.init)
                 } progress: { lines in
-                    Terminal.progress("\(lines) lines")
+                    Terminal.progress(lines.of("line", "lines"))
                 }
             } catch let error as ExperimentationError {
                 Terminal.endProgress()
@@ -79,10 +80,9 @@ extension MigrateCommand {
             Terminal.endProgress()
             try Terminal.write(JSONLine.text(Self.document(report)) + "\n")
             if !report.refused.isEmpty {
-                throw Failure(
-                    .checkFailed,
-                    "\(report.refused.values.reduce(0, +)) assignments or lines weren't imported"
-                )
+                let refused = report.refused.values.reduce(0, +)
+                let what = refused.of("assignment or line wasn't", "assignments or lines weren't")
+                throw Failure(.checkFailed, "\(what) imported")
             }
         }
 

@@ -13,11 +13,15 @@ import Foundation
 enum Terminal {
     /// Whether standard output is a terminal that supports color.
     static var isColored: Bool {
-        isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+        obeysEscapes(STDOUT_FILENO) && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     }
 
-    /// Whether standard error is a terminal, which gets progress lines.
-    static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 }
+    /// Whether standard error is a terminal that can show a progress line.
+    static var showsProgress: Bool { obeysEscapes(STDERR_FILENO) }
+
+    private static let isDumb = ProcessInfo.processInfo.environment["TERM"] == "dumb"
+
+    private static func obeysEscapes(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 && !isDumb }
 
     /// Opens `/dev/null` for each closed standard stream, so that no store or socket gets its descriptor, and with it
     /// the output.
@@ -45,7 +49,7 @@ enum Terminal {
             .joined(separator: "\n")
     }
 
-    /// Replaces the progress line; does nothing unless standard error is a terminal.
+    /// Replaces the progress line; does nothing unless standard error is a terminal that can show one.
     static func progress(_ line: String) {
         guard showsProgress else { return }
         try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(OneLine.of(String(line.prefix(100))))".utf8))
