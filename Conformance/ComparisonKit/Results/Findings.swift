@@ -26,6 +26,13 @@ public struct Findings: Sendable, Hashable, Codable {
         public var accepted: Int
         /// The number of those that still waited at the end.
         public var waiting: Int
+        /// The number of those that were removed because consent was withdrawn.
+        public var purged: Int
+        /// The number of those that were dropped, such as for their age.
+        public var dropped: Int
+
+        /// The number of those that the vendor got after all.
+        public var delivered: Int { accepted - waiting - purged - dropped }
 
         /// Creates a finding.
         public init(
@@ -33,13 +40,17 @@ public struct Findings: Sendable, Hashable, Codable {
             answered: Int = 0,
             reasons: [String] = [],
             accepted: Int = 0,
-            waiting: Int = 0
+            waiting: Int = 0,
+            purged: Int = 0,
+            dropped: Int = 0
         ) {
             self.readings = readings
             self.answered = answered
             self.reasons = reasons
             self.accepted = accepted
             self.waiting = waiting
+            self.purged = purged
+            self.dropped = dropped
         }
     }
 
@@ -131,9 +142,8 @@ extension Findings.Offline {
             parts.append("\(answered) of \(readings) readings answered\(why)")
         }
         if accepted > 0 {
-            parts.append(
-                "\(accepted) \(accepted == 1 ? "event" : "events") kept, \(accepted - waiting) delivered later"
-            )
+            let lost = [(purged, "purged"), (dropped, "dropped")].filter { $0.0 > 0 }.map { ", \($0) \($1)" }.joined()
+            parts.append("\(accepted) \(accepted == 1 ? "event" : "events") kept, \(delivered) delivered later\(lost)")
         }
         return parts.isEmpty ? "nothing to read and no event to keep" : parts.joined(separator: "; ")
     }

@@ -58,11 +58,14 @@ struct Observation {
     ///
     /// - Parameters:
     ///   - received: What the vendor received, in order.
-    ///   - ledger: The final ledger.
+    ///   - kept: The events that were accepted while the vendor was away.
     /// - Returns: The findings.
-    func findings(received: [Received], ledger: Ledger) -> Findings {
+    func findings(received: [Received], kept: KeptEvents) -> Findings {
         var findings = Findings(offline: offline)
-        if let offline { findings.offline?.waiting = min(offline.accepted, ledger.pending) }
+        findings.offline?.accepted = kept.count()
+        findings.offline?.waiting = kept.count(.waiting)
+        findings.offline?.purged = kept.count(.purged)
+        findings.offline?.dropped = kept.count(.dropped)
         if let signedIn {
             findings.linking = signedIn.finding
             let earlier = [signedIn.before.identity?.id, signedIn.before.identity?.anonymousID].compactMap { $0 }
@@ -85,7 +88,6 @@ struct Observation {
     // MARK: Parts
 
     private mutating func noteAbsence(_ action: Scenario.Action, _ outcome: StepOutcome) {
-        offline?.accepted += max(0, outcome.events.accepted)
         guard let evaluation = outcome.evaluation, outcome.kind == .done else { return }
         offline?.readings += 1
         guard evaluation.error == nil else { return }
@@ -100,7 +102,7 @@ struct Observation {
             places: before.places.count,
             placesKept: before.places.count { after.places[$0.key] == $0.value },
             waiting: before.pending,
-            waitingKept: min(before.pending, after.pending + max(0, outcome.events.delivered)),
+            waitingKept: max(0, before.pending - max(0, outcome.events.purged) - max(0, outcome.events.dropped)),
             requests: outcome.traffic.requests
         )
         if outcome.kind != .done {

@@ -104,7 +104,8 @@ actor Performance {
         story.received = arrivals.received
         story.repeated = arrivals.repeated
         story.lost = arrivals.lost
-        story.findings = observation.findings(received: received, ledger: story.ledger)
+        let kept = (try? await outbox.kept()) ?? KeptEvents()
+        story.findings = observation.findings(received: received, kept: kept)
     }
 
     // MARK: Steps
@@ -131,7 +132,9 @@ actor Performance {
             ).isDone
             if !isDone { outcome.note = "not all of it" }
         case .fault(let faults): try await stage.inject(faults)
-        case .network(let isReachable): try await stage.setReachable(isReachable)
+        case .network(let isReachable):
+            try await stage.setReachable(isReachable)
+            outbox.setAway(!isReachable)
         case .killSwitch(let isOn): try await stage.setKillSwitch(isOn)
         case .consent(let consent): try await current().setConsent(consent)
         case .restart: try await restart()

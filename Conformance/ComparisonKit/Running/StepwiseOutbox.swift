@@ -17,6 +17,8 @@ final class StepwiseOutbox: OutboxStoreDecorator {
         var leased: [String: Envelope] = [:]
         var delivered: [Envelope] = []
         var operations = 0
+        var isAway = false
+        var kept = KeptEvents()
     }
 
     init(_ base: any OutboxStore) { self.base = base }
@@ -26,6 +28,15 @@ final class StepwiseOutbox: OutboxStoreDecorator {
 
     /// How often events were accepted or about to be sent, which tells slow work from work that makes no progress.
     var operations: Int { watched.withLock { $0.operations } }
+
+    /// Sets whether the vendor is away; the events that are accepted meanwhile are followed to their ends.
+    func setAway(_ isAway: Bool) { watched.withLock { $0.isAway = isAway } }
+
+    /// Returns the events that were accepted while the vendor was away, with what has become of them.
+    func kept() async throws(ExperimentationError) -> KeptEvents {
+        try await noteRemoved(as: .dropped)
+        return watched.withLock { $0.kept }
+    }
 
     /// Starts a step that puts events in.
     func beginFilling() { filling.withLock { $0 = $0 ?? AsyncGate() } }
@@ -48,6 +59,38 @@ final class StepwiseOutbox: OutboxStoreDecorator {
         return value
     }
 
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let refusals = try await pass(.append) { () async throws(ExperimentationError) in
+            try await base.append(events, now: now)
+        }
+        watched.withLock { if $0.isAway { $0.kept.accept(events, refusals) } }
+        return refusals
+    }
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        // What is gone before has expired or made room; what is gone afterwards was purged.
+        try await noteRemoved(as: .dropped)
+        let outcome = try await base.setConsent(changes)
+        if outcome.removed > 0 { try await noteRemoved(as: .purged) }
+        return outcome
+    }
+
+    /// Notes which kept events the store has removed by itself.
+    private func noteRemoved(as fate: KeptEvents.Fate) async throws(ExperimentationError) {
+        guard watched.withLock({ $0.kept.isAnyWaiting }) else { return }
+        var waiting: Set<KeptEvents.Owed> = []
+        var page = try await base.waiting(after: 0, limit: 1_000)
+        while let last = page.last {
+            for event in page {
+                for delivery in event.deliveries {
+                    waiting.insert(KeptEvents.Owed(id: event.envelope.id, destination: delivery.destination))
+                }
+            }
+            page = try await base.waiting(after: last.envelope.sequence, limit: 1_000)
+        }
+        watched.withLock { $0.kept.remove(allBut: waiting, as: fate) }
+    }
+
     func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
         if let gate = filling.withLock({ $0 }), await !gate.wait() { return .nothing(until: nil) }
         let answer = try await base.lease(request)
@@ -64,15 +107,16 @@ final class StepwiseOutbox: OutboxStoreDecorator {
         under token: LeaseToken,
         now: Date
     ) async throws(ExperimentationError) -> Bool {
-        let isSettled = try await base.settle(settlements, under: token, now: now)
-        guard isSettled else { return false }
+        let isCurrent = try await base.settle(settlements, under: token, now: now)
         watched.withLock { watched in
+            // What the vendor has counts as delivered even if the lease has ended.
             for settlement in settlements where settlement.outcome == .delivered {
                 if let envelope = watched.leased.removeValue(forKey: settlement.id) {
                     watched.delivered.append(envelope)
                 }
             }
+            watched.kept.settle(settlements, at: token.destination, isCurrent: isCurrent)
         }
-        return true
+        return isCurrent
     }
 }
