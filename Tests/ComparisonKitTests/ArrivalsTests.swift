@@ -1,4 +1,5 @@
 import ConformanceKit
+import ConformanceSubjects
 import Experimentation
 import Foundation
 import Testing
@@ -64,6 +65,51 @@ struct ArrivalsTests {
         #expect(again.repeated == 1 && again.lost == 0)
         let one = Arrivals(delivered: sent, received: [told[0]], fields: Self.all, isDisturbed: true)
         #expect(one.repeated == 0 && one.lost == 1)
+    }
+
+    @Test("an event that the vendor receives as another type is neither lost nor repeated, nor are its equals")
+    func otherType() {
+        let goals = Array(repeating: Received(type: "goalCompleted", userID: "ada", name: "signup"), count: 1_000)
+        let told = Array(repeating: Received(type: "custom", userID: "ada", name: "signup"), count: 1_000)
+        let all = Arrivals(delivered: goals, received: told, fields: [.name], isDisturbed: false)
+        #expect(all.repeated == 0 && all.lost == 0 && all.received == ["custom": 1_000])
+        let more = Arrivals(delivered: goals, received: told + told.prefix(2), fields: [.name], isDisturbed: false)
+        #expect(more.repeated == 2 && more.lost == 0 && more.received == ["custom": 1_000])
+        let fewer = Arrivals(delivered: goals, received: Array(told.dropLast(3)), fields: [.name], isDisturbed: false)
+        #expect(fewer.repeated == 0 && fewer.lost == 3)
+    }
+
+    @Test("an arrival stands for an event of its own type as long as one is left, and a denial for no other event")
+    func typesFirst() {
+        let sent = [Self.click(1, value: 3), Received(type: "purchase", userID: "ada", orderID: "o-1")]
+        let told = [Self.click(1, value: 30), Received(type: "custom", userID: "ada", orderID: "o-1")]
+        for received in [told, told.reversed()] {
+            let both = Arrivals(delivered: sent, received: received, fields: Self.all, isDisturbed: true)
+            #expect(both.repeated == 0 && both.lost == 0)
+        }
+        let again = Arrivals(delivered: sent, received: [told[0], told[0]], fields: Self.all, isDisturbed: true)
+        #expect(again.repeated == 1 && again.lost == 1)
+        let denial = Received(type: "consentChanged", userID: "ada", isGranted: false)
+        let denied = Arrivals(delivered: sent, received: [told[0], denial], fields: Self.all, isDisturbed: true)
+        #expect(denied.repeated == 0 && denied.lost == 1)
+    }
+
+    @Test(
+        "equal events of every type are neither lost nor repeated where nothing went wrong",
+        arguments: [FlagshipSubject(), EngageSubject(), EvergageSubject(), InMemorySubject()]
+            as [any ConformanceSubject]
+    )
+    func everyType(subject: any ConformanceSubject) async throws {
+        let tracked = TrackingEvent.examples.map { Scenario.Step(nil, .track([$0], times: 4)) }
+        let scenario = Scenario(
+            name: "every-type",
+            title: "Every type",
+            world: .shop,
+            steps: [.init(nil, .arrive(userID: "ada")), .init(nil, .refresh)] + tracked + [.init(nil, .flush)]
+        )
+        let story = try #require(await ComparisonRunner().run(scenario, with: [subject]).vendors.first)
+        #expect(story.failure == nil && story.ledger.delivered > 4 && story.ledger.pending == 0)
+        #expect(story.repeated == 0 && story.lost == 0, "\(story.ledger) \(story.received)")
     }
 
     @Test("events that no application tracked, such as identities, aren't counted as tracked")

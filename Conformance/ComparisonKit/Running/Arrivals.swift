@@ -52,8 +52,10 @@ struct Arrivals {
         lost = isTold ? waiting.values.reduce(0, +) : nil
     }
 
-    /// Assigns each arrival without an exact match to an event of its type that arrived changed: once per mark, since a
-    /// second arrival with the same mark is a repetition.
+    /// Assigns each arrival without an exact match to a waiting event that arrived changed.
+    ///
+    /// An arrival that equals an earlier one is a repetition, unless further events wait that look like the one that the
+    /// earlier arrival stood for.
     ///
     /// - Returns: The number of repetitions.
     private static func settle(
@@ -61,22 +63,35 @@ struct Arrivals {
         _ waiting: inout [Mark: Int],
         _ counts: inout [String: Int]
     ) -> Int {
-        var seen: Set<Mark> = []
+        var origins: [Mark: Mark?] = [:]
         var again = 0
         for record in strangers {
-            let isEvent = !signs.contains(record.type)
-            guard seen.insert(Mark(record, Set(Received.Field.allCases))).inserted || !isEvent else {
-                again += 1
-                continue
+            if !signs.contains(record.type) {
+                let own = Mark(record, Set(Received.Field.allCases))
+                let earlier = origins[own]
+                let origin = earlier ?? origin(of: own, among: waiting)
+                origins[own] = .some(origin)
+                let left = origin.flatMap { waiting[$0] } ?? 0
+                if earlier != nil, left == 0 {
+                    again += 1
+                    continue
+                }
+                if let origin { waiting[origin] = max(0, left - 1) }
             }
             counts[record.type, default: 0] += 1
-            guard isEvent else { continue }
-            let open = waiting.filter { $0.value > 0 && $0.key.type == record.type }.keys
-            // The most similar event, so that what remains is what is really missing.
-            let own = Mark(record, Set(Received.Field.allCases))
-            if let best = open.max(by: { $0.likeness(to: own) < $1.likeness(to: own) }) { waiting[best]? -= 1 }
         }
         return again
+    }
+
+    /// The most similar waiting event, so that what remains is what is really missing.
+    ///
+    /// One of another type only if none of its own type is left. A vendor may record a goal as a custom event, but no event
+    /// as a change of consent.
+    private static func origin(of mark: Mark, among waiting: [Mark: Int]) -> Mark? {
+        let open = waiting.filter { $0.value > 0 }.keys
+        let alike = open.filter { $0.type == mark.type }
+        let candidates = alike.isEmpty && mark.type != "consentChanged" ? Array(open) : alike
+        return candidates.max { $0.likeness(to: mark) < $1.likeness(to: mark) }
     }
 
     /// What distinguishes events on the wire.
