@@ -2,18 +2,23 @@ import Experimentation
 import Logging
 import Tracing
 
-/// Something to be logged or measured on the relay's thread.
+/// Something to be logged on the relay's thread.
 enum TelemetryItem: Sendable {
     case evaluation(EvaluationDetails<FlagValue>, HookContext, ServiceContext?)
     case exposure(Exposure, User, provider: String, ServiceContext?)
-    case measure(@Sendable () -> Void)
 }
+
+/// Something to be recorded by a metrics backend, which may block, on the measurements' thread.
+///
+/// Not a ``TelemetryItem``, because a log that blocks may lose events, but no measurements.
+typealias MetricRecord = @Sendable () -> Void
 
 /// Writes the queued events; called on the relay's thread.
 struct EventWriter: Sendable {
     let logger: Logger?
-    let meters: Meters?
     let options: TelemetryOptions
+    /// Counts what was left out.
+    let count: @Sendable (_ dropped: Int) -> Void
 
     func write(_ items: [TelemetryItem], dropped: Int) {
         for item in items {
@@ -24,11 +29,10 @@ struct EventWriter: Sendable {
             case .exposure(let exposure, let user, let provider, let place):
                 let told = EventAttributes(of: exposure, of: user, by: provider, options)
                 log(Telemetry.exposureEvent, options.exposureLevel, told, at: place)
-            case .measure(let measure): measure()
             }
         }
         if dropped > 0 {
-            meters?.dropped(dropped)
+            count(dropped)
             logger?.warning(
                 "\(dropped) events were left out: more came than the log takes.",
                 metadata: ["event.name": "experimentation.telemetry.dropped", "count": "\(dropped)"]

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The metrics, with their names and dimensions.
 ///
-/// Used only on the relay's thread, because a metrics backend may block.
+/// Used only on the measurements' thread, because a metrics backend may block.
 final class Meters: Sendable {
     private let factory: any MetricsFactory
     /// The previous ledgers, because counters record increments.

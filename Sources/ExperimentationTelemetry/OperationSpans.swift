@@ -6,7 +6,7 @@ import Tracing
 struct OperationSpans: OperationObserver {
     let tracer: (any Tracer)?
     let meters: Meters?
-    let relay: Relay<TelemetryItem>
+    let measurements: Relay<MetricRecord>
     let freshness: LastRefreshes
     let propagation: TelemetryOptions.Propagation
     let time: any TimeSource
@@ -54,15 +54,13 @@ struct OperationSpans: OperationObserver {
         if case .refresh(let provider) = operation { freshness.note(provider, outcome.error == nil ? ended : nil) }
         guard let meters else { return }
         let duration = began.duration(to: ended)
-        relay.put(
-            .measure {
-                switch operation {
-                case .refresh(let provider): meters.refreshed(in: duration, by: provider, outcome.error)
-                case .delivery(let destination, _): meters.delivered(in: duration, to: destination, outcome.error)
-                case .request(let method, let host): meters.requested(in: duration, method, host, outcome)
-                }
+        measurements.put {
+            switch operation {
+            case .refresh(let provider): meters.refreshed(in: duration, by: provider, outcome.error)
+            case .delivery(let destination, _): meters.delivered(in: duration, to: destination, outcome.error)
+            case .request(let method, let host): meters.requested(in: duration, method, host, outcome)
             }
-        )
+        }
     }
 }
 

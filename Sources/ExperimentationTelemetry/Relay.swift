@@ -35,8 +35,9 @@ final class Relay<Item: Sendable>: Sendable {
         self.limit = limit
         self.handle = handle
         var state = State()
-        state.waiting.reserveCapacity(limit)
-        state.spare.reserveCapacity(limit)
+        let usual = min(limit, 1_024)
+        state.waiting.reserveCapacity(usual)
+        state.spare.reserveCapacity(usual)
         self.state = Mutex(state)
     }
 

@@ -20,7 +20,7 @@ struct Tallies: Sendable {
         evaluations = EvaluationTally(limit: options.seriesLimit)
     }
 
-    /// Records what has been counted since the last call; called on the relay's thread.
+    /// Records what has been counted since the last call; called on the measurements' thread.
     func record() {
         meters.record(evaluations.take())
         for (arm, count) in exposures.take() { meters.exposed(arm, count) }

@@ -16,8 +16,8 @@ public import Tracing
 /// async let following: Void = telemetry.follow(client)
 /// ```
 ///
-/// Reads never wait for it: events are queued and written on a separate thread, so that a backend may block or fail,
-/// and counts stay in memory until ``follow(_:)`` or ``flush(within:)`` passes them on.
+/// Reads never wait for it: events are queued and written on a separate thread, measurements on another, so that a
+/// backend may block or fail, and counts stay in memory until ``follow(_:)`` or ``flush(within:)`` passes them on.
 public final class Telemetry: Sendable {
     /// The name of an exposure event.
     public static let exposureEvent = "experimentation.exposure"
@@ -28,8 +28,12 @@ public final class Telemetry: Sendable {
     private let options: TelemetryOptions
     private let time: any TimeSource
     private let relay: Relay<TelemetryItem>
+    private let measurements: Relay<MetricRecord>
     private let tallies: Tallies?
     private let freshness = LastRefreshes()
+
+    /// The most measurements that wait for a metrics backend that blocks: those of some minutes of heavy traffic.
+    private static let mostMeasurements = 16_384
 
     /// Creates telemetry; leave out the parameters of signals that you don't want.
     ///
@@ -53,7 +57,14 @@ public final class Telemetry: Sendable {
         let meters = metrics.map { Meters($0) }
         self.meters = meters
         tallies = meters.map { Tallies(for: $0, options) }
-        let writer = EventWriter(logger: logger, meters: meters, options: options)
+        let measurements = Relay<MetricRecord>(limit: Self.mostMeasurements) { measurements, dropped in
+            for measure in measurements { measure() }
+            if dropped > 0 { meters?.dropped(dropped) }
+        }
+        self.measurements = measurements
+        let writer = EventWriter(logger: logger, options: options) { dropped in
+            if let meters { measurements.put { meters.dropped(dropped) } }
+        }
         relay = Relay(limit: options.waitingLimit) { writer.write($0, dropped: $1) }
     }
 
@@ -73,7 +84,7 @@ public final class Telemetry: Sendable {
         return OperationSpans(
             tracer: tracer,
             meters: meters,
-            relay: relay,
+            measurements: measurements,
             freshness: freshness,
             propagation: options.propagation,
             time: time
@@ -127,14 +138,12 @@ public final class Telemetry: Sendable {
         let ledgers = try? await client.ledgers()
         let ages = freshness.ages(at: time.instant)
         let tallies = tallies
-        relay.put(
-            .measure {
-                // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-                if let ledgers { meters.record(ledgers, isFirst: baseline?.take() ?? false) }
-                for (provider, age) in ages { meters.aged(age, of: provider) }
-                tallies?.record()
-            }
-        )
+        measurements.put {
+            // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
+            if let ledgers { meters.record(ledgers, isFirst: baseline?.take() ?? false) }
+            for (provider, age) in ages { meters.aged(age, of: provider) }
+            tallies?.record()
+        }
     }
 
     /// Counts mismatches between two vendors or two answers, as `ExperimentationMigration` reports them.
@@ -154,9 +163,11 @@ public final class Telemetry: Sendable {
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let isDone = AsyncGate()
         let tallies = tallies
-        relay.empty {
-            tallies?.record()
-            isDone.open()
+        relay.empty { [measurements] in
+            measurements.empty {
+                tallies?.record()
+                isDone.open()
+            }
         }
         return await isDone.wait(until: time.instant.advanced(by: duration), by: time)
     }

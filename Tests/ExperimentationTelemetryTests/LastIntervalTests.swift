@@ -1,0 +1,59 @@
+import Experimentation
+import ExperimentationTelemetry
+import ExperimentationTesting
+import Logging
+import MetricsTestKit
+import Synchronization
+import Testing
+import Waiting
+
+@Suite("Counters of followed clients")
+struct LastIntervalTests {
+    private func total(_ metrics: TestMetrics, _ name: String, _ provider: InMemoryProvider) -> Int64 {
+        let place = ("destination", provider.destination.description)
+        return metrics.counterTotal(label: "experimentation.outbox.\(name)", dimensions: [place])
+    }
+
+    private func client(
+        _ telemetry: Telemetry,
+        _ provider: InMemoryProvider = shop(),
+        store: ClientStore = .inMemory()
+    ) async throws -> ExperimentationClient {
+        try await ExperimentationClient(
+            provider: provider,
+            store: store,
+            options: telemetry.added(to: ClientOptions()),
+            environment: telemetry.added(to: ClientEnvironment())
+        )
+    }
+
+    private let user = User(id: "u-1", consent: .granted)
+
+    @Test("a log that blocks loses no timer, no gauge and no counter")
+    func blockedLog() async throws {
+        let metrics = TestMetrics()
+        let gate = Gate()
+        let telemetry = Telemetry(
+            logger: Kept(gate: gate).logger(.info),
+            metrics: metrics,
+            options: TelemetryOptions(waitingLimit: 4)
+        )
+        let provider = shop()
+        let client = try await client(telemetry, provider)
+        _ = client.bool("checkout", default: false, for: user)
+        try await eventually("the log holds the first event") { gate.comers == 1 }
+        for _ in 0..<20 { _ = client.bool("checkout", default: false, for: user) }
+        for _ in 0..<9 { try await client.refresh(force: true) }
+        try await client.track(.custom("a"), for: user)
+        await telemetry.measure(client)
+        try await eventually("everything is measured while the log blocks") {
+            let timers = metrics.timers(label: "experimentation.refresh.duration").flatMap(\.values)
+            return timers.count >= 9 && total(metrics, "accepted", provider) == 1
+                && metrics.recorders(label: "experimentation.refresh.age").count == 1
+        }
+        gate.open()
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(metrics.counterTotal(label: "experimentation.telemetry.dropped") > 0)
+        await client.shutdown()
+    }
+}
