@@ -118,7 +118,8 @@ public final class Telemetry: Sendable {
 
     /// Measures a client until the task is cancelled: evaluations, waiting events by destination, the age of answers.
     ///
-    /// Events in the outbox are counted from this call on; evaluations, exposures and mismatches from the beginning.
+    /// Events in the outbox are counted from this call on; evaluations, exposures and mismatches from the beginning. Clients
+    /// that share a store are counted once.
     public func follow(_ client: ExperimentationClient) async {
         let baseline = Baseline()
         await measure(client, from: baseline)
@@ -138,9 +139,10 @@ public final class Telemetry: Sendable {
         let ledgers = try? await client.ledgers()
         let ages = freshness.ages(at: time.instant)
         let tallies = tallies
+        let owner = client.ledgersOwner
         measurements.put {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-            if let ledgers { meters.record(ledgers, isFirst: baseline?.take() ?? false) }
+            if let ledgers { meters.record(ledgers, of: owner, isFirst: baseline?.take() ?? false) }
             for (provider, age) in ages { meters.aged(age, of: provider) }
             tallies?.record()
         }

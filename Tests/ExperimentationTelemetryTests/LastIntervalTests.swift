@@ -29,6 +29,39 @@ struct LastIntervalTests {
 
     private let user = User(id: "u-1", consent: .granted)
 
+    @Test("two clients with a destination of one name are counted each by itself")
+    func twoStores() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let provider = shop()
+        let clients = [try await client(telemetry, provider), try await client(telemetry, shop())]
+        for (client, count) in zip(clients, [5, 3]) {
+            for _ in 0..<count { try await client.track(.custom("a"), for: user) }
+        }
+        for _ in 0..<3 { for client in clients { await telemetry.measure(client) } }
+        await telemetry.flush(within: .seconds(60))
+        #expect(total(metrics, "accepted", provider) == 8)
+        for client in clients { await client.shutdown() }
+    }
+
+    @Test("clients that share a store are counted once")
+    func oneStore() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let store = ClientStore.inMemory()
+        let provider = shop()
+        let clients = [
+            try await client(telemetry, provider, store: store),
+            try await client(telemetry, InMemoryProvider(name: "other", needsConsent: false), store: store),
+        ]
+        for client in clients { try await client.track(.custom("a"), for: user) }
+        for _ in 0..<3 { for client in clients { await telemetry.measure(client) } }
+        await telemetry.flush(within: .seconds(60))
+        #expect(total(metrics, "accepted", provider) == 1)
+        #expect(metrics.counterTotal(label: "experimentation.outbox.accepted") == 2)
+        for client in clients { await client.shutdown() }
+    }
+
     @Test("a log that blocks loses no timer, no gauge and no counter")
     func blockedLog() async throws {
         let metrics = TestMetrics()

@@ -8,4 +8,11 @@ extension ExperimentationClient {
 
     /// The age of the rules that decide now; `nil` if there are none, or if the vendor is asked for each user.
     public var rulesAge: Duration? { core.rules?.published.read { [time = core.environment.time] in $0.age(at: time) } }
+
+    /// What the ledgers belong to, by its identity: the store, which several clients may share, or this client if the store
+    /// is a value.
+    package var ledgersOwner: any AnyObject & Sendable {
+        if let store = core.outbox.store as? any OutboxStore & AnyObject { return store }
+        return self
+    }
 }
