@@ -31,6 +31,7 @@ public final class Telemetry: Sendable {
     private let measurements: Relay<MetricRecord>
     private let tallies: Tallies?
     private let freshness = LastRefreshes()
+    private let followed = FollowedClients()
 
     /// The most measurements that wait for a metrics backend that blocks: those of some minutes of heavy traffic.
     private static let mostMeasurements = 16_384
@@ -118,10 +119,11 @@ public final class Telemetry: Sendable {
 
     /// Measures a client until the task is cancelled: evaluations, waiting events by destination, the age of answers.
     ///
-    /// Events in the outbox are counted from this call on; evaluations, exposures and mismatches from the beginning. Clients
-    /// that share a store are counted once.
+    /// Events in the outbox are counted from this call on; evaluations, exposures and mismatches from the beginning. What
+    /// happens between the last measurement and the client's end is counted by ``flush(within:)``. Clients that share a
+    /// store are counted once.
     public func follow(_ client: ExperimentationClient) async {
-        let baseline = Baseline()
+        let baseline = followed.add(client)
         await measure(client, from: baseline)
         while !Task.isCancelled {
             do { try await time.sleep(for: options.interval) } catch { break }
@@ -157,28 +159,29 @@ public final class Telemetry: Sendable {
         tallies?.mismatches.add(kind, count)
     }
 
-    /// Passes on everything that is queued, counts included.
+    /// Passes on everything that is queued, counts included, and measures the followed clients once more, also those that
+    /// have been shut down since.
     ///
-    /// - Parameter duration: How long to wait at most for backends that block.
+    /// - Parameter duration: How long to wait at most for backends that block and stores that don't answer.
     /// - Returns: Whether everything was passed on in time.
     @discardableResult
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
+        let deadline = time.instant.advanced(by: duration)
         let isDone = AsyncGate()
         let tallies = tallies
-        relay.empty { [measurements] in
-            measurements.empty {
-                tallies?.record()
-                isDone.open()
+        // At once, because a store that doesn't answer and a log that blocks delay the rest.
+        measurements.empty { tallies?.record() }
+        let measuring = Task {
+            for (client, baseline) in followed.clients { await measure(client, from: baseline) }
+            relay.empty { [measurements] in
+                measurements.empty {
+                    tallies?.record()
+                    isDone.open()
+                }
             }
         }
-        return await isDone.wait(until: time.instant.advanced(by: duration), by: time)
+        let isInTime = await isDone.wait(until: deadline, by: time)
+        measuring.cancel()
+        return isInTime
     }
-}
-
-/// Whether a client's ledgers have been recorded, so that only what comes later is growth.
-private final class Baseline: Sendable {
-    private let isTaken = Atomic(false)
-
-    /// Returns whether this is the first call.
-    func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }

@@ -27,7 +27,86 @@ struct LastIntervalTests {
         )
     }
 
+    /// Follows a client until it has been measured once.
+    private func follow(_ client: ExperimentationClient, _ telemetry: Telemetry, _ metrics: TestMetrics) async throws
+        -> Task<Void, Never>
+    {
+        let following = Task { await telemetry.follow(client) }
+        try await eventually("the client has been measured") {
+            !metrics.recorders(label: "experimentation.outbox.pending").isEmpty
+        }
+        return following
+    }
+
     private let user = User(id: "u-1", consent: .granted)
+
+    @Test("what happened since the last measurement is counted by the documented end: cancel, shut down, flush")
+    func end() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let provider = shop()
+        provider.setVerdict { envelope in
+            if case .custom("bad", _) = envelope.event.kind { .rejected("no") } else { .delivered }
+        }
+        let client = try await client(telemetry, provider)
+        // So that the destination has a ledger to be measured.
+        try await client.track(.custom("earlier"), for: user)
+        let following = try await follow(client, telemetry, metrics)
+        for name in ["a", "bad", "b"] { try await client.track(.custom(name), for: user) }
+        following.cancel()
+        await client.shutdown()
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(total(metrics, "accepted", provider) == 3)
+        #expect([3, 2].contains(total(metrics, "delivered", provider)))
+        #expect(metrics.counterTotal(label: "experimentation.outbox.dropped") == 1)
+        // Nothing is counted twice by another one.
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(total(metrics, "accepted", provider) == 3)
+    }
+
+    @Test("telemetry keeps no client alive")
+    func released() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        weak var gone: ExperimentationClient?
+        do {
+            let client = try await client(telemetry)
+            gone = client
+            try await client.track(.custom("a"), for: user)
+            let following = try await follow(client, telemetry, metrics)
+            following.cancel()
+            await following.value
+            await client.shutdown()
+        }
+        #expect(await telemetry.flush(within: .seconds(60)))
+        try await eventually("the client is gone") { gone == nil }
+    }
+
+    @Test("a store that hangs holds up a flush no longer than allowed")
+    func hangingStore() async throws {
+        let metrics = TestMetrics()
+        let time = ManualTime()
+        let telemetry = Telemetry(metrics: metrics, time: time)
+        let memory = ClientStore.inMemory()
+        let outbox = HangingOutbox(base: memory.outbox)
+        let client = try await client(telemetry, store: ClientStore(outbox: outbox, state: memory.state))
+        try await client.track(.custom("a"), for: user)
+        let following = try await follow(client, telemetry, metrics)
+        following.cancel()
+        await following.value
+        outbox.hang()
+        _ = client.bool("checkout", default: false, for: user)
+        let flushing = Task { await telemetry.flush(within: .seconds(5)) }
+        try await eventually("the store is asked") { outbox.gate.waiting == 1 }
+        try await eventually("what needs no store is counted all the same") {
+            metrics.counterTotal(label: "feature_flag.evaluations") == 1
+        }
+        await time.waitForSleepers(1)
+        time.advance(by: .seconds(5))
+        #expect(await flushing.value == false)
+        outbox.gate.open()
+        await client.shutdown()
+    }
 
     @Test("two clients with a destination of one name are counted each by itself")
     func twoStores() async throws {
@@ -88,5 +167,21 @@ struct LastIntervalTests {
         #expect(await telemetry.flush(within: .seconds(60)))
         #expect(metrics.counterTotal(label: "experimentation.telemetry.dropped") > 0)
         await client.shutdown()
+    }
+}
+
+/// An outbox that doesn't answer questions for its destinations while it hangs.
+private final class HangingOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore
+    let gate = AsyncGate()
+    private let hanging = Atomic(false)
+
+    init(base: any OutboxStore) { self.base = base }
+
+    func hang() { hanging.store(true, ordering: .relaxed) }
+
+    func destinations() async throws(ExperimentationError) -> [Destination] {
+        if hanging.load(ordering: .relaxed) { _ = await gate.wait() }
+        return try await base.destinations()
     }
 }
