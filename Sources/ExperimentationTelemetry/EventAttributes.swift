@@ -90,8 +90,10 @@ struct EventAttributes: Sendable, Equatable {
 
     /// The attributes as swift-log's metadata, including the event's name, for which swift-log has no field.
     func metadata(of event: String) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["event.name": .string(event)]
+        var metadata: Logger.Metadata = [:]
         for field in fields { metadata[field.name] = .stringConvertible(field.value.scalar) }
+        // Last, because an application's attribute may have this name.
+        metadata["event.name"] = .string(event)
         return metadata
     }
 }

@@ -121,10 +121,13 @@ struct EvaluationEventTests {
             includesValues: true,
             excludedAttributes: ["feature_flag.result.reason", "feature_flag.key"],
             attributeMapper: {
-                ["team": .string("shop-\($0.flagKey)"), "error.type": "forged", "feature_flag.key": "forged"]
+                [
+                    "team": .string("shop-\($0.flagKey)"), "error.type": "forged", "feature_flag.key": "forged",
+                    "event.name": "forged",
+                ]
             },
             characterLimit: 6,
-            attributeLimit: 5
+            attributeLimit: 6
         )
         let flag = InMemoryFlag("object", variants: ["a": ["name": "a long text\u{1b}"]], defaultVariant: "a")
         let told = try await told(options, [flag]) { _ = $0.object("object", default: .null) }
