@@ -5,8 +5,10 @@ import Synchronization
 
 /// The HTTP exchanges of a session with a vendor, for keeping in a file and playing back without a network.
 ///
-/// Header fields of requests are left out, because they hold credentials, and so are cookies. Paths and bodies are kept
-/// unchanged, and may hold users' data.
+/// Header fields of requests are left out, because they hold credentials, and so are cookies. In queries, forms and JSON, the
+/// values of known credentials are replaced: `client_secret`, `refresh_token`, `access_token`, `password` and the like.
+/// Everything else is kept unchanged and may hold users' data, or credentials under other names: look at a recording
+/// before you share it.
 public struct Recording: Sendable, Hashable, Codable {
     /// One exchange.
     public struct Exchange: Sendable, Hashable, Codable {
@@ -72,13 +74,17 @@ public final class RecordingTransport: HTTPTransport {
         body: [UInt8],
         limits: HTTPLimits
     ) async throws(ExperimentationError) -> HTTPReply {
-        var exchange = Recording.Exchange(method: request.method.rawValue, path: request.path ?? "", body: body)
+        var exchange = Recording.Exchange(
+            method: request.method.rawValue,
+            path: Redaction.path(request.path ?? ""),
+            body: Redaction.body(body)
+        )
         do throws(ExperimentationError) {
             let reply = try await inner.send(request, body: body, limits: limits)
             exchange.status = reply.status
             exchange.fields = reply.response.headerFields.filter { $0.name != .setCookie }
                 .map { Recording.Field(name: $0.name.rawName, value: $0.value) }
-            exchange.answer = reply.body
+            exchange.answer = Redaction.body(reply.body)
             exchanges.withLock { $0.append(exchange) }
             return reply
         } catch {
@@ -93,7 +99,8 @@ extension ScriptedTransport {
     /// Creates a transport that plays back a recording.
     ///
     /// A request gets the first unused response recorded for its method, path and body, and after the last the same one
-    /// again. A request that was never recorded fails with `ErrorCode.transport`.
+    /// again. Credentials, which a recording doesn't hold, may differ. A request that was never recorded fails with
+    /// `ErrorCode.transport`.
     ///
     /// - Parameter recording: The recording.
     public convenience init(playing recording: Recording) {
@@ -107,18 +114,22 @@ extension ScriptedTransport {
             var method: String
             var path: String
             var body: [UInt8]
+
+            init(_ method: String, _ path: String, _ body: [UInt8]) {
+                self.method = method
+                self.path = Redaction.path(path)
+                self.body = Redaction.body(body)
+            }
         }
         private let answers: Mutex<[Question: [Answer]]>
 
         init(_ recording: Recording) {
-            let asked = Dictionary(grouping: recording.exchanges) {
-                Question(method: $0.method, path: $0.path, body: $0.body)
-            }
+            let asked = Dictionary(grouping: recording.exchanges) { Question($0.method, $0.path, $0.body) }
             answers = Mutex(asked.mapValues { $0.map(\.scripted) })
         }
 
         func answer(to exchange: Exchange) -> Answer {
-            let question = Question(method: exchange.method, path: exchange.request.path ?? "", body: exchange.body)
+            let question = Question(exchange.method, exchange.request.path ?? "", exchange.body)
             return answers.withLock { answers in
                 guard let left = answers[question], let first = left.first else {
                     return .failure(ExperimentationError(.transport, "the recording has no answer to this request"))

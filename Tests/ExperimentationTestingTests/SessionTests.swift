@@ -106,4 +106,75 @@ struct SessionTests {
         for path in ["/c", "/a", "/b?x=1", "/a", "/a", "/d"] { played.append(await send(player, path)) }
         #expect(played == [lived[3], lived[0], lived[2], lived[1], lived[1], "TRANSPORT"])
     }
+
+    /// A token exchange and a question to a vendor, with credentials in every place that a vendor may want them.
+    private struct Visit {
+        var secret: String
+        var token: String
+
+        /// The texts of the answers.
+        func answers(of transport: any HTTPTransport) async throws -> [String] {
+            func post(_ path: String, _ body: String) async throws -> String {
+                let request = HTTPRequest(method: .post, scheme: "https", authority: "example.com", path: path)
+                return try await transport.send(request, body: Array(body.utf8), limits: HTTPLimits()).text
+            }
+            return [
+                try await post(
+                    "/oauth/token?access_token=\(token)&region=eu",
+                    "grant_type=refresh_token&client_id=app&client_secret=\(secret)&refresh_token=\(token)"
+                ),
+                try await post(
+                    "/login",
+                    #"{"user": "ada", "Password" : "\#(secret)\"", "list": [1.0, {"accessToken":"\#(token)"}]}"#
+                ),
+                try await post("/xml", "<Envelope><Name>refresh_token=&amp;</Name></Envelope>"),
+            ]
+        }
+    }
+
+    @Test("known credentials in paths, bodies and answers are redacted, and playback asks for none of them")
+    func redaction() async throws {
+        let lived = [
+            #"{"access_token":"canary-\u00e4\"x", "expires_in" : 3600,"refresh_token":"canary-2","scope":"all"}"#,
+            #"{"ok":true,"flags":[{"key":"access_token"},{"client_secret":null}]}"#, "<Answer/>",
+        ]
+        let recorder = RecordingTransport(ScriptedTransport(lived.map { .json($0) }))
+        #expect(try await Visit(secret: "canary-3", token: "canary-4").answers(of: recorder) == lived)
+
+        let exchanges = recorder.recording.exchanges
+        #expect(
+            exchanges.map(\.path) == ["/oauth/token?access_token=redacted&region=eu", "/login", "/xml"]
+        )
+        #expect(
+            exchanges.map { String(decoding: $0.body, as: UTF8.self) } == [
+                "grant_type=refresh_token&client_id=app&client_secret=redacted&refresh_token=redacted",
+                #"{"user": "ada", "Password" : "redacted", "list": [1.0, {"accessToken":"redacted"}]}"#,
+                "<Envelope><Name>refresh_token=&amp;</Name></Envelope>",
+            ]
+        )
+        let kept = [
+            #"{"access_token":"redacted", "expires_in" : 3600,"refresh_token":"redacted","scope":"all"}"#, lived[1],
+            lived[2],
+        ]
+        #expect(exchanges.map { String(decoding: $0.answer, as: UTF8.self) } == kept)
+
+        let file = try JSONEncoder().encode(recorder.recording)
+        let player = ScriptedTransport(playing: try JSONDecoder().decode(Recording.self, from: file))
+        #expect(try await Visit(secret: "other", token: "redacted").answers(of: player) == kept)
+    }
+
+    @Test("a recording from before credentials were redacted is played back by the same rules")
+    func olderRecording() async throws {
+        let body = Array("grant_type=refresh_token&client_id=app&client_secret=a&refresh_token=b".utf8)
+        let file = """
+            {"exchanges":[{"method":"POST","path":"/oauth/token?access_token=canary-4&region=eu","body":\(body),"status":200,
+            "fields":[],"answer":\(Array("{}".utf8))}]}
+            """
+        let player = ScriptedTransport(playing: try JSONDecoder().decode(Recording.self, from: Data(file.utf8)))
+        await #expect(throws: ExperimentationError.self) {
+            // Only the first question was recorded.
+            try await Visit(secret: "x", token: "y").answers(of: player)
+        }
+        #expect(player.requests.count == 2)
+    }
 }
