@@ -166,12 +166,12 @@ public final class InMemoryProvider: ExperimentationProvider {
     /// Makes every fetch fail, until `nil` is set.
     public func setFailure(_ failure: ExperimentationError?) { state.withLock { $0.failure = failure } }
 
-    /// Sets the verdict on each event.
+    /// Sets the verdict on each event; called once for each event of a batch, and free to use this provider.
     public func setVerdict(_ verdict: @escaping @Sendable (Envelope) -> Verdict) {
         state.withLock { $0.verdict = verdict }
     }
 
-    /// Sets the campaigns that answer an event.
+    /// Sets the campaigns that answer a delivered event; called once for each, and free to use this provider.
     public func setCampaigns(_ answer: @escaping @Sendable (Envelope) -> [Campaign]) {
         state.withLock { $0.answer = answer }
     }
@@ -231,21 +231,23 @@ struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, ChangeSource {
     func check(_ event: TrackingEvent) throws(ExperimentationError) {}
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        provider.state.withLock { state in
-            var report = DeliveryReport(noAnswerTo: batch.count)
-            report.isDisabled = state.isDisabled
+        var report = DeliveryReport(noAnswerTo: batch.count)
+        let (verdict, answer) = provider.state.withLock { state in
             state.record.batches.append(batch)
-            for (place, envelope) in batch.enumerated() {
-                let verdict = state.verdict(envelope)
-                report[place] = verdict
-                guard case .delivered = verdict else { continue }
-                state.record.delivered.append(envelope)
-                report.campaigns += state.answer(envelope).map {
-                    ReceivedCampaign(eventID: envelope.id, campaign: $0)
-                }
-            }
-            return report
+            report.isDisabled = state.isDisabled
+            return (state.verdict, state.answer)
         }
+        // Without the lock: a test's closures may use the provider.
+        var delivered: [Envelope] = []
+        for (place, envelope) in batch.enumerated() {
+            let given = verdict(envelope)
+            report[place] = given
+            guard case .delivered = given else { continue }
+            delivered.append(envelope)
+            report.campaigns += answer(envelope).map { ReceivedCampaign(eventID: envelope.id, campaign: $0) }
+        }
+        provider.state.withLock { $0.record.delivered += delivered }
+        return report
     }
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {

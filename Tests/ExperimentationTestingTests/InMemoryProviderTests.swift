@@ -38,6 +38,33 @@ struct InMemoryProviderTests {
         await client.shutdown()
     }
 
+    @Test("verdicts and campaigns may look at the provider, and change it")
+    func closuresUseTheProvider() async throws {
+        let provider = InMemoryProvider(needsConsent: false)
+        provider.setVerdict { [unowned provider] envelope in
+            // Earlier events of the same batch aren't settled yet, but the batch is known.
+            let known = provider.record.batches.joined().contains { $0.id == envelope.id }
+            if case .custom("last", _) = envelope.event.kind { provider.setVerdict { _ in .rejected("no more") } }
+            return known ? .delivered : .rejected("unknown")
+        }
+        provider.setCampaigns { [unowned provider] envelope in
+            provider.set(InMemoryFlag("seen", .string(envelope.event.type)))
+            return []
+        }
+        let client = try await ExperimentationClient(provider: provider)
+        let user = User(id: "ada")
+        for name in ["first", "last"] { try await client.track(.custom(name), for: user) }
+        try await client.flush()
+        #expect(provider.delivered == [.custom("first"), .custom("last")])
+        try await client.track(.custom("later"), for: user)
+        try await client.flush()
+        #expect(provider.delivered.count == 2)
+        #expect(try await client.ledger().dropped == [.rejected: 1])
+        try await client.refresh(force: true)
+        #expect(client.string("seen", default: "", for: user) == "custom")
+        await client.shutdown()
+    }
+
     @Test("assignments from elsewhere are honored by group and variation")
     func honored() {
         let experiment = Experiment(id: "e")
