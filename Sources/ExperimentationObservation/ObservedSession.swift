@@ -127,7 +127,7 @@ public final class ObservedSession: Observable {
 
     private func current(_ key: String) -> FlagValue {
         switch source {
-        case .session(let session): session.decisions[key]?.value ?? .null
+        case .session(let session): session.flagOverride(of: key) ?? session.decisions[key]?.value ?? .null
         case .fixed(let values): values[key] ?? .null
         }
     }

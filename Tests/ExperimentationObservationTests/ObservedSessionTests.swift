@@ -86,6 +86,34 @@ struct ObservedSessionTests {
         #expect(sizes.value == 0)
     }
 
+    @Test("overrides that change between the first read and follow() are reported")
+    func overridden() async throws {
+        let provider = InMemoryProvider(flags: provider(color: "red", size: 1))
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        client.overrideFlag("size", with: 5)
+        let observed = ObservedSession(session)
+        let (colors, sizes) = (Drawings(), Drawings())
+        colors.draw { _ = observed[Flags.color] }
+        sizes.draw { _ = observed[Flags.size] }
+        client.overrideFlag("color", with: "green")
+        // The vendor's own value of a flag that is overridden reaches nobody.
+        provider.replace(flags: self.provider(color: "red", size: 2))
+        try await session.refresh(force: true)
+        let following = Task { await observed.follow() }
+        try await eventually("another drawing of the colour") { colors.value == 1 }
+        #expect(observed[Flags.color] == "green" && observed[Flags.size] == 5 && sizes.value == 0)
+        following.cancel()
+        await following.value
+
+        client.removeFlagOverrides()
+        let again = Task { await observed.follow() }
+        defer { again.cancel() }
+        try await eventually("both are drawn again") { colors.value == 2 && sizes.value == 1 }
+        #expect(observed[Flags.color] == "red" && observed[Flags.size] == 2)
+    }
+
     @Test("neither following nor a vendor that hangs blocks the main actor")
     func mainActorIsFree() async throws {
         let gate = AsyncGate()

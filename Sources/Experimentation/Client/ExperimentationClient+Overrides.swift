@@ -22,6 +22,11 @@ extension ExperimentationClient {
     }
 }
 
+extension UserSession {
+    /// The value that overrides a flag, or `nil`.
+    package func flagOverride(of key: String) -> FlagValue? { core.flagOverrides[key] }
+}
+
 extension ClientCore {
     /// Whether a read can't take the short path: there are hooks or overrides.
     @inline(__always)
