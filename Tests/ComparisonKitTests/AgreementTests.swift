@@ -142,6 +142,24 @@ struct AgreementTests {
         )
     }
 
+    @Test("given pairs come before equal names, in whatever order the vendors list their experiments")
+    func givenFirst() {
+        func tests(_ names: [String]) -> [TestedExperiment] { names.map { TestedExperiment(id: $0, variations: []) } }
+        let given = [Pairing.Given("button_test", "Buttons"), Pairing.Given("lost", "nowhere")]
+        func pairs(_ before: [String], _ after: [String]) -> [[String?]] {
+            Pairing(tests(before), tests(after), given: given).pairs.map { pair in
+                [pair.before.map { before[$0] }, pair.after.map { after[$0] }, pair.way?.rawValue]
+            }
+        }
+        #expect(
+            pairs(["buttons", "button_test", "prices"], ["prices", "Buttons"]) == [
+                ["buttons", nil, nil], ["button_test", "Buttons", "names"], ["prices", "prices", "names"],
+            ]
+        )
+        // An experiment that is given a partner gets no other.
+        #expect(pairs(["lost"], ["lost"]) == [["lost", nil, nil], [nil, "lost", nil]])
+    }
+
     @Test("generated users are distinct and the same in every run")
     func population() {
         let population = Population(like: [.ada, .ben])

@@ -45,23 +45,25 @@ public struct Pairing: Sendable, Hashable {
     /// Finds the pairs: the specified ones first, then those with equal ids or names.
     init(_ before: [TestedExperiment], _ after: [TestedExperiment], given: [Given] = []) {
         var free = Set(after.indices)
+        let said = before.map { experiment in given.first { experiment.isCalled($0.before) } }
+        var partners = [Int?](repeating: nil, count: before.count)
+        func pair(_ index: Int, where isPartner: (TestedExperiment) -> Bool) {
+            partners[index] = after.indices.first { free.contains($0) && isPartner(after[$0]) }
+            if let partner = partners[index] { free.remove(partner) }
+        }
+        for index in before.indices { if let said = said[index] { pair(index) { $0.isCalled(said.after) } } }
+        for index in before.indices where said[index] == nil { pair(index) { before[index].isLike($0) } }
         for (index, experiment) in before.enumerated() {
-            let said = given.first { experiment.isCalled($0.before) }
-            let found = after.indices.first { other in
-                free.contains(other)
-                    && (said.map { after[other].isCalled($0.after) } ?? experiment.isLike(after[other]))
-            }
-            guard let found else {
+            guard let partner = partners[index] else {
                 pairs.append(Pair(before: index, variations: experiment.variations.map { _ in nil }))
                 continue
             }
-            free.remove(found)
             let (variations, way) = Self.variations(
                 experiment.variations,
-                after[found].variations,
-                given: said?.variations ?? [:]
+                after[partner].variations,
+                given: said[index]?.variations ?? [:]
             )
-            pairs.append(Pair(before: index, after: found, variations: variations, way: way))
+            pairs.append(Pair(before: index, after: partner, variations: variations, way: way))
         }
         pairs += free.sorted().map { Pair(after: $0, variations: []) }
     }
