@@ -12,21 +12,35 @@ struct AgreementTests {
     private struct ByDigit: Ruleset {
         let catalogue: FlagCatalogue
         let honours: Bool
+        /// The variation by digit of users on a list, whatever was imported of them.
+        let forced: [Int: Int]
         let place: @Sendable (Int) -> Int?
+        private let variations: Int
 
-        init(_ variations: [String], honours: Bool = false, place: @escaping @Sendable (Int) -> Int?) {
+        init(
+            _ variations: [String],
+            honours: Bool = false,
+            forced: [Int: Int] = [:],
+            place: @escaping @Sendable (Int) -> Int?
+        ) {
             let experiment = Experimentation.Experiment(id: "test")
-            let places = variations.map { Assignment(experiment: experiment, variation: Variation(id: $0)) }
+            let places = [Assignment.Origin.allocated, .forcedByVendor].flatMap { origin in
+                variations.map { Assignment(experiment: experiment, variation: Variation(id: $0), origin: origin) }
+            }
             catalogue = FlagCatalogue(flags: [], assignments: places)
             self.honours = honours
+            self.forced = forced
             self.place = place
+            self.variations = variations.count
         }
 
         func decisions(for context: EvaluationContext) -> Decisions {
-            var chosen = place(Int(context.user.id.suffix(1)) ?? 0)
+            let digit = Int(context.user.id.suffix(1)) ?? 0
+            var chosen = place(digit)
             if honours, let earlier = context.earlierAssignments["test"] {
                 chosen = catalogue.assignments.firstIndex { $0.variation.id == earlier } ?? chosen
             }
+            if let listed = forced[digit] { chosen = variations + listed }
             return Decisions(catalogue: catalogue, outcomes: [], alsoAssigned: chosen.map { [$0] } ?? [])
         }
     }
@@ -36,11 +50,12 @@ struct AgreementTests {
         _ variations: [String],
         weights: [Double],
         honours: Bool = false,
+        forced: [Int: Int] = [:],
         place: @escaping @Sendable (Int) -> Int?
     ) -> Decider {
         Decider(
             name: name,
-            source: .computed(ByDigit(variations, honours: honours, place: place)),
+            source: .computed(ByDigit(variations, honours: honours, forced: forced, place: place)),
             keepsAssignments: honours,
             experiments: [
                 TestedExperiment(
@@ -158,6 +173,21 @@ struct AgreementTests {
         )
         // An experiment that is given a partner gets no other.
         #expect(pairs(["lost"], ["lost"]) == [["lost", nil, nil], [nil, "lost", nil]])
+    }
+
+    @Test("users whom one of the vendors forces aren't part of the ratio after a hand-over, and those who join are")
+    func forcedByOne() async throws {
+        // By the last digit. Before: 0–2 a, 3–5 b, 6 and 7 forced to a. After: 0–7 by the hand-over, 5 forced to a, 8 a.
+        let before = Self.side("one", ["a", "b"], weights: [50, 50], forced: [6: 0, 7: 0]) {
+            $0 < 3 ? 0 : $0 < 6 ? 1 : nil
+        }
+        let after = Self.side("other", ["a", "b"], weights: [50, 50], honours: true, forced: [5: 0]) {
+            $0 < 4 || $0 == 8 ? 0 : $0 < 8 ? 1 : nil
+        }
+        let experiment = try #require(await Self.agreement(before, after).experiments.first)
+        #expect(experiment.ratioBefore?.observed == [300, 300])
+        #expect(experiment.imported == [[500, 0, 0], [100, 200, 0], [100, 0, 100]])
+        #expect(experiment.ratioImported?.observed == [400, 200])
     }
 
     @Test("generated users are distinct and the same in every run")

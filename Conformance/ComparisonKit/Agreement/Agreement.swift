@@ -70,7 +70,8 @@ public struct Agreement: Sendable, Hashable, Codable {
         public var ratioBefore: RatioTest?
         /// Whether the allocation after matches its weights.
         public var ratioAfter: RatioTest?
-        /// Whether the allocation after importing matches the new vendor's weights.
+        /// Whether the allocation after importing matches the new vendor's weights, without the users that a vendor has on a
+        /// list.
         public var ratioImported: RatioTest?
 
         /// The share of its users whose variation changes without an import, from 0 to 1.
@@ -133,9 +134,6 @@ extension AgreementRunner {
         func rows(_ cells: [Int]) -> [[Int]] {
             (0..<table.rows).map { Array(cells[($0 * table.columns)..<(($0 + 1) * table.columns)]) }
         }
-        let afterImport = (0..<(table.columns - 1)).map { column in
-            (0..<table.rows).reduce(0) { $0 + table.imported[$1 * table.columns + column] }
-        }
         let weights = new?.variations.map(\.weight) ?? []
         var experiment = Agreement.Experiment(
             id: old?.id ?? new?.id ?? "",
@@ -153,7 +151,7 @@ extension AgreementRunner {
             joined: table.plain.suffix(table.columns).dropLast().reduce(0, +),
             ratioBefore: RatioTest(observed: table.drawnBefore, weights: old?.variations.map(\.weight) ?? []),
             ratioAfter: RatioTest(observed: table.drawnAfter, weights: weights),
-            ratioImported: after.keepsAssignments ? RatioTest(observed: afterImport, weights: weights) : nil
+            ratioImported: after.keepsAssignments ? RatioTest(observed: table.drawnImported, weights: weights) : nil
         )
         (experiment.advice, experiment.reason) = advice(for: experiment, isBefore: old != nil, isAfter: new != nil)
         return experiment

@@ -20,6 +20,8 @@ public struct AgreementCount: Sendable, Hashable {
         var imported: [Int]
         var drawnBefore: [Int]
         var drawnAfter: [Int]
+        /// After importing, without the users that either vendor has on a list.
+        var drawnImported: [Int]
 
         init(variationsBefore: Int, variationsAfter: Int) {
             rows = variationsBefore + 1
@@ -28,6 +30,7 @@ public struct AgreementCount: Sendable, Hashable {
             imported = plain
             drawnBefore = [Int](repeating: 0, count: variationsBefore)
             drawnAfter = [Int](repeating: 0, count: variationsAfter)
+            drawnImported = drawnAfter
         }
 
         /// The index of a cell; -1 means outside.
@@ -50,6 +53,7 @@ public struct AgreementCount: Sendable, Hashable {
             tables[index].imported.add(other.tables[index].imported)
             tables[index].drawnBefore.add(other.tables[index].drawnBefore)
             tables[index].drawnAfter.add(other.tables[index].drawnAfter)
+            tables[index].drawnImported.add(other.tables[index].drawnImported)
         }
     }
 }
