@@ -60,6 +60,13 @@ public enum Wording {
         return (count < 0 ? "-" : "") + String(digits)
     }
 
+    /// An expected count, which needn't be whole: `1,250`, `9.5`, `0`.
+    static func expected(_ value: Double) -> String {
+        guard value.isFinite, value >= 0, value < 1e15 else { return "–" }
+        let tenths = Int((value * 10).rounded())
+        return value >= 10 || tenths % 10 == 0 ? count(Int(value.rounded())) : "\(tenths / 10).\(tenths % 10)"
+    }
+
     private static func tenths(_ count: Int, _ unit: Int) -> String {
         let tenths = count > .max / 20 ? count / unit * 10 : (count * 10 + unit / 2) / unit
         return "\(tenths / 10).\(tenths % 10)"

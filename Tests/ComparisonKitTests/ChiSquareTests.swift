@@ -60,6 +60,17 @@ struct ChiSquareTests {
         #expect(bad.expected == [5_000, 5_000])
     }
 
+    @Test("too few expected users can't be tested: by chance alone, such counts are far off too often")
+    func tooFew() {
+        #expect(RatioTest(observed: [5, 0], weights: [50, 50]) == nil)
+        #expect(RatioTest(observed: [93, 7], weights: [95, 5]) == nil)
+        #expect(RatioTest(observed: [8, 8], weights: [50, 50])?.p == 1)
+        #expect(RatioTest(observed: [16, 0], weights: [50, 50])?.isSuspect == true)
+        // The bound is about the arms that users can be in.
+        #expect(RatioTest(observed: [8, 8, 0], weights: [50, 50, 0])?.p == 1)
+        #expect(RatioTest(observed: [3, 1], weights: [100, 0])?.p == 0)
+    }
+
     @Test("a user where none may be proves a mismatch, and what can't be tested has no p-value")
     func corners() throws {
         #expect(RatioTest(observed: [100, 1], weights: [100, 0])?.p == 0)

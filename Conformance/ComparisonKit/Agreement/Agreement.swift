@@ -66,12 +66,12 @@ public struct Agreement: Sendable, Hashable, Codable {
         public var changedImported: Int
         /// The number of users who join it.
         public var joined: Int
-        /// Whether the allocation before matches its weights.
+        /// Whether the allocation before matches its weights; `nil` if too few users are in it to tell.
         public var ratioBefore: RatioTest?
-        /// Whether the allocation after matches its weights.
+        /// Whether the allocation after matches its weights; `nil` if too few users are in it to tell.
         public var ratioAfter: RatioTest?
         /// Whether the allocation after importing matches the new vendor's weights, without the users that a vendor has on a
-        /// list.
+        /// list; `nil` if too few users are in it to tell.
         public var ratioImported: RatioTest?
 
         /// The share of its users whose variation changes without an import, from 0 to 1.

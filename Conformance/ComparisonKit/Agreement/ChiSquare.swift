@@ -93,12 +93,19 @@ public struct RatioTest: Sendable, Hashable, Codable {
     /// often.
     public static let alarm = 0.001
 
+    /// The fewest users that must be expected in each arm.
+    ///
+    /// With fewer, counts are too coarse for this statistic: where 5 users are expected in an arm, chance alone falls below
+    /// ``alarm`` up to three times in a thousand, where 1 is, seven times. 8 is also what others ask for, such as GrowthBook.
+    public static let fewest = 8.0
+
     /// Whether the deviation is too large for chance.
     public var isSuspect: Bool { p < Self.alarm }
 
     /// Tests counts against weights; `nil` if there is nothing to test.
     ///
-    /// That is the case if all counts are 0, or if only one weight is above 0 and nothing is counted elsewhere.
+    /// That is the case if all counts are 0, if only one weight is above 0 and nothing is counted elsewhere, or if fewer than
+    /// ``fewest`` are expected in an arm. A count where the weight is 0 is proof, however few there are.
     ///
     /// - Parameters:
     ///   - observed: The counts.
@@ -112,6 +119,7 @@ public struct RatioTest: Sendable, Hashable, Codable {
         let expected = weights.map { $0 / sum * total }
         // A user where the weight is 0 is proof, not chance.
         let isImpossible = used.contains { expected[$0] <= 0 }
+        guard isImpossible || used.allSatisfy({ expected[$0] >= Self.fewest }) else { return nil }
         let statistic = used.reduce(0.0) { sum, index in
             guard expected[index] > 0 else { return sum }
             let off = Double(observed[index]) - expected[index]

@@ -23,7 +23,9 @@ struct AgreementHTML {
             skip: "advice",
             skipTitle: "Skip to what to do",
             sections: sections,
-            footer: "A ratio is off where chance alone would be as far off less than once in a thousand times."
+            footer:
+                "A ratio is off where chance alone would be as far off less than once in a thousand times. It is tested "
+                + "where at least \(Int(RatioTest.fewest)) users are expected in each variation."
         ).text
     }
 

@@ -77,11 +77,34 @@ struct AgreementRows {
 
     /// The ratio tests of the allocations.
     func ratios(_ experiment: Agreement.Experiment) -> [[String]] {
-        [
-            (agreement.from, experiment.ratioBefore), (agreement.to, experiment.ratioAfter),
-            ("\(agreement.to), handed over", experiment.ratioImported),
-        ].compactMap { name, test in test.map { [name] + Self.cells($0) } }
+        var tests = [
+            (agreement.from, experiment.ratioBefore, experiment.matrix.dropLast().map { $0.reduce(0, +) }),
+            (agreement.to, experiment.ratioAfter, Self.columns(experiment.matrix)),
+        ]
+        if agreement.keepsAssignments {
+            let counts = Self.columns(experiment.imported)
+            tests.append(("\(agreement.to), handed over", experiment.ratioImported, counts))
+        }
+        return tests.compactMap { name, test, counts in
+            if let test { return [name] + Self.cells(test) }
+            return Self.isTooFew(counts) ? [name, "–", "–", "–", "–", Self.tooFew] : nil
+        }
     }
+
+    /// The users in each variation after; those outside are left out.
+    private static func columns(_ matrix: [[Int]]) -> [Int] {
+        matrix.reduce(into: [Int](repeating: 0, count: matrix.first?.count ?? 0)) { sums, row in
+            for (column, count) in row.enumerated() { sums[column] += count }
+        }.dropLast()
+    }
+
+    /// Whether a missing test is for want of users, rather than of a second variation that has any.
+    private static func isTooFew(_ counts: [Int]) -> Bool {
+        guard counts.count > 1 else { return false }
+        return counts.count { $0 > 0 } > 1 || Double(counts.reduce(0, +)) < RatioTest.fewest * 2
+    }
+
+    private static let tooFew = "too few to tell"
 
     static let exposureHead = ["while", "seen", "arrived", "lost", "repeated", "p", ""]
 
@@ -100,7 +123,7 @@ struct AgreementRows {
             groups[index].rows.append([
                 ratio.profile.title, Self.list(ratio.seen), Self.list(ratio.arrived), Wording.count(ratio.lost),
                 Wording.count(ratio.repeated), ratio.ratio.map { Wording.probability($0.p) } ?? "–",
-                ratio.ratio.map(Self.verdict) ?? "",
+                ratio.ratio.map(Self.verdict) ?? (Self.isTooFew(ratio.arrived) ? Self.tooFew : "–"),
             ])
         }
         return groups
@@ -108,7 +131,8 @@ struct AgreementRows {
 
     private static func cells(_ test: RatioTest) -> [String] {
         [
-            list(test.observed), list(test.expected.map { Int($0.rounded()) }), Wording.milliseconds(test.statistic),
+            list(test.observed), test.expected.map(Wording.expected).joined(separator: " : "),
+            Wording.milliseconds(test.statistic),
             Wording.probability(test.p), verdict(test),
         ]
     }
