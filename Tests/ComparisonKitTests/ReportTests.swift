@@ -1,8 +1,9 @@
-import ComparisonKit
 import ConformanceKit
 import Experimentation
 import Foundation
 import Testing
+
+@testable import ComparisonKit
 
 @Suite("Reports of a comparison")
 struct ReportTests {
@@ -81,6 +82,25 @@ struct ReportTests {
         ] {
             #expect(text.contains(word), "\(word)")
         }
+    }
+
+    @Test("names of any length fit the text report", arguments: [24, 25, 94, 400])
+    func longNames(length: Int) throws {
+        var comparison = MadeUp.comparison
+        let name = String(repeating: "n", count: length)
+        comparison.vendors[1].name = name
+        comparison.vendors[1].outcomes[0].by = [name]
+        let swap = try #require(comparison.swap(from: "north", to: name))
+        let text = ComparisonReport(comparison, swap: swap).text(as: .text)
+        #expect(text.split(separator: "\n").filter { $0.count > 100 } == [])
+        let shown = length == 24 ? name : name.prefix(23) + "…"
+        #expect(text.contains("      \(shown)  not reached"))
+    }
+
+    @Test("words are wrapped, and broken where they are too long, at any width", arguments: [-5, 0, 1, 20])
+    func narrow(width: Int) {
+        let lines = TextLayout.wrap("a word and " + String(repeating: "x", count: 45), to: width)
+        #expect(lines == ["a word and", String(repeating: "x", count: 20), String(repeating: "x", count: 20), "xxxxx"])
     }
 
     @Test("text is colored only on request")

@@ -36,7 +36,10 @@ struct CostText {
             lines += TextLayout.table([[""] + MonthlyCost.heads.map { $0.lowercased() }] + rows)
             lines += TextLayout.wrap(MonthlyCost.grounds, to: TextReport.width).map(palette.dim)
         }
-        if !comparison.untold.isEmpty { lines.append("  can't be told: \(comparison.untold.joined(separator: ", "))") }
+        if !comparison.untold.isEmpty {
+            let untold = "can't be told: \(comparison.untold.joined(separator: ", "))"
+            lines += TextLayout.wrap(untold, to: TextReport.width - 2).map { "  \($0)" }
+        }
         return lines
     }
 }

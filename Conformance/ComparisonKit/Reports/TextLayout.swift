@@ -1,7 +1,13 @@
 /// Formats text in columns; pure.
 enum TextLayout {
     /// Wraps a text between words; breaks words that are too long.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - width: The width; below 20 it counts as 20.
+    /// - Returns: The lines.
     static func wrap(_ text: String, to width: Int) -> [String] {
+        let width = max(20, width)
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ", omittingEmptySubsequences: true) {
@@ -23,6 +29,11 @@ enum TextLayout {
         }
         if !line.isEmpty { lines.append(line) }
         return lines
+    }
+
+    /// Cuts a text that is too long, with `…` at the end.
+    static func cut(_ text: String, to width: Int) -> String {
+        text.count <= width ? text : text.prefix(max(0, width - 1)) + "…"
     }
 
     /// Aligns rows in columns, the first to the left, the others to the right.

@@ -9,10 +9,21 @@ struct TextReport {
     private let nameWidth: Int
 
     static let width = 100
+    /// The longest name of a vendor; a composition has any name that its file gives it.
+    static let longestName = 24
 
     init(_ comparison: Comparison, _ swap: Swap?, _ palette: Palette) {
+        func short(_ name: String) -> String { TextLayout.cut(name, to: Self.longestName) }
+        var comparison = comparison
+        for index in comparison.vendors.indices {
+            comparison.vendors[index].name = short(comparison.vendors[index].name)
+        }
         self.comparison = comparison
-        self.swap = swap
+        self.swap = swap.map { swap in
+            var swap = swap
+            (swap.from, swap.to) = (short(swap.from), short(swap.to))
+            return swap
+        }
         self.palette = palette
         nameWidth = (comparison.vendors.map(\.name.count).max() ?? 0) + 2
     }
@@ -20,7 +31,7 @@ struct TextReport {
     var text: String {
         var lines: [String] = [palette.bold(comparison.title)]
         lines += TextLayout.wrap(comparison.summary, to: Self.width)
-        if let swap { lines += firstScreen(swap) }
+        if let swap { lines += TextSwap(swap, palette).firstScreen }
         let rounds = comparison.rounds == 1 ? "one round" : "\(comparison.rounds) rounds"
         lines += [
             "",
@@ -34,24 +45,8 @@ struct TextReport {
         lines.append("")
         for step in comparison.shownSteps { lines += block(step) }
         lines += folded + totals + CostText(comparison, palette).lines + fidelity + questions + capabilities + gaps
-        if let swap { lines += change(swap) }
+        if let swap { lines += TextSwap(swap, palette).section }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    // MARK: The first screen
-
-    private func firstScreen(_ swap: Swap) -> [String] {
-        var lines = ["", palette.bold("From \(swap.from) to \(swap.to), in short")]
-        for (title, group) in swap.summary.groups {
-            lines += ["", title]
-            if group.lines.isEmpty { lines.append("  nothing that the story shows") }
-            for line in group.lines {
-                let text = line.advice.isEmpty ? line.what : "\(line.what) ⇒ \(line.advice)"
-                lines += TextLayout.wrap(text, to: Self.width - 4).enumerated().map { ($0 == 0 ? "  - " : "    ") + $1 }
-            }
-            if group.more > 0 { lines.append("  and \(group.more) more below") }
-        }
-        return lines
     }
 
     // MARK: Steps
@@ -221,42 +216,5 @@ struct TextReport {
             }
         }
         return lines.isEmpty ? [] : ["", palette.bold("What the vendors can't hold of this world")] + lines
-    }
-
-    // MARK: Change
-
-    private func change(_ swap: Swap) -> [String] {
-        func list(_ title: String, _ items: [String]) -> [String] {
-            guard !items.isEmpty else { return [] }
-            let lines = items.flatMap { item in
-                TextLayout.wrap(item, to: Self.width - 4).enumerated().map { ($0 == 0 ? "  - " : "    ") + $1 }
-            }
-            return ["", title] + lines
-        }
-        var lines = ["", palette.bold("From \(swap.from) to \(swap.to)")]
-        lines += list("No counterpart:", swap.missing.map { "\($0.capability): \($0.reason)" })
-        lines += list(
-            "Calls without effect:",
-            swap.lostCalls.map { "\($0.calls.joined(separator: ", ")): \($0.reason)" }
-        )
-        lines += list(
-            "What waits on the day of the switch:",
-            swap.waiting.map { "\($0.what): \($0.fate)\($0.advice.isEmpty ? "" : " ⇒ \($0.advice)")" }
-        )
-        lines += list("New:", swap.gained.map(\.rawValue))
-        lines += list("Known deviations of \(swap.to):", swap.deviations.map { "\($0.caseName): \($0.reason)" })
-        lines += list(
-            "Other answers:",
-            swap.answers.map { "\($0.question.title): \($0.before) → \($0.after)" }
-        )
-        lines += list(
-            "Steps that go differently:",
-            swap.steps.map { "\($0.step) \($0.title): \($0.before) → \($0.after)" }
-        )
-        lines += list(
-            "Traffic:",
-            ["\(swap.from): \(swap.trafficBefore.sentence)", "\(swap.to): \(swap.trafficAfter.sentence)"]
-        )
-        return lines
     }
 }
