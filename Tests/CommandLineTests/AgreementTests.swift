@@ -92,7 +92,7 @@ struct AgreementTests {
             "--format", format,
         ])
         #expect(result.status == 0, "\(result.errors)")
-        for word in ["Price labels", "would change variation", "chi-square", "flagship-bucketing, handed over"] {
+        for word in ["Price labels", "would change variation", "χ²", "flagship-bucketing, handed over"] {
             #expect(result.output.contains(word), "\(word)")
         }
         if format == "text" { #expect(result.lines.filter { $0.count > 100 } == []) }

@@ -54,6 +54,41 @@ struct AgreementReportTests {
         AgreementReport(agreement).text(as: format)
     }
 
+    @Test("a matrix says which vendor's variations are its rows and which its columns")
+    func corners() {
+        #expect(Self.text(.text).contains("sigma ↓ / flagship →  none  brief  outside"))
+        #expect(Self.text(.markdown).contains("| sigma ↓ / flagship → | none | brief | outside |"))
+        #expect(Self.text(.html).contains("<th scope=\"col\">sigma ↓ / flagship →</th>"))
+        // On a narrow screen, without headings.
+        #expect(Self.text(.html).contains("<td data-vendor=\"→ brief\">7</td>"))
+    }
+
+    @Test("every column has a heading, and every table that can be scrolled a name of its own")
+    func labels() throws {
+        let page = Self.text(.html)
+        #expect(!page.contains("<th scope=\"col\"></th>"))
+        #expect(page.contains("<th scope=\"col\">verdict</th>"))
+        let regions = page.matches(of: /role="region" ([a-z-]+)="([^"]*)"/).map { String($0.output.2) }
+        #expect(
+            regions == [
+                "With nothing done: Prices", "With assignments handed over: Prices",
+                "Is the allocation what its weights say? Prices", "flagship, prices",
+            ]
+        )
+        #expect(!Self.text(.markdown).contains("|  |"))
+    }
+
+    @Test(
+        "with nothing done and with assignments handed over, a matrix says which it is",
+        arguments: [ComparisonReport.Format.text, .markdown, .html]
+    )
+    func captions(format: ComparisonReport.Format) throws {
+        let text = Self.text(format).lowercased()
+        let plain = try #require(text.range(of: "with nothing done", options: .backwards))
+        let imported = try #require(text.range(of: "with assignments handed over", options: .backwards))
+        #expect(plain.lowerBound < imported.lowerBound)
+    }
+
     @Test(
         "expected counts below ten have a decimal, and too few users to test are named",
         arguments: [ComparisonReport.Format.text, .markdown, .html]

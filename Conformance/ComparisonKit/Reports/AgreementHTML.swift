@@ -51,13 +51,19 @@ struct AgreementHTML {
     private func section(_ index: Int, _ experiment: Agreement.Experiment) -> String {
         let id = "experiment-\(index)"
         let doubt = rows.doubt(experiment).map { "<p class=\"quiet\">\(HTML.escaped($0))</p>" } ?? ""
-        var tables = [table(rows.matrix(experiment, isImported: false), "With nothing done", id)]
-        if experiment.imported != experiment.matrix {
-            tables.append(table(rows.matrix(experiment, isImported: true), "With assignments handed over", id))
+        var tables = (experiment.imported == experiment.matrix ? [false] : [false, true]).map { isImported in
+            let caption = AgreementRows.caption(isImported: isImported)
+            return table(
+                rows.matrix(experiment, isImported: isImported),
+                caption,
+                label: "\(caption): \(experiment.name)",
+                isMatrix: true
+            )
         }
         let ratios = rows.ratios(experiment)
         if !ratios.isEmpty {
-            tables.append(table([AgreementRows.ratioHead] + ratios, "Is the allocation what its weights say?", id))
+            let caption = "Is the allocation what its weights say?"
+            tables.append(table([AgreementRows.ratioHead] + ratios, caption, label: "\(caption) \(experiment.name)"))
         }
         return """
             <section id="\(id)" aria-labelledby="\(id)-title"><h2 id="\(id)-title">\(HTML.escaped(experiment.name))</h2>
@@ -70,7 +76,7 @@ struct AgreementHTML {
         guard !agreement.exposures.isEmpty else { return "" }
         let tables = rows.exposures.map { group in
             group.problem.map { "<p><strong>\(HTML.escaped(group.title))</strong>: \(HTML.escaped($0))</p>" }
-                ?? table([AgreementRows.exposureHead] + group.rows, group.title, "exposures")
+                ?? table([AgreementRows.exposureHead] + group.rows, group.title, label: group.title)
         }
         return """
             <section id="exposures" aria-labelledby="exposures-title"><h2 id="exposures-title">Exposures that arrive</h2>
@@ -78,17 +84,20 @@ struct AgreementHTML {
             """
     }
 
-    private func table(_ rows: [[String]], _ caption: String, _ section: String) -> String {
+    /// A table in a region that can be scrolled; `label` tells the region from the page's others.
+    private func table(_ rows: [[String]], _ caption: String, label: String, isMatrix: Bool = false) -> String {
         let head = (rows.first ?? []).map { "<th scope=\"col\">\(HTML.escaped($0))</th>" }.joined()
         let body = rows.dropFirst().map { row -> String in
             let cells = zip(rows[0], row).dropFirst().map { title, cell in
                 let style = cell == "off" ? " class=\"broken\"" : ""
-                return "<td\(style) data-vendor=\"\(HTML.escaped(title))\">\(HTML.escaped(cell))</td>"
+                // On a narrow screen the cells stand below the name of their row, without the heading of their column.
+                let column = HTML.escaped(isMatrix ? "→ \(title)" : title)
+                return "<td\(style) data-vendor=\"\(column)\">\(HTML.escaped(cell))</td>"
             }
             return "<tr><th scope=\"row\">\(HTML.escaped(row[0]))</th>\(cells.joined())</tr>"
         }
         return """
-            <div class="scroll counts" role="region" aria-labelledby="\(section)-title" tabindex="0">\
+            <div class="scroll counts" role="region" aria-label="\(HTML.escaped(label))" tabindex="0">\
             <table class="steps plain"><caption>\(HTML.escaped(caption))</caption><thead><tr>\(head)</tr></thead>
             <tbody>\(body.joined(separator: "\n"))</tbody></table></div>
             """

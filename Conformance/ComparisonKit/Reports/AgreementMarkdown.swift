@@ -35,9 +35,9 @@ struct AgreementMarkdown {
     private func section(_ experiment: Agreement.Experiment) -> [String] {
         var lines = ["", "## \(experiment.name)", "", MarkdownText.of(rows.sentence(experiment)) + "."]
         if let doubt = rows.doubt(experiment) { lines += ["", doubt + "."] }
-        lines += [""] + table(rows.matrix(experiment, isImported: false))
-        if experiment.imported != experiment.matrix {
-            lines += [""] + table(rows.matrix(experiment, isImported: true))
+        for isImported in experiment.imported == experiment.matrix ? [false] : [false, true] {
+            lines += ["", "\(AgreementRows.caption(isImported: isImported)):", ""]
+            lines += table(rows.matrix(experiment, isImported: isImported))
         }
         let ratios = rows.ratios(experiment)
         if !ratios.isEmpty { lines += [""] + table([AgreementRows.ratioHead] + ratios) }

@@ -66,14 +66,24 @@ struct AgreementRows {
     /// The matrix: a header of the variations after, and a row for each before.
     func matrix(_ experiment: Agreement.Experiment, isImported: Bool) -> [[String]] {
         let cells = isImported ? experiment.imported : experiment.matrix
-        let head = [isImported ? "handed over" : "nothing done"] + experiment.after + ["outside"]
+        let head = ["\(Self.short(agreement.from)) ↓ / \(Self.short(agreement.to)) →"] + experiment.after + ["outside"]
         return [head]
             + cells.enumerated().map { row, counts in
                 [row < experiment.before.count ? experiment.before[row] : "outside"] + counts.map(Wording.count)
             }
     }
 
-    static let ratioHead = ["allocation", "counted", "expected", "chi-square", "p", ""]
+    /// A name that fits into a table's corner; a file's without its folders.
+    private static func short(_ name: String) -> String {
+        TextLayout.cut(name.split(separator: "/").last.map(String.init) ?? name, to: TextReport.longestName)
+    }
+
+    /// The captions of the two matrices.
+    static func caption(isImported: Bool) -> String {
+        isImported ? "With assignments handed over" : "With nothing done"
+    }
+
+    static let ratioHead = ["allocation", "counted", "expected", "χ²", "p", verdict]
 
     /// The ratio tests of the allocations.
     func ratios(_ experiment: Agreement.Experiment) -> [[String]] {
@@ -104,9 +114,10 @@ struct AgreementRows {
         return counts.count { $0 > 0 } > 1 || Double(counts.reduce(0, +)) < RatioTest.fewest * 2
     }
 
+    private static let verdict = "verdict"
     private static let tooFew = "too few to tell"
 
-    static let exposureHead = ["while", "seen", "arrived", "lost", "repeated", "p", ""]
+    static let exposureHead = ["while", "seen", "arrived", "lost", "repeated", "p", verdict]
 
     /// The exposures that arrived, by vendor and experiment.
     var exposures: [(title: String, problem: String?, rows: [[String]])] {

@@ -37,9 +37,9 @@ struct AgreementText {
         var lines = ["", palette.bold(name)]
         lines += TextLayout.wrap(rows.sentence(experiment), to: TextReport.width - 2).map { "  \($0)" }
         if let doubt = rows.doubt(experiment) { lines.append(palette.note("  \(doubt)")) }
-        lines += [""] + table(rows.matrix(experiment, isImported: false))
-        if experiment.imported != experiment.matrix {
-            lines += [""] + table(rows.matrix(experiment, isImported: true))
+        for isImported in experiment.imported == experiment.matrix ? [false] : [false, true] {
+            lines += ["", "  \(AgreementRows.caption(isImported: isImported)):"]
+            lines += table(rows.matrix(experiment, isImported: isImported))
         }
         let ratios = rows.ratios(experiment)
         if !ratios.isEmpty { lines += [""] + table([AgreementRows.ratioHead] + ratios) }
@@ -62,7 +62,10 @@ struct AgreementText {
 
     /// A table where it fits, else a line for each nonempty cell.
     private func table(_ rows: [[String]]) -> [String] {
-        let lines = TextLayout.table(rows.map { $0.map { String($0.prefix(40)) } })
+        // The corner has the names of both vendors.
+        let lines = TextLayout.table(
+            rows.map { row in row.enumerated().map { TextLayout.cut($1, to: $0 == 0 ? 60 : 40) } }
+        )
         if lines.allSatisfy({ $0.count <= TextReport.width }) { return lines }
         guard let head = rows.first else { return [] }
         return rows.dropFirst().flatMap { row in
