@@ -84,6 +84,24 @@ struct ReportTests {
         }
     }
 
+    @Test(
+        "a vendor whose story ended early is told under a heading of its own",
+        arguments: ["text", "markdown", "html"]
+    )
+    func endedEarly(format: String) throws {
+        let format = try #require(ComparisonReport.Format(rawValue: format))
+        let text = Self.report.text(as: format)
+        let end = try #require(text.range(of: "Ended early"))
+        let limits = try #require(text.range(of: "hold of this world"))
+        let reason = try #require(text[end.upperBound...].range(of: "step 5 did not end within 10 s"))
+        let gap = try #require(text[limits.upperBound...].range(of: "flags"))
+        #expect(end.lowerBound < reason.lowerBound && reason.lowerBound < limits.lowerBound)
+        #expect(limits.lowerBound < gap.lowerBound)
+        var comparison = MadeUp.comparison
+        comparison.vendors[1].failure = nil
+        #expect(!ComparisonReport(comparison).text(as: format).contains("Ended early"))
+    }
+
     @Test("names of any length fit the text report", arguments: [24, 25, 94, 400])
     func longNames(length: Int) throws {
         var comparison = MadeUp.comparison

@@ -15,7 +15,7 @@ struct HTMLReport {
         let sections = [
             swap.map { HTMLSwap($0).firstScreen } ?? "", swap.map { HTMLSwap($0).section } ?? "", glance, questions,
             HTMLSteps(comparison).section,
-            charts, CostHTML(comparison).section, fidelity, matrix, limits,
+            charts, CostHTML(comparison).section, fidelity, matrix, failures, limits,
             HTMLTranscripts(comparison).section,
         ]
         return HTMLPage(
@@ -180,17 +180,34 @@ struct HTMLReport {
             ? "" : "<p>\(HTML.escaped(EvidenceWording.legend))</p><ul>\(lines.joined(separator: "\n"))</ul>"
     }
 
-    private var limits: String {
-        let items = comparison.vendors.flatMap { vendor in
-            vendor.gaps.map { gap in
-                "<li><strong>\(HTML.escaped(vendor.name))</strong> can't hold <code>\(HTML.escaped(gap.path))</code>: "
-                    + "\(HTML.escaped(gap.reason))</li>"
+    private var failures: String {
+        list(
+            "failures",
+            "Ended early",
+            comparison.vendors.compactMap { vendor in
+                vendor.failure.map { "<strong>\(HTML.escaped(vendor.name))</strong>: \(HTML.escaped($0))" }
             }
-        }
+        )
+    }
+
+    private var limits: String {
+        list(
+            "limits",
+            "What the vendors can't hold of this world",
+            comparison.vendors.flatMap { vendor in
+                vendor.gaps.map { gap in
+                    "<strong>\(HTML.escaped(vendor.name))</strong> can't hold <code>\(HTML.escaped(gap.path))</code>: "
+                        + HTML.escaped(gap.reason)
+                }
+            }
+        )
+    }
+
+    private func list(_ id: String, _ title: String, _ items: [String]) -> String {
         guard !items.isEmpty else { return "" }
         return """
-            <section id="limits" aria-labelledby="limits-title"><h2 id="limits-title">What the vendors can't hold of this world</h2>
-            <ul>\(items.joined())</ul></section>
+            <section id="\(id)" aria-labelledby="\(id)-title"><h2 id="\(id)-title">\(title)</h2>
+            <ul>\(items.map { "<li>\($0)</li>" }.joined())</ul></section>
             """
     }
 }

@@ -17,8 +17,7 @@ struct MarkdownReport {
             steps, folded, totals,
             CostMarkdown(comparison).text, fidelity, questions, matrix,
         ]
-        let limits = gaps
-        if !limits.isEmpty { parts.append(limits) }
+        parts += [failures, gaps]
         if let swap { parts.append(change(swap)) }
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
     }
@@ -134,9 +133,13 @@ struct MarkdownReport {
         return lines.isEmpty ? [] : ["", EvidenceWording.legend, ""] + lines.map { "- \($0)" }
     }
 
+    private var failures: String {
+        let items = comparison.vendors.compactMap { vendor in vendor.failure.map { "\(vendor.name): \($0)" } }
+        return section("## Ended early", items)
+    }
+
     private var gaps: String {
-        var items = comparison.vendors.compactMap { vendor in vendor.failure.map { "\(vendor.name): \($0)" } }
-        items += comparison.vendors.flatMap { vendor in vendor.gaps.map { "\(vendor.name) can't hold \($0)" } }
+        let items = comparison.vendors.flatMap { vendor in vendor.gaps.map { "\(vendor.name) can't hold \($0)" } }
         return section("## What the vendors can't hold of this world", items)
     }
 

@@ -44,7 +44,8 @@ struct TextReport {
         }
         lines.append("")
         for step in comparison.shownSteps { lines += block(step) }
-        lines += folded + totals + CostText(comparison, palette).lines + fidelity + questions + capabilities + gaps
+        lines += folded + totals + CostText(comparison, palette).lines + fidelity + questions + capabilities
+        lines += failures + gaps
         if let swap { lines += TextSwap(swap, palette).section }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -205,16 +206,23 @@ struct TextReport {
             }
     }
 
+    private var failures: [String] {
+        section(
+            "Ended early",
+            comparison.vendors.compactMap { vendor in vendor.failure.map { "\(vendor.name): \($0)" } }
+        ) { palette.bad($0) }
+    }
+
     private var gaps: [String] {
-        var lines: [String] = []
-        for vendor in comparison.vendors {
-            if let failure = vendor.failure {
-                lines.append(palette.bad("  \(vendor.name): \(failure)"))
-            }
-            for gap in vendor.gaps {
-                lines += TextLayout.wrap("\(vendor.name) can't hold \(gap)", to: Self.width - 2).map { "  \($0)" }
-            }
-        }
-        return lines.isEmpty ? [] : ["", palette.bold("What the vendors can't hold of this world")] + lines
+        section(
+            "What the vendors can't hold of this world",
+            comparison.vendors.flatMap { vendor in vendor.gaps.map { "\(vendor.name) can't hold \($0)" } }
+        ) { $0 }
+    }
+
+    private func section(_ title: String, _ items: [String], _ colored: (String) -> String) -> [String] {
+        guard !items.isEmpty else { return [] }
+        let lines = items.flatMap { TextLayout.wrap($0, to: Self.width - 2) }
+        return ["", palette.bold(title)] + lines.map { colored("  \($0)") }
     }
 }
