@@ -84,6 +84,17 @@ struct ReportTests {
         }
     }
 
+    @Test("a row with only another reason is marked in the same words in every format")
+    func anotherReason() throws {
+        var comparison = MadeUp.comparison
+        comparison.vendors[1] = comparison.vendors[0]
+        comparison.vendors[1].outcomes[2].evaluation?.reason = "CACHED"
+        let report = ComparisonReport(comparison)
+        #expect(report.text(as: .text).contains("* differs, ~ another reason, - folded."))
+        #expect(report.text(as: .markdown).contains("~ only another reason."))
+        #expect(report.text(as: .html).contains("<span class=\"badge\">another reason</span>"))
+    }
+
     @Test(
         "a vendor whose story ended early is told under a heading of its own",
         arguments: ["text", "markdown", "html"]

@@ -40,12 +40,12 @@ struct HTMLSteps {
         """
     }
 
-    private static let toldOtherwise = "<span class=\"badge\">told otherwise</span>"
+    private static let otherReason = "<span class=\"badge\">another reason</span>"
 
     private func row(_ step: Comparison.StepName) -> String {
         let kind = comparison.kind(of: step.number)
         let differs = kind == .different
-        let mark = differs ? "<span class=\"mark\">differs</span>" : kind == .told ? Self.toldOtherwise : ""
+        let mark = differs ? "<span class=\"mark\">differs</span>" : kind == .told ? Self.otherReason : ""
         let cells = comparison.vendors.enumerated().map { index, vendor in
             cell(vendor.outcome(of: step.number), vendor: vendor.name, color: index % 6)
         }

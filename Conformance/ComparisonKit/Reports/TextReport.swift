@@ -36,7 +36,7 @@ struct TextReport {
         lines += [
             "",
             palette.dim(
-                "Scenario \(comparison.scenario), \(rounds). * differs, ~ told otherwise, - folded."
+                "Scenario \(comparison.scenario), \(rounds). * differs, ~ another reason, - folded."
             ),
         ]
         if let timing = comparison.timing {
