@@ -86,4 +86,21 @@ struct AbsenceTests {
         observation.note(.logIn(user), outcome, from: Glimpse(pending: 1), to: Glimpse(pending: 1))
         #expect(observation.findings(received: [], kept: KeptEvents()).linking?.waitingKept == 0)
     }
+
+    @Test(
+        "signing in changes consent only if the document names it",
+        arguments: [
+            (Consent.unknown, Ledger(accepted: 1, delivered: 1)), (.granted, Ledger(accepted: 1, delivered: 1)),
+            (.denied, Ledger(accepted: 1, delivered: 1)),
+        ]
+    )
+    func consent(consent: Consent, ledger: Ledger) async throws {
+        let story = try await story(
+            [.arrive(userID: "ada"), .refresh, .logIn(User(id: "eve", consent: consent)), Self.search, .flush],
+            with: InMemorySubject()
+        )
+        #expect(story.ledger == ledger)
+        // Of a user who denies consent only the denial is accepted.
+        #expect(story.outcome(of: 4)?.error == (consent == .denied ? "CONSENT_DENIED" : nil))
+    }
 }

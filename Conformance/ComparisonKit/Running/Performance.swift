@@ -164,7 +164,8 @@ actor Performance {
         if identity.anonymousID == nil { identity.anonymousID = session.user.anonymousID ?? session.user.id }
         try await session.link(to: identity)
         if !user.attributes.isEmpty { try session.update(user.attributes) }
-        if session.user.consent != user.consent { try await session.setConsent(user.consent) }
+        // Unknown if the document doesn't name it.
+        if user.consent != .unknown, session.user.consent != user.consent { try await session.setConsent(user.consent) }
     }
 
     private func makeClient() async throws -> ExperimentationClient {
