@@ -13,7 +13,7 @@ struct SwapSummaryTests {
         RunningExperiment(name: "Search", advice: .carryOn, reason: "everybody keeps their variation"),
     ]
 
-    private static var swap: Swap? { MadeUp.comparison.swap(from: "north", to: "south", running: running) }
+    private static var swap: Swap? { MadeUp.comparison.swap(from: "north", to: "south", running: .success(running)) }
 
     @Test("lists what breaks, changes, stays and is new, with running experiments first")
     func groups() throws {
@@ -58,12 +58,56 @@ struct SwapSummaryTests {
     @Test("a group has at most five lines, says how many more there are, and what to do about each break")
     func atMostFive() throws {
         let many = (1...9).map { RunningExperiment(name: "\($0)", advice: .finishFirst, reason: "it ends") }
-        let swap = try #require(MadeUp.comparison.swap(from: "north", to: "south", running: many))
+        let swap = try #require(MadeUp.comparison.swap(from: "north", to: "south", running: .success(many)))
         #expect(swap.summary.breaks.lines.count == 5)
         #expect(swap.summary.breaks.more >= 4)
         for group in [swap.summary.breaks, swap.summary.changes] {
             #expect(group.lines.allSatisfy { !$0.advice.isEmpty })
         }
+    }
+
+    @Test("experiments that can't be told stand first among what breaks, with the reason")
+    func untold() throws {
+        let swap = try #require(
+            MadeUp.comparison.swap(from: "north", to: "south", running: .failure(SubjectError.broken("it is shut")))
+        )
+        let line = try #require(swap.summary.breaks.lines.first)
+        #expect(line.what == "Experiments: can't be told (it is shut)")
+        #expect(line.advice == "xp compare --users says who would change variation")
+    }
+
+    @Test("what keeps experiments from being told is returned")
+    func failure() async {
+        let shut = Wayward(name: "shut", way: .refuse)
+        let broken = await World.split.runningExperiments(from: InMemorySubject(), to: shut)
+        #expect(throws: SubjectError.broken("it is shut")) { try broken.get() }
+        let hanging = Wayward(name: "hangs", way: .hangAtStart)
+        let late = await World.split.runningExperiments(
+            from: InMemorySubject(),
+            to: hanging,
+            within: .milliseconds(20)
+        )
+        #expect(throws: Bounded.TimeIsUp.self) { try late.get() }
+        let told = await World.split.runningExperiments(from: InMemorySubject(), to: InMemorySubject())
+        #expect((try? told.get())?.map(\.advice) == [.carryOn])
+    }
+
+    @Test("fewer requests are better only if both vendors take events")
+    func fewerRequests() throws {
+        func gains(_ requests: Int, taking: Bool) throws -> [String] {
+            var comparison = MadeUp.comparison
+            comparison.vendors[1] = comparison.vendors[0]
+            comparison.vendors[1].name = "east"
+            for index in comparison.vendors[1].outcomes.indices {
+                comparison.vendors[1].outcomes[index].traffic.requests = index == 0 ? requests : 0
+            }
+            if !taking { comparison.vendors[1].capabilities.removeAll { $0 == .tracking } }
+            return try #require(comparison.swap(from: "north", to: "east")).summary.gains.lines.map(\.what)
+        }
+        #expect(try gains(1, taking: true) == ["1 request in place of 3"])
+        #expect(try gains(2, taking: true) == ["2 requests in place of 3"])
+        #expect(try gains(3, taking: true) == [])
+        #expect(try gains(1, taking: false) == [])
     }
 
     @Test("it comes first in every format", arguments: ["text", "markdown", "html"])

@@ -24,23 +24,28 @@ extension World {
     /// - Parameters:
     ///   - before: The current vendor.
     ///   - after: The new vendor.
-    /// - Returns: The experiments, those to finish first at the front; none if the current vendor has no experiments.
+    ///   - limit: The time after which it can't be told, in real time.
+    /// - Returns: The experiments, those to finish first at the front, none if the current vendor has no experiments; or why
+    ///   it can't be told.
     public func runningExperiments(
         from before: any ConformanceSubject,
-        to after: any ConformanceSubject
-    ) async -> [RunningExperiment] {
-        guard before.capabilities.contains(.experiments) else { return [] }
+        to after: any ConformanceSubject,
+        within limit: Duration = .seconds(60)
+    ) async -> Result<[RunningExperiment], any Error> {
+        guard before.capabilities.contains(.experiments), !testedExperiments.isEmpty else { return .success([]) }
         guard after.capabilities.contains(.experiments) else {
             let reason = after.reasons[.experiments] ?? "\(after.name) has no experiments"
-            return testedExperiments.map {
-                RunningExperiment(name: $0.name, advice: .finishFirst, reason: reason)
-            }
+            return .success(
+                testedExperiments.map { RunningExperiment(name: $0.name, advice: .finishFirst, reason: reason) }
+            )
         }
-        let found = try? await Bounded.run(for: .seconds(60)) {
-            try await self.agreement(from: before, to: after).experiments
-        }
-        return (found ?? []).map { experiment in
-            RunningExperiment(name: experiment.name, advice: experiment.advice, reason: experiment.reason)
+        do {
+            let found = try await Bounded.run(for: limit) { try await self.agreement(from: before, to: after) }
+            return .success(
+                found.experiments.map { RunningExperiment(name: $0.name, advice: $0.advice, reason: $0.reason) }
+            )
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -48,22 +53,29 @@ extension World {
         from before: any ConformanceSubject,
         to after: any ConformanceSubject
     ) async throws -> Agreement {
-        let stages = [try await before.open(self), try await after.open(self)]
+        var stages: [any SubjectStage] = []
+        do {
+            for subject in [before, after] { stages.append(try await subject.open(self)) }
+            let agreement = try await agreement(of: stages, [before.name, after.name])
+            for stage in stages { await stage.close() }
+            return agreement
+        } catch {
+            for stage in stages { await stage.close() }
+            throw error
+        }
+    }
+
+    private func agreement(of stages: [any SubjectStage], _ names: [String]) async throws -> Agreement {
         var deciders: [Decider] = []
-        for (stage, subject) in zip(stages, [before, after]) {
+        for (stage, name) in zip(stages, names) {
             deciders.append(
-                try await Decider(
-                    name: subject.name,
-                    provider: stage.makeProvider(),
-                    experiments: testedExperiments
-                )
+                try await Decider(name: name, provider: stage.makeProvider(), experiments: testedExperiments)
             )
         }
         let runner = AgreementRunner(from: deciders[0], to: deciders[1], at: ClientEnvironment().time.now)
         let population = Population(like: users)
         // Enough to detect a difference of a few percent.
         let count = await runner.count(0..<(runner.isAsking ? 300 : 5_000)) { .init(population[$0]) }
-        for stage in stages { await stage.close() }
         return runner.agreement(of: count)
     }
 }

@@ -81,9 +81,13 @@ extension Comparison {
     /// - Parameters:
     ///   - from: The old vendor.
     ///   - to: The new vendor.
-    ///   - running: The experiments that are running on the day of the switch.
+    ///   - running: The experiments that are running on the day of the switch, or why they can't be told.
     /// - Returns: The differences.
-    public func swap(from: String, to: String, running: [RunningExperiment] = []) -> Swap? {
+    public func swap(
+        from: String,
+        to: String,
+        running: Result<[RunningExperiment], any Error> = .success([])
+    ) -> Swap? {
         guard let before = story(of: from), let after = story(of: to) else { return nil }
         let rows = steps.compactMap { step -> Swap.Row? in
             let one = before.outcome(of: step.number)

@@ -49,8 +49,20 @@ public struct SwapSummary: Sendable, Hashable, Codable {
     /// Creates an empty summary.
     init() { (breaks, changes, stays, gains) = (Group(), Group(), Group(), Group()) }
 
-    init(_ swap: Swap, from before: VendorStory, to after: VendorStory, _ experiments: [RunningExperiment]) {
-        var breaks = experiments.filter { $0.advice == .finishFirst }.map {
+    init(
+        _ swap: Swap,
+        from before: VendorStory,
+        to after: VendorStory,
+        _ running: Result<[RunningExperiment], any Error>
+    ) {
+        var experiments: [RunningExperiment] = []
+        var breaks: [Line] = []
+        do { experiments = try running.get() } catch {
+            breaks = [
+                Line("Experiments: can't be told (\(error))", "xp compare --users says who would change variation")
+            ]
+        }
+        breaks += experiments.filter { $0.advice == .finishFirst }.map {
             Line("Experiment \"\($0.name)\": \($0.reason)", "finish it before the switch")
         }
         // Features that a vendor lacks altogether are listed below, by their calls; here are only this world's parts.
@@ -93,16 +105,19 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         let taken = TrackingEvent.types.filter {
             asked.contains($0) && before.refusedEvents[$0] == nil && after.refusedEvents[$0] == nil
         }
-        if before.capabilities.contains(.tracking), after.capabilities.contains(.tracking), !taken.isEmpty {
+        let takeEvents = before.capabilities.contains(.tracking) && after.capabilities.contains(.tracking)
+        if takeEvents, !taken.isEmpty {
             stays.append(Line("Both take these events: \(taken.joined(separator: ", "))"))
         }
         self.stays = Group(stays)
 
         var gains = swap.gained.map { Line("\($0.rawValue)") }
-        let new = TrackingEvent.types.filter { before.refusedEvents[$0] != nil && after.refusedEvents[$0] == nil }
-        if !new.isEmpty { gains.append(Line("\(swap.to) takes these events: \(new.joined(separator: ", "))")) }
-        if swap.trafficAfter.requests < swap.trafficBefore.requests {
-            gains.append(Line("\(swap.trafficAfter.requests) requests in place of \(swap.trafficBefore.requests)"))
+        let further = TrackingEvent.types.filter { before.refusedEvents[$0] != nil && after.refusedEvents[$0] == nil }
+        if !further.isEmpty { gains.append(Line("\(swap.to) takes these events: \(further.joined(separator: ", "))")) }
+        let (old, new) = (swap.trafficBefore.requests, swap.trafficAfter.requests)
+        // A vendor that takes no events needs fewer requests because it does less.
+        if takeEvents, new < old {
+            gains.append(Line("\(new) \(new == 1 ? "request" : "requests") in place of \(old)"))
         }
         self.gains = Group(gains)
     }
