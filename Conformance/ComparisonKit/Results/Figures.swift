@@ -77,13 +77,13 @@ public struct Latency: Sendable, Hashable, Codable {
     public init?(of measured: [Duration]) {
         guard measured.count >= Self.fewestForMedian else { return nil }
         let sorted = measured.sorted()
-        func at(_ share: Double) -> Double {
-            let index = Int((Double(sorted.count - 1) * share).rounded(.up))
-            let parts = sorted[min(index, sorted.count - 1)].components
+        // The nearest rank: the least time that at least so many percent of the times don't exceed.
+        func at(_ percent: Int) -> Double {
+            let parts = sorted[(sorted.count * percent + 99) / 100 - 1].components
             let milliseconds = Double(parts.seconds) * 1000 + Double(parts.attoseconds) / 1e15
             return (milliseconds * 1000).rounded() / 1000
         }
-        self.init(p50: at(0.5), p99: measured.count >= Self.fewestForTail ? at(0.99) : nil)
+        self.init(p50: at(50), p99: measured.count >= Self.fewestForTail ? at(99) : nil)
     }
 }
 
