@@ -35,7 +35,7 @@ public struct OFREPProvider: ExperimentationProvider {
     ///
     /// Metadata is passed on, but the suite checks metadata of experiments only.
     public var capabilities: Set<Capability> {
-        let flags: Set<Capability> = [.flags, .objectFlags, .targeting, .offlineStart]
+        let flags: Set<Capability> = [.flags, .objectFlags, .flagMetadata, .targeting, .offlineStart]
         let events: Set<Capability> = [.tracking, .commerce, .batching, .eventIDs, .consentSignal]
         return configuration.eventsPath == nil ? flags : flags.union(events)
     }

@@ -9,6 +9,7 @@ public final class InMemoryStage: SubjectStage {
         var world: World
         var faults: [WorldFault] = []
         var isReachable = true
+        var isDisabled = false
         var received: [Received] = []
         var exchanges: [Exchange] = []
         var forgotten = 0
@@ -64,8 +65,13 @@ public final class InMemoryStage: SubjectStage {
     }
 
     private func apply(_ world: World) {
-        if world.isKillSwitchOn { backend.setDisabled(true) }
+        if world.isKillSwitchOn { setDisabled(true) }
         backend.setCampaigns { world.campaigns(answering: $0) }
+    }
+
+    private func setDisabled(_ isDisabled: Bool) {
+        state.withLock { $0.isDisabled = isDisabled }
+        backend.setDisabled(isDisabled)
     }
 
     /// Appends faults to the script.
@@ -73,7 +79,7 @@ public final class InMemoryStage: SubjectStage {
     /// Removes the pending faults.
     public func clearFaults() async throws { state.withLock { $0.faults = [] } }
     /// Turns the kill switch on or off.
-    public func setKillSwitch(_ isOn: Bool) async throws { backend.setDisabled(isOn) }
+    public func setKillSwitch(_ isOn: Bool) async throws { setDisabled(isOn) }
     /// Takes the vendor off the network, or restores it.
     public func setReachable(_ isReachable: Bool) async throws { state.withLock { $0.isReachable = isReachable } }
     /// The events that the vendor accepted.
@@ -253,6 +259,12 @@ private struct StagedSink: EventSink {
     }
 
     private func apply(_ batch: [Envelope], _ number: Int) async -> DeliveryReport {
+        // A vendor that is switched off takes nothing, and says why.
+        if part.stage.state.withLock({ $0.isDisabled }) {
+            var report = DeliveryReport(noAnswerTo: batch.count)
+            report.isDisabled = true
+            return report
+        }
         let report = await sink.deliver(batch)
         part.stage.state.withLock { state in
             for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) where verdict == .delivered {

@@ -47,7 +47,6 @@ public struct OFREPSubject: ConformanceSubject {
         return Dictionary(uniqueKeysWithValues: eventful.map { ($0, noEvents) })
             .merging(experimental.map { ($0, noExperiments) }) { $1 }
             .merging([
-                .flagMetadata: "the server's metadata is handed on, but the suite asks for that of an experiment",
                 .dateTargeting: "OFREP doesn't say which comparisons a server has",
                 .versionTargeting: "OFREP doesn't say which comparisons a server has",
                 .localEvaluation: "OFREP's server decides; its rules aren't published",

@@ -117,6 +117,97 @@ struct ReportTests {
         }
     }
 
+    /// A run of every case that is about a subject, in which all are unsupported but some.
+    private static func whole(
+        _ subject: any ConformanceSubject,
+        _ outcomes: [String: Outcome] = [:],
+        deviations: [KnownDeviation] = [],
+        skipping: Set<String> = []
+    ) -> ConformanceReport.Subject {
+        let names = ConformanceRunner.cases(ConformanceCase.every, for: subject).map(\.name)
+        let results = names.filter { !skipping.contains($0) }.map { name in
+            CaseResult(
+                name: name,
+                promise: 1,
+                summary: "",
+                outcome: outcomes[name] ?? .unsupported("there is none"),
+                duration: .zero
+            )
+        }
+        var report = ConformanceReport.Subject(subject, results: results)
+        report.deviations = deviations
+        report.skipped = names.filter(skipping.contains)
+        return report
+    }
+
+    @Test(
+        "a run of every case says how much is verified, and one that lacks a case doesn't",
+        arguments: [InMemorySubject(), ComposedSubject.sigmaEvergage, MigratingSubject.all[0]]
+            as [any ConformanceSubject]
+    )
+    func verified(_ subject: any ConformanceSubject) {
+        let whole = Self.whole(subject, skipping: ["events/custom"])
+        let declared = "declares \(whole.capabilities.count)"
+        let lines = ConformanceReport(subjects: [whole]).text().split(separator: "\n").map(String.init)
+        #expect(lines.contains("  \(declared), verified 0"), "\(lines.prefix(3))")
+        var partial = whole
+        partial.results.removeLast()
+        let rest = ConformanceReport(subjects: [partial]).text().split(separator: "\n").map(String.init)
+        #expect(rest.contains("  \(declared)"), "\(rest.prefix(3))")
+    }
+
+    @Test("every report lists the cases that were left out")
+    func leftOut() throws {
+        let report = ConformanceReport(
+            subjects: [Self.whole(InMemorySubject(), skipping: ["events/custom", "events/review"])]
+        )
+        let text = "left out on request: events/custom, events/review"
+        #expect(report.text().contains("\n  \(text)\n"))
+        #expect(report.markdown().contains("\n  - \(text)\n"))
+        #expect(report.html().contains("<li>\(text)</li>"))
+        let skipped = #"name="events/review" time="0.0"><skipped message="left out on request"/></testcase>"#
+        #expect(report.junit().contains(skipped))
+        #expect(report.junit().contains("tests=\"\(ConformanceCase.all.count + report.subjects[0].unproven.count)\""))
+        let subject = report.document().objectValue?["subjects"]?.arrayValue?.first?.objectValue
+        #expect(subject?["skipped"] == ["events/custom", "events/review"])
+    }
+
+    @Test("a recorded deviation of a case that doesn't exist, or wasn't tried, breaks a whole run")
+    func idleDeviations() {
+        struct NoCapabilities: ConformanceSubject {
+            var name: String { "idle" }
+            var capabilities: Set<Capability> { [] }
+            var wireFields: Set<Received.Field> { [] }
+            func open(_ world: World) async throws -> any SubjectStage { InMemoryStage(world) }
+        }
+        let failure = Failure("lost", file: "a", line: 1)
+        let real = KnownDeviation("events/*", reason: "some are lost")
+        func report(_ name: String) -> ConformanceReport.Subject {
+            Self.whole(
+                NoCapabilities(),
+                ["events/custom": .deviates(real, [failure])],
+                deviations: [real, KnownDeviation(name, reason: "it was so")],
+                skipping: ["events/review"]
+            )
+        }
+        for name in ["evnets/custom", "caching/outlives-a-500", "no/*"] {
+            let report = ConformanceReport(subjects: [report(name)])
+            #expect(!report.isSuccess, "\(name)")
+            let problem = "recorded as a deviation, but of no case that was tried: \(name)"
+            #expect(report.text().split(separator: "\n").first?.hasSuffix(", \(problem)") == true)
+            #expect(report.junit().contains("name=\"deviates/\(name)\" time=\"0.0\"><failure type=\"broken\""))
+            #expect(report.junit().contains(" failures=\"1\""))
+            let subject = report.document().objectValue?["subjects"]?.arrayValue?.first?.objectValue
+            #expect(subject?["idleDeviations"] == [["case": .string(name), "reason": "it was so"]])
+        }
+        for name in ["events/custom", "events/review"] {
+            #expect(ConformanceReport(subjects: [report(name)]).isSuccess, "\(name)")
+        }
+        var partial = report("evnets/custom")
+        partial.results.removeLast()
+        #expect(ConformanceReport(subjects: [partial]).isSuccess)
+    }
+
     @Test("the HTML page is self-contained and escapes external text")
     func html() {
         let page = report.html()

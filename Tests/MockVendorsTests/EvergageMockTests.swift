@@ -480,6 +480,30 @@ struct EvergageMockStateTests {
         #expect(await vendor.respond(to: request).status == 400)
     }
 
+    @Test("a compressed body is read from a socket as well, and an encoding that the vendor doesn't know is refused")
+    func compressionOnTheWire() async throws {
+        let server = MockServer(try await Mock.vendor())
+        try await server.start()
+        let zipped = try #require(
+            Data(
+                base64Encoded: "H4sIAAAAAAACA6tWSkwuyczPU7JSisosKEhNUdJRKi1OLVKyqlbKTAGKlhoq1dYCAK7+/RMmAAAA"
+            )
+        )
+        func send(_ encoding: String) async -> RawClient.Answer {
+            let head = "POST /api2/event/engage HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            return await RawClient(port: server.port).send(
+                bytes: Array("\(head)Content-Encoding: \(encoding)\r\nContent-Length: \(zipped.count)\r\n\r\n".utf8)
+                    + zipped
+            )
+        }
+        #expect(await send("gzip").status == 200)
+        #expect(await send("GZIP").status == 200)
+        #expect(await send("br").status == 415)
+        #expect(await send("gzip, gzip").status == 415)
+        #expect(server.journal.map { $0.response?.status } == [200, 200])
+        await server.stop()
+    }
+
     @Test(
         "an invalid world is rejected with its position, and changes nothing",
         arguments: [

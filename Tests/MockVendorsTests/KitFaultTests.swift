@@ -234,6 +234,19 @@ struct KitControlTests {
         }
     }
 
+    @Test("forgets the exchanges on request, and keeps the script and what the vendor has counted")
+    func forgetting() async throws {
+        try await serving { server, client in
+            _ = await client.get("/a")
+            server.addFault(ScriptedFault(.status(503), on: "other"))
+            let answer = await client.send("DELETE", "/_mock/requests", "")
+            #expect(answer.status == 204)
+            #expect(server.journal.isEmpty && server.journalCount == 0 && server.script.count == 1)
+            #expect(await client.get("/_mock/requests").body == "[]")
+            #expect(await client.get("/_mock/count").body == #"{"count":1}"#)
+        }
+    }
+
     @Test("passes a world to the vendor, and its rejection back")
     func world() async throws {
         try await serving { _, client in
@@ -251,7 +264,7 @@ struct KitControlTests {
             #expect(await client.get("/_mock/count").body == #"{"count":0}"#)
             #expect(await client.get("/_mock/nothing").status == 404)
             #expect(await client.get("/_mock").status == 404)
-            #expect(await client.send("DELETE", "/_mock/requests", "").status == 405)
+            #expect(await client.send("PUT", "/_mock/requests", "").status == 405)
             #expect(await client.get("/_mocked").body.contains("count"))
         }
     }

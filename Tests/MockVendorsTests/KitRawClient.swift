@@ -40,6 +40,13 @@ struct RawClient: Sendable {
         }
     }
 
+    /// Sends a request that isn't text, on a new connection.
+    func send(bytes: [UInt8]) async -> Answer {
+        await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: exchange([bytes])) }.start()
+        }
+    }
+
     private func exchange(_ requests: [[UInt8]]) -> Answer {
         #if canImport(Glibc)
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

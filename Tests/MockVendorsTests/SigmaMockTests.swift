@@ -149,7 +149,7 @@ struct SigmaMockTests {
 
     @Test(
         "a request without a field that the vendor's SDK sends is rejected, unless configured otherwise",
-        arguments: 0..<4
+        arguments: 1..<4
     )
     func missingFields(index: Int) async {
         var fields = Self.fields
@@ -165,6 +165,15 @@ struct SigmaMockTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"\#(error)"}"#)
         sigma.set(SigmaMockBehaviour(requiresFields: false))
         #expect(await sigma.respond(to: request).status == 200)
+    }
+
+    @Test("the field user-id is nothing to the vendor: without it, everybody's configuration is the same")
+    func nobody() async {
+        let fields = Self.fields.dropFirst() + [.init("token", SigmaMock.token)]
+        let request = MockRequest(method: "GET", path: "/api/v1/config.json", headers: Array(fields))
+        let answer = await sigma.respond(to: request)
+        #expect(answer.status == 200)
+        #expect(answer == (await ask("/api/v1/config.json")))
     }
 
     @Test("each route fails as often as configured, independently of the other")

@@ -79,11 +79,13 @@ extension ConformanceCase {
                 world: World(name: "short-lived", flags: [.init("welcome", "Hello!")], users: [.ada], lifetime: 60)
             ) { probe in
                 _ = try await probe.client(ClientOptions(afterExpiry: .notReady))
-                guard try await probe.lifetime() != nil else {
+                guard let lifetime = try await probe.lifetime() else {
                     throw CaseDoesNotApply("\(probe.subject.name)'s decisions have no lifetime")
                 }
                 let session = try await probe.readySession()
-                probe.push(.seconds(7_200))
+                // A client that polls would have a fresh value by then.
+                try await probe.setReachable(false)
+                probe.push(lifetime + .seconds(60))
                 let details = session.details("welcome", default: "x")
                 probe.expect(details.value, equals: "x", "the value")
                 probe.expect(details.errorCode, equals: .providerNotReady, "the code")

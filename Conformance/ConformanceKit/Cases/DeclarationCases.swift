@@ -21,6 +21,25 @@ extension ConformanceCase {
             probe.expect(missing.metadata, equals: [:], "the metadata of a flag that doesn't exist")
         },
         ConformanceCase(
+            "evaluation/metadata-of-a-plain-flag",
+            promise: 4,
+            "A plain flag's value has metadata besides its variant, unless only those of experiments have any",
+            requires: [.flags, .flagMetadata],
+            needs: ["flags/welcome"],
+            probes: .flagMetadata,
+            world: .oneFlag
+        ) { probe in
+            let session = try await probe.readySession()
+            let details = session.details("welcome", default: "none")
+            probe.expect(details.value, equals: "Hello!", "the value")
+            let missing = session.details("nobody-knows-it", default: "none")
+            probe.expect(missing.metadata, equals: [:], "the metadata of a flag that doesn't exist")
+            if details.metadata.isEmpty, probe.subject.capabilities.contains(.experiments) {
+                throw CaseDoesNotApply("\(probe.subject.name)'s metadata is about experiments")
+            }
+            probe.expect(!details.metadata.isEmpty, "the metadata is empty")
+        },
+        ConformanceCase(
             "evaluation/decided-here",
             promise: 7,
             "Where decisions are made here, another user is decided for while the vendor is away",

@@ -12,23 +12,24 @@ extension ConformanceCase {
                 requires: [.tracking],
                 world: .shop
             ) { probe in
-                let session = try await probe.session()
-                do throws(ExperimentationError) {
-                    try await session.track(example)
-                } catch  where error.code == .unsupported {
-                    let ledger = try await probe.ledger()
-                    probe.expect(ledger, equals: Ledger(), "the ledger after a refusal")
-                    throw CaseDoesNotApply(error.message)
-                }
+                let client = try await probe.client()
+                let session = try await probe.session(for: known)
+                // Offline, so that the event is late, and its time is neither the machine's nor that of its delivery.
+                await client.setConnectivity(.offline)
+                probe.push(.seconds(7_200))
+                let happened = probe.time.now
+                try await probe.trackOrExcuse(example, in: session)
+                probe.push(.seconds(1_800))
+                await client.setConnectivity(.online)
                 let ledger = try await probe.deliverAll()
                 if ledger == Ledger(), !probe.subject.capabilitiesOfOthers.isEmpty {
-                    let elsewhere = try await probe.client().ledger()
+                    let elsewhere = try await client.ledger()
                     let all = Ledger(accepted: max(1, elsewhere.accepted), delivered: max(1, elsewhere.accepted))
                     probe.expect(elsewhere, equals: all, "the ledgers of others")
                     throw CaseDoesNotApply("whoever answers has no word for it; another vendor has taken it")
                 }
                 probe.expect(ledger, equals: Ledger(accepted: 1, delivered: 1), "the ledger")
-                try await expect(example, probe)
+                try await expect(example, at: happened, probe)
             }
         } + [
             ConformanceCase(
@@ -41,7 +42,7 @@ extension ConformanceCase {
             ) { probe in
                 let session = try await probe.session()
                 var event = try await probe.event(1)
-                event.attributes = ["colour": "red", "size": 3]
+                event.attributes = event.attributes.merging(["colour": "red", "size": 3])
                 try await probe.track(event, in: session)
                 try await probe.deliverAll()
                 let seen = try probe.unwrap(try await probe.received().first?.attributes, "the event")
@@ -50,6 +51,42 @@ extension ConformanceCase {
                     seen["size"]?.doubleValue == 3 || seen["size"]?.stringValue == "3",
                     "size: \(String(describing: seen["size"]))"
                 )
+            },
+            ConformanceCase(
+                "events/attributes-of-every-type",
+                promise: 11,
+                "A Boolean, a fraction, a whole number and a text that an application adds to an event arrive as they are",
+                requires: [.tracking],
+                fields: [.attributes],
+                world: .shop
+            ) { probe in
+                let sent: [String: FlagValue] = [
+                    "gift": true, "used": false, "weight": 17.5, "size": -3, "colour": "red",
+                ]
+                let seen = try await probe.attributes(sent)
+                for (name, value) in sent.sorted(by: { $0.key < $1.key }) {
+                    // Some wires have nothing but texts.
+                    let isSame =
+                        seen[name] == value || seen[name]?.stringValue == value.stringValue ?? value.description
+                    probe.expect(isSame, "\(name): \(String(describing: seen[name])) instead of \(value)")
+                }
+            },
+            ConformanceCase(
+                "events/attributes-with-parts",
+                promise: 11,
+                "Null, a list and an object that an application adds to an event arrive whole",
+                requires: [.tracking],
+                fields: [.attributes],
+                world: .shop
+            ) { probe in
+                let sent: [String: FlagValue] = [
+                    "nothing": .null, "sizes": [1, 2.5, "XL", .null],
+                    "parcel": ["weight": 17.5, "gift": true, "of": [1]],
+                ]
+                let seen = try await probe.attributes(sent)
+                for (name, value) in sent.sorted(by: { $0.key < $1.key }) {
+                    probe.expect(seen[name], equals: value, name)
+                }
             },
             ConformanceCase(
                 "events/odd-texts",
@@ -61,7 +98,9 @@ extension ConformanceCase {
             ) { probe in
                 let name = "mark-1 \"a\" <b> & 'c' ]]> Größe 🫖 %20 +"
                 let session = try await probe.session()
-                let candidates: [TrackingEvent] = [.custom(name), .screenView(name), .goalCompleted(name)]
+                let candidates: [TrackingEvent] = [
+                    .custom(name), .screenView(name), .goalCompleted(name), .goalAbandoned(name),
+                ]
                 let roles = try await probe.roles()
                 guard let event = candidates.first(where: { (try? roles.check($0, of: "any")) != nil }) else {
                     throw CaseDoesNotApply("\(probe.subject.name) takes no such names")
@@ -69,101 +108,6 @@ extension ConformanceCase {
                 try await probe.track(event, in: session)
                 try await probe.deliverAll()
                 probe.expect(try await probe.received().first?.name, equals: name, "the name")
-            },
-            ConformanceCase(
-                "campaigns/answer-an-event",
-                promise: 9,
-                "A campaign that an event brings reaches the handler of its target",
-                requires: [.campaigns, .tracking],
-                needs: ["campaigns"],
-                probes: .campaigns,
-                world: .banner
-            ) { probe in
-                let inbox = CampaignInbox()
-                let session = try await probe.session(for: .ada)
-                try session.setCampaignHandler(forTarget: "banner") { inbox.take($0) }
-                try await probe.track(.viewItem(.mug), in: session)
-                try await probe.deliverAll()
-                try await probe.eventually("the campaign arrives") { await !inbox.campaigns.isEmpty }
-                let campaign = try probe.unwrap(await inbox.campaigns.first, "the campaign")
-                probe.expect(campaign.id, equals: "spring", "the campaign's id")
-                probe.expect(campaign.isControlGroup, equals: false, "ada isn't in the control group")
-                probe.expect(campaign.content["headline"], equals: "Teapots are 10 % off", "the headline")
-            },
-            ConformanceCase(
-                "campaigns/control-group",
-                promise: 9,
-                "A user of the control group is told so",
-                requires: [.campaigns, .tracking, .controlGroups],
-                needs: ["campaigns"],
-                probes: .controlGroups,
-                world: .banner
-            ) { probe in
-                let inbox = CampaignInbox()
-                let session = try await probe.session(for: .ben)
-                try session.setCampaignHandler(forTarget: "banner") { inbox.take($0) }
-                try await probe.track(.viewItem(.mug), in: session)
-                try await probe.deliverAll()
-                try await probe.eventually("the campaign arrives") { await !inbox.campaigns.isEmpty }
-                probe.expect(await inbox.campaigns.first?.isControlGroup, equals: true, "ben is in the control group")
-            },
-            ConformanceCase(
-                "campaigns/late-handler",
-                promise: 9,
-                "A campaign that came before its handler is handed over when the handler comes",
-                requires: [.campaigns, .tracking],
-                needs: ["campaigns"],
-                world: .banner
-            ) { probe in
-                let inbox = CampaignInbox()
-                let session = try await probe.session(for: .ada)
-                try await probe.track(.viewItem(.mug), in: session)
-                try await probe.deliverAll()
-                try await probe.eventually("the campaign is held") { !session.heldCampaigns().isEmpty }
-                try session.setCampaignHandler(forTarget: "banner") { inbox.take($0) }
-                try await probe.eventually("the campaign arrives") { await inbox.campaigns.count == 1 }
-            },
-            ConformanceCase(
-                "campaigns/unsupported-is-said",
-                promise: 9,
-                "A vendor without campaigns refuses handlers with UNSUPPORTED; one with campaigns refuses a blank target",
-                isSafeLive: true,
-                world: .empty
-            ) { probe in
-                let session = try await probe.session()
-                if probe.subject.capabilities.contains(.campaigns) {
-                    await probe.expectError("a blank target", .invalidArgument) {
-                        try session.setCampaignHandler(forTarget: " ") { _ in }
-                    }
-                } else if probe.subject.capabilitiesOfOthers.contains(.campaigns) {
-                    throw CaseDoesNotApply("handlers wait for another vendor behind this one")
-                } else {
-                    await probe.expectError("a handler", .unsupported) {
-                        try session.setCampaignHandler(forTarget: "banner") { _ in }
-                    }
-                }
-            },
-            ConformanceCase(
-                "campaigns/impression-reaches-the-vendor",
-                promise: 9,
-                "That a campaign was shown, dismissed and clicked reaches the vendor with the campaign's id",
-                requires: [.campaigns, .tracking],
-                needs: ["campaigns"],
-                world: .banner
-            ) { probe in
-                let session = try await probe.session(for: .ada)
-                try await probe.track(.viewItem(.mug), in: session)
-                try await probe.deliverAll()
-                try await probe.eventually("the campaign is held") { !session.heldCampaigns().isEmpty }
-                let campaign = try probe.unwrap(session.heldCampaigns().first, "the campaign")
-                try await probe.track(.campaignImpression(campaign), in: session)
-                try await probe.track(.campaignDismissal(campaign), in: session)
-                try await probe.track(.campaignClick(campaign), in: session)
-                try await probe.deliverAll()
-                let types = ["campaignImpression", "campaignDismissal", "campaignClick"]
-                let seen = try await probe.received().filter { types.contains($0.type) }
-                probe.expect(seen.map(\.type), equals: types, "what the vendor took")
-                probe.expect(Set(seen.map(\.campaign)), equals: ["spring"], "the campaign's id")
             },
         ]
 
@@ -188,15 +132,30 @@ extension ConformanceCase {
         .notificationOpened(NotificationContent(message: "Sale!", callToAction: "Look")),
     ]
 
-    private static func expect(_ event: TrackingEvent, _ probe: Probe) async throws {
+    /// A user with an id and one from before it was known.
+    private static let known = User(
+        id: "ada",
+        anonymousID: "guest-1",
+        isAuthenticated: true,
+        attributes: User.ada.attributes,
+        consent: .granted
+    )
+
+    private static func expect(_ event: TrackingEvent, at happened: Date, _ probe: Probe) async throws {
         let received = try await probe.received()
-        let ideal = Received(Envelope(id: "", identity: Identity(id: "ada"), event: event, date: probe.time.now))
+        let ideal = Received(Envelope(id: "", identity: known.identity, event: event, date: happened))
         let seen = try probe.unwrap(received.first, "what the vendor took")
         let fields = probe.subject.wireFields
         let type = probe.subject.wireTypes[event.type] ?? event.type
         probe.expect(seen.type, equals: type, "the type")
         probe.expect(received.count { $0.type == type }, equals: 1, "how often the vendor took it")
         if fields.contains(.userID) { probe.expect(seen.userID, equals: "ada", "the user's id") }
+        if fields.contains(.anonymousID) { probe.expect(seen.anonymousID, equals: "guest-1", "the anonymous id") }
+        if fields.contains(.date) {
+            let date = try probe.unwrap(probe.date(of: seen), "the time on the wire")
+            let difference = abs(date.timeIntervalSince(happened))
+            probe.expect(difference < 30, "the time on the wire is \(difference) s off")
+        }
         if fields.contains(.name), let name = ideal.name { probe.expect(seen.name, equals: name, "the name") }
         if fields.contains(.value), let value = ideal.value { probe.expect(seen.value, equals: value, "the value") }
         if fields.contains(.orderID), let id = ideal.orderID {
@@ -209,8 +168,30 @@ extension ConformanceCase {
     }
 }
 
-/// Collects campaigns on the main actor.
-private final class CampaignInbox: Sendable {
-    @MainActor var campaigns: [Campaign] = []
-    @MainActor func take(_ campaign: Campaign) { campaigns.append(campaign) }
+extension Probe {
+    /// Tracks an event; what the vendor has no word for is refused as UNSUPPORTED, and leaves no trace.
+    ///
+    /// - Throws: ``CaseDoesNotApply`` if it is refused so.
+    fileprivate func trackOrExcuse(_ event: TrackingEvent, in session: UserSession) async throws {
+        note("track \(event.type) for \(session.user.id)")
+        var refusal: ExperimentationError?
+        do throws(ExperimentationError) { try await session.track(event) } catch { refusal = error }
+        guard let refusal else { return }
+        guard refusal.code == .unsupported else { throw refusal }
+        let ledger = try await ledger()
+        expect(ledger, equals: Ledger(), "the ledger after a refusal")
+        throw CaseDoesNotApply(refusal.message)
+    }
+
+    /// The attributes that arrive of an event with some that an application added.
+    ///
+    /// - Throws: ``CaseDoesNotApply`` if the vendor has no words for such attributes.
+    fileprivate func attributes(_ attributes: [String: FlagValue]) async throws -> [String: FlagValue] {
+        let session = try await session()
+        var event = try await event(1)
+        event.attributes = event.attributes.merging(Attributes(attributes))
+        try await trackOrExcuse(event, in: session)
+        try await deliverAll()
+        return try unwrap(try await received().first?.attributes, "the event")
+    }
 }

@@ -1,6 +1,9 @@
 import Experimentation
 
 extension ConformanceCase {
+    /// Whether it is about a whole SDK, and about nothing else.
+    var isAboutWholeSDKs: Bool { name.hasPrefix("sdk/") }
+
     /// The cases for a whole SDK in another process: what an application sees of it, including its cache and outbox.
     ///
     /// They aren't among ``all``: those look at a role from within the client, these at an SDK from without.
@@ -61,10 +64,11 @@ extension ConformanceCase {
         },
         sdk("recovers", 5, "After an outage the next refresh has what changed meanwhile", [.flags]) { probe in
             let sdk = try await probe.readySDK()
-            try await probe.inject(WorldFault(.html200, on: .decisions, times: 1))
+            try await probe.inject(WorldFault(.html200, on: .decisions, times: nil))
             try await probe.change { $0.flags[0].value = "Welcome back!" }
             _ = try await sdk.refresh()
             probe.expect(try await sdk.read("welcome", default: "?").value, equals: "Hello!", "through a login page")
+            try await probe.stage.clearFaults()
             probe.expect(try await sdk.refresh() == nil, "the next refresh succeeds")
             probe.expect(try await sdk.read("welcome", default: "?").value, equals: "Welcome back!", "afterwards")
         },

@@ -13,9 +13,10 @@ extension ConformanceSubject {
         return reasons[capability] ?? "\(name) doesn't declare \"\(capability)\""
     }
 
-    /// Describes the first gap of a stage that contradicts a declared capability.
-    func contradiction(among gaps: [WorldGap], in world: World) -> String? {
-        for gap in gaps {
+    /// Describes the first gap that contradicts a declared capability: only one that covers a need, because what lacks
+    /// other parts of the world can do what is asked for.
+    func contradiction(among gaps: [WorldGap], in world: World, for needs: [String]) -> String? {
+        for gap in gaps where needs.contains(where: gap.covers) {
             guard let capability = gap.denied(in: world), capabilities.contains(capability) else { continue }
             return "\(name) declares \"\(capability)\" and has a gap there: \(gap)"
         }

@@ -25,6 +25,15 @@ extension Received {
     }
 }
 
+extension WorldGap {
+    /// Parses the gaps of a result.
+    static func list(reading reader: inout DocumentReader) throws(DocumentError) -> [WorldGap] {
+        try reader.each("gaps") { (reader) throws(DocumentError) in
+            WorldGap(try reader.name("path"), try reader.name("reason"))
+        }
+    }
+}
+
 extension Exchange {
     /// Parses an exchange.
     init(reading reader: inout DocumentReader) throws(DocumentError) {

@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import Synchronization
 
 /// An adapter in another process, in any language, as a subject: it exchanges JSON commands and results over one
 /// endpoint.
@@ -112,9 +113,7 @@ public struct RemoteSubject: ConformanceSubject {
             RemoteStage(
                 subject: self,
                 id: try reader.name("stage"),
-                gaps: try reader.each("gaps") { (reader) throws(DocumentError) in
-                    WorldGap(try reader.name("path"), try reader.name("reason"))
-                },
+                told: ToldGaps(try WorldGap.list(reading: &reader)),
                 secrets: try reader.strings("secrets")
             )
         }
@@ -187,19 +186,33 @@ struct RemoteLine: Sendable {
     }
 }
 
+/// What the other process last said that its vendor can't hold.
+final class ToldGaps: Sendable {
+    let gaps: Mutex<[WorldGap]>
+
+    init(_ gaps: [WorldGap]) { self.gaps = Mutex(gaps) }
+}
+
 /// The stage of a mock in another process.
 struct RemoteStage: SubjectStage {
     let subject: RemoteSubject
     let id: String
-    let gaps: [WorldGap]
+    let told: ToldGaps
     let secrets: [String]
     let callsUnderWay = CallsUnderWay()
+
+    var gaps: [WorldGap] { told.gaps.withLock { $0 } }
 
     func makeProvider() async throws -> any ExperimentationProvider {
         try await call("start") { reader in RemoteProvider(stage: self, id: try reader.name("provider")) }
     }
 
-    func change(to world: World) async throws { try await order("change", ["world": world.document]) }
+    func change(to world: World) async throws {
+        let gaps: [WorldGap]? = try await call("change", ["world": world.document]) { reader in
+            reader.has("gaps") ? try WorldGap.list(reading: &reader) : nil
+        }
+        if let gaps { told.gaps.withLock { $0 = gaps } }
+    }
 
     func inject(_ faults: [WorldFault]) async throws {
         try await order("inject", ["faults": .array(faults.map(\.document))])

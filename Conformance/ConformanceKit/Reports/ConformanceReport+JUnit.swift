@@ -10,14 +10,13 @@ extension ConformanceReport {
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
             "<testsuites name=\"conformance\" tests=\"\(subjects.reduce(0) { $0 + $1.testCount })\""
                 + " failures=\"\(subjects.reduce(0) { $0 + $1.failureCount })\""
-                + " errors=\"0\" skipped=\"\(all.count { $0.outcome.isSkip })\" time=\"\(time)\">",
+                + " errors=\"0\" skipped=\"\(subjects.reduce(0) { $0 + $1.skipCount })\" time=\"\(time)\">",
         ]
         for subject in subjects {
-            let skipped = subject.results.count { $0.outcome.isSkip }
             let seconds = subject.results.reduce(0) { $0 + $1.milliseconds } / 1_000
             lines.append(
                 "  <testsuite name=\"\(subject.name.escaped)\" tests=\"\(subject.testCount)\""
-                    + " failures=\"\(subject.failureCount)\" errors=\"0\" skipped=\"\(skipped)\" time=\"\(Self.shortened(seconds))\">"
+                    + " failures=\"\(subject.failureCount)\" errors=\"0\" skipped=\"\(subject.skipCount)\" time=\"\(Self.shortened(seconds))\">"
             )
             lines.append("    <properties>")
             let declared = subject.capabilities.map(\.rawValue).joined(separator: ", ")
@@ -46,16 +45,32 @@ extension ConformanceReport {
                     lines.append(head + "/>")
                 }
             }
+            for name in subject.skipped {
+                lines.append(Self.idle(name, of: subject, "<skipped message=\"left out on request\"/>"))
+            }
             for capability in subject.unproven {
-                let name = "declared/\(capability)".escaped
-                lines.append("    <testcase classname=\"\(subject.name.escaped)\" name=\"\(name)\" time=\"0.0\">")
-                lines.append("      <failure type=\"unproven\" message=\"it is declared, but shown by no case\"/>")
-                lines.append("    </testcase>")
+                let failure = "<failure type=\"unproven\" message=\"it is declared, but shown by no case\"/>"
+                lines.append(Self.idle("declared/\(capability)", of: subject, failure))
+            }
+            for record in subject.idleDeviations {
+                let message = "it is recorded as a deviation, but no such case was tried (\(record.reason))".escaped
+                lines.append(
+                    Self.idle(
+                        "deviates/\(record.caseName)",
+                        of: subject,
+                        "<failure type=\"broken\" message=\"\(message)\"/>"
+                    )
+                )
             }
             lines.append("  </testsuite>")
         }
         lines.append("</testsuites>")
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// An entry that isn't a case that ran.
+    private static func idle(_ name: String, of subject: Subject, _ outcome: String) -> String {
+        "    <testcase classname=\"\(subject.name.escaped)\" name=\"\(name.escaped)\" time=\"0.0\">\(outcome)</testcase>"
     }
 
     private static func shortened(_ seconds: Double) -> String {
@@ -64,11 +79,16 @@ extension ConformanceReport {
 }
 
 extension ConformanceReport.Subject {
-    /// The number of cases and of declared capabilities that no case has verified.
-    fileprivate var testCount: Int { results.count + unproven.count }
+    /// The number of cases, of declared capabilities that no case has verified, and of records that no case was tried for.
+    fileprivate var testCount: Int { results.count + skipped.count + unproven.count + idleDeviations.count }
 
     /// The number of failures among them.
-    fileprivate var failureCount: Int { results.count { $0.outcome.isFailure } + unproven.count }
+    fileprivate var failureCount: Int {
+        results.count { $0.outcome.isFailure } + unproven.count + idleDeviations.count
+    }
+
+    /// The number of cases among them that are unsupported, deviate or were left out.
+    fileprivate var skipCount: Int { results.count { $0.outcome.isSkip } + skipped.count }
 }
 
 extension Outcome {

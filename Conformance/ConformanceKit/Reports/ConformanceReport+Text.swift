@@ -40,8 +40,6 @@ extension ConformanceReport.Subject {
     /// each.
     var accountLines: [String] {
         var lines: [String] = []
-        // Of some cases alone nothing follows for a capability.
-        let isWhole = results.count + skipped.count >= catalogue.count
         let declared = "declares \(capabilities.count)" + (isWhole ? ", verified \(verified.count)" : "")
         lines.append(version.map { "version \($0), \(declared)".onOneLine } ?? declared)
         for way in Provenance.allCases {
@@ -55,7 +53,7 @@ extension ConformanceReport.Subject {
             let untold = wireReasons.keys.map(\.rawValue).sorted().joined(separator: ", ")
             lines.append("not told by the wire: \(untold)")
         }
-        if !skipped.isEmpty { lines.append("left out on request: \(skipped.count) cases") }
+        if !skipped.isEmpty { lines.append("left out on request: \(skipped.joined(separator: ", "))".onOneLine) }
         return lines
     }
 
@@ -77,7 +75,10 @@ extension ConformanceReport.Subject {
         let counts = counts
         let parts = ConformanceReport.words.compactMap { word in counts[word].map { "\($0) \(word)" } }
         let unseen = unproven.map { "declared, but shown by no case: \($0)".onOneLine }
-        return (parts + unseen).joined(separator: ", ")
+        let idle = idleDeviations.map {
+            "recorded as a deviation, but of no case that was tried: \($0.caseName)".onOneLine
+        }
+        return (parts + unseen + idle).joined(separator: ", ")
     }
 }
 

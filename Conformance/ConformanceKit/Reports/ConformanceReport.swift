@@ -25,6 +25,10 @@ public struct ConformanceReport: Sendable, Hashable {
         public var wireReasons: [Received.Field: String] = [:]
         /// The cases that were skipped on request.
         public var skipped: [String] = []
+        /// Whether it is a whole SDK.
+        public var isWholeSDK = false
+        /// The names of the suite's cases that are about such a subject, whether they ran or not.
+        public var suiteCases: [String] = ConformanceCase.all.map(\.name)
 
         /// Creates a subject's results.
         public init(name: String, capabilities: [Capability], results: [CaseResult]) {
@@ -43,6 +47,8 @@ public struct ConformanceReport: Sendable, Hashable {
             deviations = subject.knownDeviations
             wireFields = subject.wireFields
             wireReasons = subject.wireReasons
+            isWholeSDK = subject.isWholeSDK
+            suiteCases = ConformanceCase.every.filter { $0.isAbout(subject) }.map(\.name)
         }
 
         /// The number of cases by outcome word.
@@ -50,14 +56,9 @@ public struct ConformanceReport: Sendable, Hashable {
             Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
         }
 
-        /// Whether it was tried as a whole SDK.
-        var isWholeSDK: Bool { (results.map(\.name) + skipped).contains { $0.hasPrefix("sdk/") } }
-
-        /// The cases that there are for it.
-        var catalogue: [ConformanceCase] {
-            if isWholeSDK { return ConformanceCase.wholeSDK }
-            return ConformanceCase.all + ConformanceCase.composing + ConformanceCase.moving
-        }
+        /// Whether every case that is about it ran or was skipped on request: of some alone, nothing follows for what it
+        /// declares.
+        var isWhole: Bool { Set(suiteCases).isSubset(of: results.map(\.name) + skipped) }
 
         /// The cases that can show a capability: those that are about every such subject.
         private var proofs: [ConformanceCase] { isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all }
@@ -75,7 +76,7 @@ public struct ConformanceReport: Sendable, Hashable {
         /// Whether a passed case rests on a capability that is only inferred.
         public func restsOnInference(_ result: CaseResult) -> Bool {
             guard result.outcome == .passed, !evidence.capabilities.isEmpty else { return false }
-            return catalogue.first { $0.name == result.name }?.requires.contains(where: evidence.isInferred)
+            return ConformanceCase.every.first { $0.name == result.name }?.requires.contains(where: evidence.isInferred)
                 ?? false
         }
 
@@ -92,6 +93,19 @@ public struct ConformanceReport: Sendable, Hashable {
                 guard !asking.isEmpty, asking.allSatisfy({ outcomes[$0.name] != nil }) else { return false }
                 return !asking.contains { outcomes[$0.name] == .passed }
             }
+        }
+
+        /// The recorded deviations that cover no case of the suite, or only cases that aren't supported: nothing could show
+        /// that they still occur, or that they don't.
+        ///
+        /// Empty if the run was a partial one.
+        public var idleDeviations: [KnownDeviation] {
+            guard isWhole else { return [] }
+            let tried = results.filter { result in
+                if case .unsupported = result.outcome { false } else { true }
+            }
+            let names = skipped + tried.map(\.name)
+            return deviations.filter { !names.contains(where: $0.covers) }
         }
     }
 
@@ -114,120 +128,10 @@ public struct ConformanceReport: Sendable, Hashable {
     public var isSuccess: Bool {
         subjects.allSatisfy { subject in
             subject.results.allSatisfy { !$0.outcome.isFailure } && subject.unproven.isEmpty
+                && subject.idleDeviations.isEmpty
         }
     }
 
     /// The outcome words, in the order of reports.
     public static let words = ["passed", "failed", "broken", "undeclared", "deviates", "unsupported"]
-}
-
-extension ConformanceReport {
-    /// The report as a document.
-    ///
-    /// - Parameter timings: Whether to include the date and the duration of each case; without them, two successful
-    ///   runs give the same document.
-    /// - Returns: The document, as described by `docs/schemas/conformance-report.schema.json`.
-    public func document(timings: Bool = true) -> FlagValue {
-        var document: [String: FlagValue] = [
-            "schema": "conformance-report/2",
-            "success": .bool(isSuccess),
-            "suite": .string(suite),
-            "platform": .string(platform),
-            "promises": .object(
-                Dictionary(uniqueKeysWithValues: Promise.texts.map { (String($0.key), .string($0.value)) })
-            ),
-            "subjects": .array(subjects.map { $0.document(timings: timings) }),
-        ]
-        if timings, let date { document["date"] = .string(date.iso8601Milliseconds) }
-        return .object(document)
-    }
-
-    /// The report as JSON with sorted keys.
-    ///
-    /// - Parameter timings: Whether to include the date and the duration of each case.
-    /// - Returns: The JSON in UTF-8.
-    /// - Throws: Never in practice: a report holds nothing that JSON can't represent.
-    public func json(timings: Bool = true) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(document(timings: timings)))
-    }
-}
-
-extension ConformanceReport.Subject {
-    func document(timings: Bool) -> FlagValue {
-        var members: [String: FlagValue] = [
-            "name": .string(name),
-            "capabilities": .array(capabilities.map { .string($0.rawValue) }),
-            "counts": .object(counts.mapValues { .int($0) }),
-            "verified": .array(verified.map { .string($0.rawValue) }),
-            "unproven": .array(unproven.map { .string($0.rawValue) }),
-            "evidence": evidence.document,
-            "deviations": .array(
-                deviations.map { record in
-                    var members: [String: FlagValue] = [
-                        "case": .string(record.caseName), "reason": .string(record.reason),
-                    ]
-                    if let link = record.link { members["link"] = .string(link) }
-                    return .object(members)
-                }
-            ),
-            "wireFields": .array(wireFields.map(\.rawValue).sorted().map { .string($0) }),
-            "wireReasons": .object(
-                Dictionary(uniqueKeysWithValues: wireReasons.map { ($0.key.rawValue, .string($0.value)) })
-            ),
-            "skipped": .array(skipped.map { .string($0) }),
-            "cases": .array(
-                results.map { $0.document(timings: timings, isInferred: restsOnInference($0)) }
-            ),
-        ]
-        if let version { members["version"] = .string(version) }
-        return .object(members)
-    }
-}
-
-extension CaseResult {
-    func document(timings: Bool, isInferred: Bool = false) -> FlagValue {
-        var members: [String: FlagValue] = [
-            "name": .string(name), "promise": .int(promise), "summary": .string(summary),
-            "outcome": .string(outcome.word),
-        ]
-        if isInferred { members["inferred"] = true }
-        if let reason = outcome.reason { members["reason"] = .string(reason) }
-        if case .deviates(let record, _) = outcome, let link = record.link { members["link"] = .string(link) }
-        if timings { members["milliseconds"] = .double((milliseconds * 10).rounded() / 10) }
-        if !outcome.failures.isEmpty {
-            members["failures"] = .array(
-                outcome.failures.map {
-                    ["message": .string($0.message), "file": .string($0.file), "line": .int($0.line)]
-                }
-            )
-            members["story"] = [
-                "steps": .array(story.steps.map { .string($0) }),
-                "exchanges": .array(story.exchanges.map(\.document)),
-            ]
-        }
-        return .object(members)
-    }
-
-    /// The duration in milliseconds.
-    var milliseconds: Double {
-        Double(duration.components.seconds) * 1_000 + Double(duration.components.attoseconds) / 1e15
-    }
-}
-
-extension Exchange {
-    /// The JSON form.
-    public var document: FlagValue {
-        var members: [String: FlagValue] = [
-            "number": .int(number), "purpose": .string(purpose.rawValue), "operation": .string(operation),
-            "method": .string(method), "path": .string(path), "bytesIn": .int(bytesIn), "bytesOut": .int(bytesOut),
-            "connection": .int(connection),
-        ]
-        members["status"] = status.map { .int($0) } ?? .null
-        if let fault { members["fault"] = .string(fault) }
-        if !request.isEmpty { members["request"] = .string(request) }
-        if let response { members["response"] = .string(response) }
-        return .object(members)
-    }
 }

@@ -51,11 +51,12 @@ struct Attempt: Sendable {
             return Attempt(failures: [failure])
         }
         let gaps = await stage.gaps
-        if let message = subject.contradiction(among: gaps, in: conformanceCase.world) {
+        let needs = conformanceCase.needs
+        if let message = subject.contradiction(among: gaps, in: conformanceCase.world, for: needs) {
             await stage.close()
             return Attempt(failures: [Failure(message, file: #fileID, line: #line)])
         }
-        if let gap = gaps.first(where: { gap in conformanceCase.needs.contains { gap.covers($0) } }) {
+        if let gap = gaps.first(where: { needs.contains(where: $0.covers) }) {
             await stage.close()
             return Attempt(inapplicable: gap.description)
         }

@@ -34,7 +34,14 @@ public struct CaseList: Sendable, Hashable {
     }
 
     /// Whether a case of a subject is listed.
-    public func contains(_ name: String, of subject: String) -> Bool { names[subject]?.contains(name) ?? false }
+    public func contains(_ name: String, of subject: String) -> Bool {
+        names[Self.word(for: subject)]?.contains(name) ?? false
+    }
+
+    /// A subject's name as it stands in a list: one word, without what begins a comment.
+    static func word(for subject: String) -> String {
+        subject.replacing("#", with: "-").split(whereSeparator: \.isWhitespace).joined(separator: "-").onOneLine
+    }
 
     /// The number of cases.
     public var count: Int { names.values.reduce(0) { $0 + $1.count } }
@@ -44,7 +51,7 @@ extension ConformanceReport {
     /// The failed and the skipped cases, in the format of ``CaseList``.
     public var record: String {
         subjects.flatMap { subject in
-            let name = subject.name.split(whereSeparator: \.isWhitespace).joined(separator: "-").onOneLine
+            let name = CaseList.word(for: subject.name)
             let failed = subject.results.filter(\.outcome.isFailure).map { result in
                 "\(name) \(result.name)  # \((result.outcome.reason ?? result.outcome.word).onOneLine)\n"
             }

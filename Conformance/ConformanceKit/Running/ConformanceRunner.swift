@@ -80,12 +80,13 @@ public struct ConformanceRunner: Sendable {
         return ConformanceReport(subjects: reports, date: now())
     }
 
-    /// The cases that are about such a subject: those for several vendors, and those about moves, aren't about others.
+    /// The cases that are about such a subject: those for several vendors, about moves, and for whole SDKs each have
+    /// subjects of their own.
     public static func cases(
         _ cases: [ConformanceCase],
         for subject: any ConformanceSubject
     ) -> [ConformanceCase] {
-        cases.filter { (subject.isComposed || !$0.isAboutSeveralVendors) && (subject.isMoving || !$0.isAboutMoving) }
+        cases.filter { $0.isAbout(subject) }
     }
 
     private func results(

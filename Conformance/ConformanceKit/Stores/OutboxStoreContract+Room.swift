@@ -14,6 +14,7 @@ extension OutboxStoreContract {
                 NewEvent("a1", .view), NewEvent("a2", .purchase, isHeld: true), NewEvent("a3", .view, isHeld: true),
                 NewEvent("a4"), NewEvent("a5"), NewEvent("a6", .purchase), NewEvent("a7", .purchase),
             ] { trial.expect(try await store.add([event]), [nil]) }
+            trial.expect(store.overflowed, 3)
             _ = try await store.setConsent([.granted("a")])
             try await trial.expectAll(["a2", "a5", "a6", "a7"])
             try await trial.expectLedger(Ledger(accepted: 7, pending: 4, dropped: [.overflow: 3]))
@@ -29,6 +30,7 @@ extension OutboxStoreContract {
             let left = stride(from: 0, to: 200, by: 3).suffix(30).map { "\($0)" }
             try await trial.expectAll(left)
             try await trial.expectLedger(Ledger(accepted: 200, pending: 30, dropped: [.overflow: 170]))
+            trial.expect(store.overflowed, 170)
         },
         rule(
             "room/cheap-newcomer",
@@ -39,6 +41,7 @@ extension OutboxStoreContract {
             trial.expect(try await trial.store.add([NewEvent("a3", .view)]), [nil])
             try await trial.expectAll(["a1", "a2"])
             try await trial.expectLedger(Ledger(accepted: 3, pending: 2, dropped: [.overflow: 1]))
+            trial.expect(trial.store.overflowed, 1)
         },
         rule(
             "room/in-hand",
@@ -50,6 +53,7 @@ extension OutboxStoreContract {
             let lease = try await store.taken(count: 1)
             try await store.add([NewEvent("c1"), NewEvent("d1")], at: 59)
             trial.expect(try await store.waiting(after: 0, limit: 9).map(\.envelope.id), ["a1", "d1"])
+            trial.expect(store.overflowed, 2)
             trial.expect(try await store.isCurrent(lease.token), true)
             try await store.add([NewEvent("e1")], at: 60)
             trial.expect(try await store.isCurrent(lease.token), false)
@@ -57,6 +61,7 @@ extension OutboxStoreContract {
             // Too late: it was dropped already.
             try await store.settle(lease, at: 61, ["a1": .delivered])
             try await trial.expectLedger(Ledger(accepted: 5, pending: 2, dropped: [.overflow: 3]))
+            trial.expect(store.overflowed, 3)
         },
         rule(
             "room/held-in-between",
@@ -95,6 +100,7 @@ extension OutboxStoreContract {
             try await store.add("c1")
             try await trial.expectLedger(Ledger(accepted: 3, pending: 2, dropped: [.overflow: 1]))
             try await trial.expectLedger(of: .away, Ledger(accepted: 2, delivered: 1, pending: 1))
+            trial.expect(store.overflowed, 1)
             _ = try await store.taken(of: .away)
             try await store.add("d1")
             trial.expect(try await store.waiting(after: 0, limit: 9).map(\.envelope.id), ["b1", "d1"])

@@ -41,6 +41,16 @@ public enum StateStoreContract {
             try await store.removeAll(beginningWith: "d/")
             trial.expect(try await store.keys(beginningWith: ""), ["e/1", "d", "D/1"])
         },
+        Case("state/several-beginnings", "one call removes what begins with any of several texts, and nothing else") {
+            trial in
+            let store = trial.store
+            for key in ["d/1", "d/2", "e", "e/1", "d-1", "f/1"] { try await store.setValue([1], for: key) }
+            try await store.removeAll(beginningWith: ["d/", "nowhere/", "e"])
+            trial.expect(try await store.keys(beginningWith: ""), ["d-1", "f/1"])
+            for key in ["d/1", "e", "e/1"] { trial.expect(try await store.value(for: key), nil) }
+            try await store.removeAll(beginningWith: [])
+            trial.expect(try await store.keys(beginningWith: ""), ["d-1", "f/1"])
+        },
         Case("state/exact", "keys that look alike are two keys, and a beginning is one of bytes") { trial in
             let store = trial.store
             let alike = ["k/é", "k/e\u{301}", "k/e", "k\u{301}/x"]

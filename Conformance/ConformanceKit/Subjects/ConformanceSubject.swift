@@ -43,6 +43,10 @@ public protocol ConformanceSubject: Sendable {
     /// Whether users move from one vendor to another behind this subject, so that ``ConformanceCase/moving`` applies to it.
     var isMoving: Bool { get }
 
+    /// Whether this is a whole SDK with a cache and an outbox of its own: of all cases, ``ConformanceCase/wholeSDK`` applies
+    /// to it, and to no other subject.
+    var isWholeSDK: Bool { get }
+
     /// The known deviations from the neutral contract.
     var knownDeviations: [KnownDeviation] { get }
 
@@ -82,6 +86,8 @@ extension ConformanceSubject {
     public var isComposed: Bool { false }
     /// `false`: no users are moved.
     public var isMoving: Bool { false }
+    /// `false`: it is used through the framework's client.
+    public var isWholeSDK: Bool { false }
     /// `nil`: every fault can occur.
     public func reason(forImpossible fault: WorldFault) -> String? { nil }
     /// Empty: there are none.

@@ -25,22 +25,33 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The capability that a vendor with this gap lacks.
     ///
     /// - Parameter world: The world with the gap.
-    /// - Returns: The capability; `nil` if the path belongs to none, such as a deliberately malformed record.
+    /// - Returns: The capability; `nil` if the path belongs to none, such as a deliberately malformed record, forced users
+    ///   or a share of the traffic where the world has them.
     public func denied(in world: World) -> Capability? {
         let parts = path.split(separator: "/").map(String.init)
         return switch parts.first {
         case "flags": denied(among: world.flags)
-        case "experiments":
-            switch parts.last {
-            case "targeting" where parts.count > 2: .targeting
-            case "sticky" where parts.count > 2: .stickyAssignments
-            case "layer" where parts.count > 2: .layers
-            default: .experiments
-            }
+        case "experiments": denied(among: world.experiments)
         case "holdouts": .holdouts
         case "campaigns": .campaigns
         case "killSwitch": .killSwitch
         default: nil
+        }
+    }
+
+    private func denied(among experiments: [World.Experiment]) -> Capability? {
+        // Ids may contain slashes.
+        guard let experiment = experiments.first(where: { path.hasPrefix("experiments/\($0.id)/") }) else {
+            return .experiments
+        }
+        // Without what no capability stands for, there are still experiments; a gap elsewhere excuses nothing.
+        return switch path.dropFirst("experiments/\(experiment.id)/".count) {
+        case "targeting": .targeting
+        case "sticky": .stickyAssignments
+        case "layer": .layers
+        case "forced" where !experiment.forced.isEmpty: nil
+        case "traffic" where experiment.variations.reduce(0) { $0 + $1.weight } < 100: nil
+        default: .experiments
         }
     }
 
@@ -50,6 +61,7 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
             return .flags
         }
         if flag.isMalformed { return nil }
+        if flag.isDisabled, path == "flags/\(flag.key)/disabled" { return nil }
         let comparisons = flag.rules.flatMap { $0.when.map(\.comparison) }
         if comparisons.contains(where: \.isOfDates) { return .dateTargeting }
         if comparisons.contains(where: \.isOfVersions) { return .versionTargeting }

@@ -17,18 +17,7 @@ enum EvergageDecoding {
             guard let text = request.queryItem("event"), let event = fromBase64(text) else { throw .unreadable }
             return try object(event)
         }
-        var body = request.body
-        if body.count > largestBody { throw .tooLarge }
-        switch request.header("Content-Encoding")?.lowercased() {
-        case nil, "identity": break
-        case "gzip", "x-gzip", "deflate":
-            do {
-                body = try EvergageInflate.decompress(body, limit: largestBody)
-            } catch {
-                throw error == .tooLarge ? .tooLarge : .unreadable
-            }
-        default: throw .unreadable
-        }
+        let body = try body(of: request)
         let type = request.header("Content-Type")?.split(separator: ";").first?
             .trimmingCharacters(in: .whitespaces).lowercased()
         switch type {
@@ -46,6 +35,17 @@ enum EvergageDecoding {
         }
     }
 
+    /// The body, decompressed.
+    private static func body(of request: MockRequest) throws(EvergageRefusal) -> [UInt8] {
+        guard request.body.count <= largestBody else { throw .tooLarge }
+        let encoding = request.header("Content-Encoding")?.lowercased() ?? "identity"
+        if encoding == "identity" { return request.body }
+        guard EvergageMock.contentEncodings.contains(encoding) else { throw .unreadable }
+        do { return try EvergageInflate.decompress(request.body, limit: largestBody) } catch {
+            throw error == .tooLarge ? .tooLarge : .unreadable
+        }
+    }
+
     /// Decodes standard and URL-safe base64, with and without padding; treats a space as a `+` that a query lost.
     static func fromBase64(_ text: String) -> EvergageJSON? {
         var standard = text.replacing(" ", with: "+").replacing("-", with: "+").replacing("_", with: "/")
@@ -58,8 +58,8 @@ enum EvergageDecoding {
     /// The parameters of a receiver, which accepts them in the query and in a form.
     static func parameters(of request: MockRequest) -> [String: String] {
         var items = request.queryItems
-        if request.method == "POST", !request.body.isEmpty {
-            items += FormEncoding.decode(request.text)
+        if request.method == "POST", let body = try? body(of: request) {
+            items += FormEncoding.decode(String(decoding: body, as: UTF8.self))
         }
         return Dictionary(items.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }

@@ -9,6 +9,9 @@ public actor EvergageMock: MockVendor {
     /// The vendor's name.
     public static let name = "evergage"
 
+    /// What the SDK compresses with, under each of its names.
+    public static let contentEncodings: Set<String> = ["gzip", "x-gzip", "deflate"]
+
     var world: EvergageWorld
     var state = EvergageState()
     var faults: [EvergageFault] = []

@@ -18,6 +18,9 @@ extension MockServer {
             var answer = encoded(journal.map(JournalLine.init))
             answer.headers.append(.init("Mock-Forgotten", String(forgottenEntries)))
             return answer
+        case ("/requests", "DELETE"):
+            clearJournal()
+            return MockResponse(status: 204)
         case ("/reset", "POST"):
             await reset()
             return MockResponse(status: 204)

@@ -115,7 +115,11 @@ public final class MockServer: Sendable {
                 .bind(host: host, port: port) { channel in
                     // Served here rather than from the listener's sequence: that sequence is dropped when the server
                     // stops, and dropping a connection that was never served traps.
-                    channel.eventLoop.makeCompletedFuture { self.admit(try RequestCollector.install(in: channel)) }
+                    channel.eventLoop.makeCompletedFuture {
+                        self.admit(
+                            try RequestCollector.install(in: channel, accepting: type(of: self.vendor).contentEncodings)
+                        )
+                    }
                 }
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw .portInUse(host: host, port: port)

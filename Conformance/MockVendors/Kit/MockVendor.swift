@@ -19,6 +19,9 @@ public protocol MockVendor: Sendable {
     /// The request's query and body as text, decompressed if the vendor accepts compression.
     func legible(_ request: MockRequest) -> String
 
+    /// The encodings of a request's body that the vendor decodes, in lower case; any other is refused with 415 before it.
+    static var contentEncodings: Set<String> { get }
+
     /// Answers a request as the vendor would.
     func respond(to request: MockRequest) async -> MockResponse
 
@@ -50,6 +53,9 @@ public protocol MockVendor: Sendable {
 extension MockVendor {
     /// Empty: nothing is left open.
     public static var facts: [MockFact] { [] }
+
+    /// Empty: it decodes none.
+    public static var contentEncodings: Set<String> { [] }
 
     /// The query and the body as received.
     public func legible(_ request: MockRequest) -> String {

@@ -20,16 +20,23 @@ final class RequestCollector: ChannelInboundHandler {
     static let largestBody = 32 << 20
 
     private let counter: ByteCounter
+    private let encodings: Set<String>
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isRefused = false
     /// Whether the client has announced that its last request was the final one.
     private var isOver = false
 
-    init(counter: ByteCounter) { self.counter = counter }
+    init(counter: ByteCounter, accepting encodings: Set<String>) {
+        self.counter = counter
+        self.encodings = encodings
+    }
 
-    /// Builds a connection's pipeline.
-    static func install(in channel: any Channel) throws -> NIOAsyncChannel<Arrival, ByteBuffer> {
+    /// Builds a connection's pipeline, which passes on bodies in these encodings, given in lower case.
+    static func install(
+        in channel: any Channel,
+        accepting encodings: Set<String>
+    ) throws -> NIOAsyncChannel<Arrival, ByteBuffer> {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = 64 << 10
         limits.maxHeaderListSize = 256 << 10
@@ -37,7 +44,7 @@ final class RequestCollector: ChannelInboundHandler {
         let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
         let counter = ByteCounter()
         try channel.pipeline.syncOperations.addHandlers([
-            counter, ByteToMessageHandler(decoder), RequestCollector(counter: counter),
+            counter, ByteToMessageHandler(decoder), RequestCollector(counter: counter, accepting: encodings),
         ])
         return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
     }
@@ -59,9 +66,9 @@ final class RequestCollector: ChannelInboundHandler {
                 let go = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
                 context.writeAndFlush(wrapOutboundOut(go), promise: nil)
             }
-            let encodings = head.headers["Content-Encoding"].filter { $0.lowercased() != "identity" }
-            if !encodings.isEmpty {
-                refuse(415, "Content-Encoding \(encodings.joined(separator: ", ")) is not understood", context)
+            let named = head.headers["Content-Encoding"].map { $0.lowercased() }.filter { $0 != "identity" }
+            guard named.count < 2, named.allSatisfy(encodings.contains) else {
+                return refuse(415, "Content-Encoding \(named.joined(separator: ", ")) is not understood", context)
             }
         case .body(let part):
             guard body.count + part.readableBytes <= Self.largestBody else {

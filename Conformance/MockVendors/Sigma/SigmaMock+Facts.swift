@@ -11,7 +11,7 @@ extension SigmaMock {
         ),
         MockFact(
             .inferred,
-            "a request without user-id, sdk-name, sdk-version or Content-Type is answered with 400",
+            "a request without sdk-name, sdk-version or Content-Type is answered with 400",
             setting: "requiresFields"
         ),
         MockFact(.inferred, "answers say Cache-Control: no-store"),

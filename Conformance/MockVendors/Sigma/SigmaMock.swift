@@ -134,9 +134,9 @@ public final class SigmaMock: MockVendor {
         }
     }
 
-    /// The fields that every request of the vendor's SDK has besides the token, with their fixed values.
+    /// The fields that every request of the vendor's SDK has besides the token and `user-id`, with their fixed values.
     private static let fields: [(name: String, value: String?)] = [
-        ("user-id", nil), ("sdk-name", nil), ("sdk-version", nil), ("Content-Type", "application/json"),
+        ("sdk-name", nil), ("sdk-version", nil), ("Content-Type", "application/json"),
     ]
 
     private static func missingField(of request: MockRequest) -> String? {

@@ -178,13 +178,20 @@ struct ConformCommand: AsyncParsableCommand {
         if list { return try OutputFile.deliver(listing(chosen), to: output) }
         let skipping = try skipFrom.map(Self.caseList) ?? CaseList()
         let subjects = try await chosenSubjects()
-        if let remote = subjects.first as? RemoteSubject, remote.isWholeSDK {
-            chosen = try chosenCases(among: ConformanceCase.wholeSDK)
+        if let remote = subjects.first as? RemoteSubject {
+            chosen = try chosenCases(among: ConformanceRunner.cases(ConformanceCase.every, for: remote))
         }
         if badge != nil, subjects.count != 1 {
             throw Failure(.usage, "a badge is of one adapter; name it with --vendor or --subject")
         }
         let total = subjects.map { [chosen] in ConformanceRunner.cases(chosen, for: $0).count }.reduce(0, +)
+        guard total > 0 else {
+            let names = subjects.map(\.name).joined(separator: ", ")
+            throw Failure(
+                .usage,
+                "none of these cases is about \(names); those about several vendors or a move need one"
+            )
+        }
         let done = Tally()
         let files = StoreFiles()
         let ending = await EndingWork { files.removeAfterwards() }

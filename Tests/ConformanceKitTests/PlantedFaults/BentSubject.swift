@@ -12,6 +12,8 @@ struct BentSubject: ConformanceSubject {
         var wireFields = Set(Received.Field.allCases)
         var knownDeviations: [KnownDeviation] = []
         var secrets: [String] = []
+        /// Of each world, what this vendor can't hold.
+        var gaps: @Sendable (World) -> [WorldGap] = { _ in [] }
         var open: (@Sendable (World) async throws -> Void)?
         var store: (@Sendable (ClientStore) -> ClientStore)?
         var isHeard: @Sendable () -> Bool = { true }
@@ -35,7 +37,7 @@ struct BentSubject: ConformanceSubject {
 
     func open(_ world: World) async throws -> any SubjectStage {
         try await bend.open?(world)
-        return BentStage(inner: InMemoryStage(world), bend: bend)
+        return BentStage(inner: InMemoryStage(world), of: world, bend: bend)
     }
 
     func makeStore() async throws -> ClientStore {
@@ -48,15 +50,18 @@ struct BentStage: ForwardingStage {
     let stage: InMemoryStage
     let bend: BentSubject.Bend
     private let announcer = Announcer()
+    private let world: WorldInUse
 
-    init(inner: InMemoryStage, bend: BentSubject.Bend) {
+    init(inner: InMemoryStage, of world: World, bend: BentSubject.Bend) {
         stage = inner
+        self.world = WorldInUse(world)
         self.bend = bend
     }
 
     var inner: any SubjectStage { stage }
     var secrets: [String] { bend.secrets }
     var isHeard: Bool { bend.isHeard() }
+    var gaps: [WorldGap] { get async { await inner.gaps + bend.gaps(world.current) } }
     func makeProvider() async throws -> any ExperimentationProvider {
         let provider = try await inner.makeProvider()
         var bent = bend.provider(provider, stage)
@@ -65,6 +70,7 @@ struct BentStage: ForwardingStage {
         return BentProvider(bent, capabilities: capabilities)
     }
     func change(to world: World) async throws {
+        self.world.set(world)
         try await inner.change(to: world)
         announcer.announce()
     }
@@ -73,6 +79,16 @@ struct BentStage: ForwardingStage {
         try await inner.inject(faults)
     }
     func received() async throws -> [Received] { try bend.received(try await inner.received()) }
+}
+
+/// The world of a stage.
+private final class WorldInUse: Sendable {
+    private let world: Mutex<World>
+
+    init(_ world: World) { self.world = Mutex(world) }
+
+    var current: World { world.withLock { $0 } }
+    func set(_ world: World) { self.world.withLock { $0 = world } }
 }
 
 /// Tells whoever listens that the world has changed.
@@ -129,8 +145,13 @@ struct BentRules: RulesetSource {
     }
     var context: @Sendable (EvaluationContext) -> EvaluationContext = { $0 }
     var decisions: @Sendable (Decisions, EvaluationContext) -> Decisions = { decisions, _ in decisions }
+    var lifetime: Duration?
 
-    var freshness: Freshness { inner.freshness }
+    var freshness: Freshness {
+        var freshness = inner.freshness
+        if let lifetime { freshness.lifetime = lifetime }
+        return freshness
+    }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
         let answer = try await fetch(inner, validator)
@@ -259,6 +280,17 @@ extension BentSubject.Bend {
 
     /// Changes how events are sent.
     static func sending(_ send: @escaping BentSink.Send) -> Self { sending(by: { send }) }
+
+    /// Takes some types of events and refuses the others; exposures and consent pass.
+    static func taking(_ types: Set<String>, _ send: @escaping BentSink.Send = { await $0.deliver($1) }) -> Self {
+        Self(provider: { provider, _ in
+            BentProvider(provider) { roles, _ in
+                guard let events = roles.events else { return }
+                let known = types.union(["exposure", "consentChanged"])
+                roles.events = BentSink(inner: events, send: send, refuses: { !known.contains($0) })
+            }
+        })
+    }
 
     /// Changes how events are sent, by what is made anew for each provider.
     static func sending(by make: @escaping @Sendable () -> BentSink.Send) -> Self {

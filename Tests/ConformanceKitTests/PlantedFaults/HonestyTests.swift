@@ -69,6 +69,89 @@ struct HonestyTests {
         #expect(failures.first?.message.hasPrefix("the change is read") == true)
     }
 
+    @Test(
+        "a subject that takes one type of event is tried with that one",
+        arguments: ConformanceCase.examples.map(\.type)
+    )
+    func oneType(_ type: String) async throws {
+        #expect(try await outcome(of: "delivery/in-order", .taking([type])) == .passed)
+        let losing = BentSubject.Bend.taking([type]) { _, batch in DeliveryReport(batch.map { _ in .delivered }) }
+        for name in ["delivery/in-order", "outages/not-delivered-by-a-500", "consent/one-users-own"] {
+            #expect(try await outcome(of: name, losing).word == "failed", "\(name)")
+        }
+    }
+
+    @Test("a subject that takes only events that can't be told apart can't show that it tracks any")
+    func noMarks() async throws {
+        var bend = BentSubject.Bend.taking(["installed"])
+        bend.wireFields.remove(.attributes)
+        let outcome = try await outcome(of: "delivery/one-event", bend)
+        #expect(outcome.reason == #"bent declares "tracking" and takes no event that could be told from others"#)
+    }
+
+    @Test("decisions that live for hours become overdue after these hours", arguments: [1, 3, 48])
+    func longLived(_ hours: Int) async throws {
+        let bend = BentSubject.Bend.rules { BentRules(inner: $0, lifetime: .seconds(hours * 3_600)) }
+        #expect(try await outcome(of: "caching/stale-by-choice-is-not-ready", bend) == .passed)
+    }
+
+    @Test(
+        "a campaign answers an event that the vendor takes, whichever it is",
+        arguments: ["custom", "viewItem", "pageView", "addToCart", "installed"]
+    )
+    func trigger(_ type: String) async throws {
+        var bend = BentSubject.Bend.taking([type])
+        bend.capabilities.remove(.commerce)
+        bend.gaps = { world in
+            world.campaigns.filter { $0.trigger != type }.map {
+                WorldGap("campaigns/\($0.id)", "no \($0.trigger) is answered")
+            }
+        }
+        for known in ConformanceCase.all where known.matches("campaigns/*") {
+            let outcome = try await outcome(of: known.name, bend)
+            // An impression is another event, which this vendor doesn't take.
+            let refused = known.name == "campaigns/impression-reaches-the-vendor"
+            #expect(refused || outcome == .passed, "\(known.name): \(outcome)")
+        }
+        // The shop has a campaign that answers views, which this case is not about.
+        #expect(try await outcome(of: "evaluation/metadata", bend) == .passed)
+    }
+
+    @Test("a subject that declares campaigns and can answer no event with one fails")
+    func noTrigger() async throws {
+        let bend = BentSubject.Bend(gaps: { world in
+            world.campaigns.map { WorldGap("campaigns/\($0.id)", "nothing is answered") }
+        })
+        let reason = #"bent declares "campaigns" and has a gap there: campaigns/spring: nothing is answered"#
+        #expect(try await outcome(of: "campaigns/answer-an-event", bend).reason == reason)
+        var silent = bend
+        silent.capabilities.remove(.campaigns)
+        #expect(try await outcome(of: "campaigns/answer-an-event", silent).word == "unsupported")
+    }
+
+    @Test("a kill switch can be shown without flags, and metadata without experiments")
+    func alone() async throws {
+        var events = BentSubject.Bend(provider: { provider, _ in
+            BentProvider(provider) { roles, _ in roles.decisions = nil }
+        })
+        events.capabilities = [.tracking, .killSwitch]
+        #expect(try await outcome(of: "kill-switch/in-an-answer-to-events", events) == .passed)
+        var flags = BentSubject.Bend.deciding { decisions, _ in
+            decisions.map(resolution: { resolution in
+                var resolution = resolution
+                resolution.metadata = ["owner": "shop"]
+                return resolution
+            })
+        }
+        flags.capabilities = [.flags, .flagMetadata]
+        #expect(try await outcome(of: "evaluation/metadata-of-a-plain-flag", flags) == .passed)
+        flags.capabilities = [.flags]
+        #expect(try await outcome(of: "evaluation/metadata-of-a-plain-flag", flags) == .undeclared(.flagMetadata))
+        var plain = BentSubject.Bend()
+        plain.capabilities = [.flags, .flagMetadata]
+        #expect(try await outcome(of: "evaluation/metadata-of-a-plain-flag", plain).word == "failed")
+    }
+
     @Test("a recorded deviation is reported with its reason and doesn't fail the run")
     func deviates() async throws {
         var bend = BentSubject.Bend.deciding { _, _ in .none }

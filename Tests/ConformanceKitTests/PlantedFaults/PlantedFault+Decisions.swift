@@ -86,7 +86,10 @@ extension PlantedFault {
         PlantedFault(
             "cuts fractions off",
             caughtBy: "types/fraction-as-whole",
-            alsoBlamedBy: ["evaluation/fractions", "reasons/value-and-details-agree"] + ["users/one-flag*"],
+            alsoBlamedBy: [
+                "evaluation/fractions", "reasons/value-and-details-agree", "users/one-flag*",
+                "experiments/values-of-every-type", "targeting/values-of-every-type",
+            ],
             .deciding { decisions, _ in
                 decisions.mapValues { value in
                     if case .double(let number) = value { .int(Int(number.rounded(.towardZero))) } else { value }
@@ -97,7 +100,7 @@ extension PlantedFault {
             "takes Booleans for numbers",
             caughtBy: "types/boolean-as-whole",
             alsoBlamedBy: ["evaluation/*", "types/*", "reasons/*", "snapshots/*", "malformed/*"] + [
-                "targeting/*", "users/one-flag*",
+                "targeting/*", "users/one-flag*", "experiments/values-of-every-type",
             ],
             .deciding { decisions, _ in
                 decisions.mapValues { value in if case .bool(let flag) = value { .int(flag ? 1 : 0) } else { value } }
@@ -156,6 +159,15 @@ extension PlantedFault {
             caughtBy: "kill-switch/reaches-the-next-read",
             alsoBlamedBy: ["kill-switch/*"],
             Self.deaf
+        ),
+        PlantedFault(
+            "overlooks the kill switch in an answer to events",
+            caughtBy: "kill-switch/in-an-answer-to-events",
+            .sending { sink, batch in
+                var report = await sink.deliver(batch)
+                report.isDisabled = false
+                return report
+            }
         ),
         PlantedFault(
             "asks twice",

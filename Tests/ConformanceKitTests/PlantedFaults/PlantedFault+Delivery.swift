@@ -198,12 +198,13 @@ extension PlantedFault {
         PlantedFault(
             "loses the anonymous id",
             caughtBy: "identity/both-ids-travel",
-            alsoBlamedBy: ["exposures/both-ids-travel"],
+            alsoBlamedBy: ["exposures/both-ids-travel", "events/*"],
             .sending(each: { $0.identity.anonymousID = nil })
         ),
         PlantedFault(
             "loses an event's attributes",
             caughtBy: "events/attributes-of-an-event",
+            alsoBlamedBy: ["events/attributes-*"],
             .sending(each: { $0.event.attributes = [:] })
         ),
         PlantedFault(
@@ -219,8 +220,8 @@ extension PlantedFault {
         PlantedFault(
             "has forgotten every word for an event",
             caughtBy: "delivery/one-event",
-            alsoBlamedBy: ["events/commerce"],
-            accusations: ["refuses every event", "has no word for"],
+            alsoBlamedBy: ["events/commerce", "campaigns/*"],
+            accusations: ["refuses every event", "takes no event", "has no word for"],
             .forgetful
         ),
         PlantedFault(
@@ -239,7 +240,8 @@ extension PlantedFault {
             "acknowledges before commit",
             caughtBy: "delivery/survives-a-kill",
             alsoBlamedBy: ["consent/*", "delivery/*", "exposures/survive-a-kill", "bounds/too-large"] + [
-                "exposures/*", "outages/credentials-refused-in-the-middle", "destinations/*",
+                "exposures/*", "outages/credentials-refused-in-the-middle", "destinations/*", "events/*",
+                "kill-switch/*",
             ],
             .keeping(.acknowledgesBeforeCommit)
         ),
@@ -276,7 +278,7 @@ extension PlantedFault {
         PlantedFault(
             "stamps events anew",
             caughtBy: "delivery/original-time",
-            alsoBlamedBy: ["consent/granted-with-original-times"] + ["exposures/original-time"],
+            alsoBlamedBy: ["consent/granted-with-original-times", "exposures/original-time", "events/*"],
             .keeping(.restamps)
         ),
     ]

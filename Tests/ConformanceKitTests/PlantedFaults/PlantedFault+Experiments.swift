@@ -88,18 +88,37 @@ extension PlantedFault {
                 envelope.event.kind = .exposure(exposure)
             })
         ),
+    ]
+
+    static let campaigns: [PlantedFault] = [
         PlantedFault(
             "shows campaigns to the control group",
             caughtBy: "campaigns/control-group",
-            .sending { sink, batch in
-                var report = await sink.deliver(batch)
-                report.campaigns = report.campaigns.map { received in
-                    var received = received
-                    received.campaign.isControlGroup = false
-                    return received
-                }
-                return report
-            }
+            answering { $0.isControlGroup = false }
+        ),
+        PlantedFault(
+            "names the campaign in place of the experience",
+            caughtBy: "campaigns/answer-an-event",
+            answering { $0.experience.id = $0.id }
+        ),
+        PlantedFault(
+            "calls a campaign by its id",
+            caughtBy: "campaigns/answer-an-event",
+            answering { $0.name = $0.id }
+        ),
+        PlantedFault(
+            "loses what a campaign promotes",
+            caughtBy: "campaigns/answer-an-event",
+            answering { $0.promotedItems = [:] }
         ),
     ]
+
+    /// Changes the campaigns that answer events.
+    private static func answering(_ change: @escaping @Sendable (inout Campaign) -> Void) -> BentSubject.Bend {
+        .sending { sink, batch in
+            var report = await sink.deliver(batch)
+            for index in report.campaigns.indices { change(&report.campaigns[index].campaign) }
+            return report
+        }
+    }
 }

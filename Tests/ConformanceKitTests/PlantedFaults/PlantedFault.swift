@@ -47,5 +47,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         alsoBlamedBy.contains(where: conformanceCase.matches)
     }
 
-    static let all = decisions + operators + layers + experiments + delivery + storage + discretion + surroundings
+    static let all =
+        decisions + operators + layers + experiments + campaigns + valueTypes + delivery + storage + discretion
+        + surroundings
 }

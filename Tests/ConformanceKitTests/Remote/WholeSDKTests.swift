@@ -30,6 +30,13 @@ struct WholeSDKTests {
         #expect(part.badge().contains("python-sdk: declares 11, verified 11"))
     }
 
+    @Test("an SDK that tries again by itself keeps its declarations as well")
+    func persistent() async throws {
+        let report = try await report(of: PythonService(broken: "tries again by itself"))
+        let part = try #require(report.subjects.first)
+        #expect(part.results.filter { $0.outcome != .passed }.map(\.account) == [])
+    }
+
     @Test(
         "a planted fault of the SDK is caught by its case",
         arguments: [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The example SDK with something wrong on purpose: broken_sdk.py EXAMPLES FAULT."""
+"""The example SDK with something wrong on purpose, or otherwise right: broken_sdk.py EXAMPLES FAULT."""
 import sys
 
 examples, fault = sys.argv[1], sys.argv[2]
@@ -29,13 +29,27 @@ class Broken(sdk_service.SDK):
         if fault == "never asks again" and self.decided:
             return
         try:
-            super().refresh()
+            self.persist(super().refresh)
         except base.Failure:
             if fault == "drops decisions in an outage":
                 self.decided = None
             raise
         if fault == "ignores the kill switch":
             self.disabled = False
+
+    def persist(self, attempt):
+        """Makes an attempt, or five where it tries again by itself, unless the vendor stalls."""
+        for left in reversed(range(5 if fault == "tries again by itself" else 1)):
+            try:
+                result = attempt()
+                if result is not False:
+                    return result
+            except base.Failure:
+                if left == 0:
+                    raise
+            if self.stage.exchanges and self.stage.exchanges[-1].get("fault") == "stall":
+                return False
+        return False
 
     def read(self, key, kind, default, now):
         if fault == "asks while it reads" and self.decided is None:
@@ -78,7 +92,7 @@ class Broken(sdk_service.SDK):
             for event in queue:
                 event["id"] = self.new_id()
         before = len(queue)
-        done = super().flush()
+        done = self.persist(super().flush)
         if fault == "counts what it sends twice":
             self.device.ledger["delivered"] += before
         if fault == "empties the queue in an outage" and not done:

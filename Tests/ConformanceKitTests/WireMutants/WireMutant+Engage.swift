@@ -86,6 +86,12 @@ extension WireMutant {
         sent("writes numbers that an application adds as others", "events/attributes-of-an-event") {
             write(&$0, "size") { _ in "3.5" }
         },
+        sent("writes Booleans that an application adds as numbers", "events/attributes-of-every-type") {
+            write(&$0, "gift") { _ in "1" }
+        },
+        sent("cuts off fractions that an application adds", "events/attributes-of-every-type") {
+            write(&$0, "weight") { _ in "17" }
+        },
         sent("leaves out whose it is", "delivery/whose-it-is") { leaveOut(&$0, "Primary User Id") },
         sent("leaves out an attribute of every behaviour", "delivery/one-event") { leaveOut(&$0, "Device Id") },
         sent("names a contact of nobody", "delivery/one-event") { value in

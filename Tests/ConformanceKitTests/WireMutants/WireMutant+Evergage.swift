@@ -65,6 +65,15 @@ extension WireMutant {
             $0.set("campaignResponses.*.serverSideMessages.*.dataMap", [:])
             $0.set("campaignResponses.*.serverSideMessages.*.data", "{}")
         },
+        answered("overlooks what a campaign promotes", "campaigns/answer-an-event") {
+            $0.set("campaignResponses.*.serverSideMessages.*.promotedItemKeys", [])
+        },
+        answered("takes the campaign for the experience", "campaigns/answer-an-event") {
+            $0.set("campaignResponses.*.experienceId", "spring")
+        },
+        answered("calls a campaign by its id", "campaigns/answer-an-event") {
+            $0.set("campaignResponses.*.campaignName", "spring")
+        },
         answered("overlooks a failure with status 200", "outages/not-delivered-by-a-failure-with-200") {
             $0.set("errorCode", 0)
         },

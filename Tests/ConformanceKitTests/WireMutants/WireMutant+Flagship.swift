@@ -20,6 +20,18 @@ extension WireMutant {
             sent: { $0.change("context.age") { .string($0.description) } }
         ),
         WireMutant(
+            "leaves Booleans out of the context",
+            on: "/campaigns",
+            caughtBy: "targeting/true-and-false",
+            sent: { $0.drop("context.member") }
+        ),
+        WireMutant(
+            "cuts fractions of the context off",
+            on: "/campaigns",
+            caughtBy: "targeting/fractions",
+            sent: { $0.change("context.weight") { .int(Int($0.doubleValue ?? 0)) } }
+        ),
+        WireMutant(
             "asks for everybody as one visitor",
             on: "/campaigns",
             caughtBy: "identity/login-changes-the-user",

@@ -52,6 +52,11 @@ struct BrokenOutbox: CustomTestStringConvertible, Sendable {
             ["delivering/ended-meanwhile", "delivering/batches"]
         ),
         BrokenOutbox(AccountsFromRequests.self, "accounts from the request", ["settling/once", "lanes/stale"]),
+        BrokenOutbox(
+            BlindToOverflow.self,
+            "what is dropped to make room isn't told",
+            ["room/least-important", "room/one-call", "room/cheap-newcomer", "room/in-hand", "room/destinations"]
+        ),
         BrokenOutbox(SharedBody.self, "one destination's delivery counts at all", ["destinations/body"]),
     ]
 }
@@ -70,6 +75,25 @@ private struct ReadThenWrite: StateStoreDecorator {
         for _ in 0..<10 { await Task.yield() }
         try await baseState.setValue(value, for: key)
         return .updated
+    }
+}
+
+/// Removes only what begins with the first of several.
+private struct RemovesTheFirst: StateStoreDecorator {
+    let baseState: any StateStore
+
+    func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+        try await baseState.removeAll(beginningWith: Array(prefixes.prefix(1)))
+    }
+}
+
+/// Removes what begins with what several have in common.
+private struct RemovesTheCommon: StateStoreDecorator {
+    let baseState: any StateStore
+
+    func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+        let common = prefixes.reduce(prefixes.first ?? "") { $0.commonPrefix(with: $1) }
+        try await baseState.removeAll(beginningWith: [common])
     }
 }
 
@@ -106,6 +130,18 @@ struct ContractBitesTests {
         let bench = StoreBench<any StateStore> { _ in ReadThenWrite(baseState: InMemoryStateStore()) }
         #expect(rules.count == 1)
         for rule in rules { #expect(await rule.failures(over: bench) != []) }
+    }
+
+    @Test("a state store that removes less, or more, than begins with one of several is detected")
+    func severalBeginnings() async {
+        let rules = StateStoreContract.cases.filter { $0.id == "state/several-beginnings" }
+        #expect(rules.count == 1)
+        for rule in rules {
+            let first = StoreBench<any StateStore> { _ in RemovesTheFirst(baseState: InMemoryStateStore()) }
+            #expect(await rule.failures(over: first) != [])
+            let common = StoreBench<any StateStore> { _ in RemovesTheCommon(baseState: InMemoryStateStore()) }
+            #expect(await rule.failures(over: common) != [])
+        }
     }
 
     @Test("a store that hangs, or can't be opened, is a failure and nothing worse")
