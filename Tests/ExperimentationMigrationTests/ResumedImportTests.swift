@@ -87,7 +87,7 @@ struct ResumedImportTests {
         var first = ImportResumption(Mapping(), after: nil)
         var stored: [UInt8]?
         for line in lines {
-            #expect(first.pass(line).map(\.line) == [line])
+            #expect(first.pass(line).map(\.input) == [line])
             stored = first.mark(refused: [:])
         }
         #expect(try #require(stored).count < 6_000)

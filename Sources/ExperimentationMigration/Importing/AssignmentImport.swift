@@ -95,7 +95,7 @@ public struct AssignmentImport: Sendable {
             let number = work.report.lines
             // The first line is read even when resuming, because it may be the header.
             if number == 1 { try expectFormat(line, &work.reader) }
-            let lines = resumption?.pass(line) ?? [.init(number: number, line: line)]
+            let lines = resumption?.pass(line) ?? [.init(number: number, input: line)]
             if let resumption, resumption.resumedAfter > work.report.resumedAfter {
                 (work.report.resumedAfter, work.report.refused) = (resumption.resumedAfter, resumption.refused)
             }
@@ -186,9 +186,11 @@ public struct AssignmentImport: Sendable {
             // It was read for its format, and may be a header only once.
             if line.number == 1 { work.reader = AssignmentReader(format) }
             do throws(ImportFault) {
-                for assignments in try work.reader.read(line.line) { add(assignments, at: line.line.number, to: &work) }
+                for assignments in try work.reader.read(line.input) {
+                    add(assignments, at: line.input.number, to: &work)
+                }
             } catch {
-                Self.refuse(&work.report, line.line.number, error)
+                Self.refuse(&work.report, line.input.number, error)
             }
             isWritten = work.batch.lines >= Self.perBatch
             if isWritten { try await write(&work) }

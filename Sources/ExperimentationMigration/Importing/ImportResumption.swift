@@ -9,7 +9,7 @@ struct ImportResumption: Sendable {
     /// A line with its place among the imported ones.
     struct Line: Sendable, Equatable {
         var number: Int
-        var line: ImportLine
+        var input: ImportLine
     }
 
     /// A line up to which everything was imported.
@@ -51,7 +51,7 @@ struct ImportResumption: Sendable {
         number += 1
         // The lines' numbers don't count: blank lines change nothing.
         digest = Digest.sha256(digest + (next.bytes ?? []))
-        let line = Line(number: number, line: next)
+        let line = Line(number: number, input: next)
         guard let mark = expected.first else { return [line] }
         held.append(line)
         if number < mark.line { return [] }
