@@ -36,12 +36,16 @@ package struct ProtocolError: Error, Sendable, Equatable {
     ///
     /// An error in the request is 400; a temporary one is 503, and so is an answer of the vendor's that can't be used; a
     /// vendor without flags is 400, because repeating the request can't help.
-    package init(_ error: ExperimentationError) {
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - isAboutUser: Whether the vendor was asked with the user's attributes, so that it may refuse those.
+    package init(_ error: ExperimentationError, isAboutUser: Bool = true) {
         switch error.code {
         case .targetingKeyMissing: self.init(.targetingKeyMissing, error.message)
         case .invalidContext, .invalidArgument: self.init(.invalidContext, error.message)
-        // A status that says so is about the user's attributes; without one, the vendor's answer is too large.
-        case .tooLarge where error.cause is RefusingStatus: self.init(.invalidContext, error.message)
+        // Without a status that says so, the vendor's answer is too large.
+        case .tooLarge where isAboutUser && error.cause is RefusingStatus: self.init(.invalidContext, error.message)
         case .flagNotFound: self.init(.flagNotFound, error.message)
         case .unsupported, .consentDenied: self.init(.general, error.message)
         case .providerNotReady, .transport, .timeout, .vendorFault, .parseError, .tooLarge, .store, .outboxFull,

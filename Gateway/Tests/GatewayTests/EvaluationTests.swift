@@ -1,7 +1,9 @@
 import AdapterKit
 import Experimentation
 import ExperimentationTesting
+import FlagManifest
 import GatewayBodies
+import HTTPTypes
 import Testing
 
 @testable import GatewayServer
@@ -126,12 +128,16 @@ struct EvaluationTests {
 
     @Test(
         "an answer of the vendor's that can't be used is no fault of the request's",
-        arguments: [ErrorCode.parseError, .tooLarge]
+        arguments: [
+            ExperimentationError(.parseError, "x"), ExperimentationError(.tooLarge, "x"),
+            // Rules are fetched without a user, so no user's attributes can be what is too large.
+            ExperimentationError(.tooLarge, "x", cause: RefusingStatus(431)),
+        ]
     )
-    func vendorAnswer(code: ErrorCode) async throws {
+    func vendorAnswer(error: ExperimentationError) async throws {
         let provider = InMemoryProvider(flags: Served.flags, freshness: Freshness(lifetime: .zero))
         try await Served.run(provider) { served in
-            provider.setFailure(ExperimentationError(code, "x"))
+            provider.setFailure(error)
             for path in [Self.path, "\(Self.path)/text"] {
                 let answer = try await served.wire.post(path, Self.ada)
                 #expect(answer.status == 503)
@@ -140,11 +146,39 @@ struct EvaluationTests {
             }
             provider.setFailure(nil)
             #expect(try await served.wire.post("\(Self.path)/text", Self.ada).status == 200)
-            provider.setFailure(ExperimentationError(code, "x"))
+            provider.setFailure(error)
             let stale = try await served.wire.post("\(Self.path)/text", Self.ada)
             #expect(stale.status == 200)
             #expect(stale.body == #"{"key":"text","reason":"STALE","value":"green","variant":"on"}"#)
         }
+    }
+
+    @Test("while switched off, a flag is said to be absent only if flags were seen, also before a reload")
+    func switchedOff() async throws {
+        let provider = InMemoryProvider(flags: Served.flags)
+        var tenant = Served.tenant()
+        tenant.types = ["price": .float]
+        let gateway = try await Gateway(
+            GatewayConfiguration(tenants: [tenant]),
+            environment: ClientEnvironment()
+        ) { _ in provider }
+        func status(_ key: String) async -> Int {
+            let request = EvaluationRequest(user: User(id: "ada"), isConsentStated: false)
+            return await gateway.responder.tenants.tenants[0].evaluator.evaluate(key, request).status.code
+        }
+        provider.setDisabled(true)
+        #expect(await status("text") == 200)
+        #expect(await status("price") == 200)
+        provider.setDisabled(false)
+        try await gateway.responder.tenants.tenants[0].connection.client.refresh(force: true)
+        #expect(await status("text") == 200)
+        #expect(await status("price") == 404)
+        provider.setDisabled(true)
+        try await gateway.responder.tenants.tenants[0].connection.client.refresh(force: true)
+        tenant.tokens = [TokenDigest(of: "another")]
+        try await gateway.reload([tenant])
+        #expect(await status("text") == 200)
+        #expect(await status("nothing") == 404)
     }
 
     @Test("attributes that the vendor refuses as too large are the request's fault")

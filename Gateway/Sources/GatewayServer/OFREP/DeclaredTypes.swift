@@ -27,6 +27,15 @@ struct DeclaredTypes: Sendable {
 
     /// The keys of the flags that were seen or declared, also of those without a known type.
     var keys: Set<String> { seen.keys.union(declared.keys) }
+
+    /// Whether a flag may exist: as long as no flag was seen, none can be said to be absent.
+    func mayExist(_ key: String) -> Bool {
+        let seen = seen.keys
+        return seen.isEmpty || seen.contains(key) || declared[key] != nil
+    }
+
+    /// Records the keys of all flags.
+    func publish(_ keys: [String]) { seen.publish(keys) }
 }
 
 /// The observed types of a vendor's flags.
@@ -46,8 +55,12 @@ final class SeenTypes: Sendable {
     /// The types by key.
     var types: [String: FlagType] { state.withLock { $0.types } }
 
-    /// The keys of a vendor that is asked for each user, also of flags whose type isn't known.
+    /// The keys of the rules, or of the answers of a vendor that is asked for each user; also of flags whose type isn't
+    /// known.
     var keys: Set<String> { state.withLock { $0.keys } }
+
+    /// Records the keys of rules, which have all of them.
+    func publish(_ keys: [String]) { state.withLock { $0.keys = Set(keys) } }
 
     /// Records the keys of an answer.
     func note(_ keys: [String]) {

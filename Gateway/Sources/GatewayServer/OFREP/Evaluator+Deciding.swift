@@ -36,7 +36,7 @@ extension Evaluator {
         } catch {
             if client.status == .disabled { return nil }
             // An error in the request itself must not be answered with older decisions.
-            let failure = ProtocolError(error)
+            let failure = ProtocolError(error, isAboutUser: !facts.isComputed)
             if failure.status == .serviceUnavailable, let old = client.decisionsAtHand(for: user, honoring: earlier) {
                 return old
             }

@@ -162,6 +162,7 @@ final class Evaluator: Sendable {
         if let known, known.catalogue === catalogue { return known }
         guard client.capabilities.contains(.localEvaluation) else { return nil }
         let forms = FlagForms(catalogue, types: types, reason: isStale ? .stale : nil)
+        types.publish(catalogue.keys)
         kept.withLock { kept in
             if isStale { kept.stale = forms } else { kept.good = forms }
         }
@@ -175,20 +176,14 @@ final class Evaluator: Sendable {
 
     // MARK: The kill switch
 
-    /// Answers one flag; as long as no flag is known, none can be said to be absent.
     private func disabled(_ key: String) throws(ProtocolError) -> Answer {
-        let isKnown: Bool
-        if let knownForms {
-            isKnown = knownForms.catalogue.index(of: key) != nil
-        } else {
-            let keys = types.keys
-            isKnown = keys.isEmpty || keys.contains(key)
-        }
-        guard isKnown else { throw Self.notFound }
+        let mayExist = knownForms.map { $0.catalogue.index(of: key) != nil } ?? types.mayExist(key)
+        guard mayExist else { throw Self.notFound }
         return Answer(EvaluationAnswer(Self.disabledForm(key)))
     }
 
-    /// All known flags: those of the rules, or those that users of a vendor that is asked have had.
+    /// All known flags: those of the rules, or those that were seen before the last reload or by users of a vendor that
+    /// is asked.
     private var disabledItems: [FlagForms.Form] {
         let keys = knownForms?.catalogue.keys ?? types.keys.sorted()
         return keys.map(Self.disabledForm)
