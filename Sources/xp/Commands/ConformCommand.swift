@@ -170,7 +170,7 @@ struct ConformCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let server { return try await check(server) }
-        var chosen = try chosenCases()
+        let chosen = try chosenCases()
         try OutputFile.expectWritable(output)
         try OutputFile.expectWritable(record)
         try OutputFile.expectWritable(badge)
@@ -178,18 +178,15 @@ struct ConformCommand: AsyncParsableCommand {
         if list { return try OutputFile.deliver(listing(chosen), to: output) }
         let skipping = try skipFrom.map(Self.caseList) ?? CaseList()
         let subjects = try await chosenSubjects()
-        if let remote = subjects.first as? RemoteSubject {
-            chosen = try chosenCases(among: ConformanceRunner.cases(ConformanceCase.every, for: remote))
-        }
         if badge != nil, subjects.count != 1 {
             throw Failure(.usage, "a badge is of one adapter; name it with --vendor or --subject")
         }
-        let total = subjects.map { [chosen] in ConformanceRunner.cases(chosen, for: $0).count }.reduce(0, +)
+        let total = subjects.map { ConformanceRunner.cases(chosen, for: $0).count }.reduce(0, +)
         guard total > 0 else {
             let names = subjects.map(\.name).joined(separator: ", ")
             throw Failure(
                 .usage,
-                "none of these cases is about \(names); those about several vendors or a move need one"
+                "none of these cases is about \(names); those about several vendors, a move or a whole SDK need one"
             )
         }
         let done = Tally()
@@ -229,14 +226,7 @@ struct ConformCommand: AsyncParsableCommand {
     }
 
     private func chosenCases() throws -> [ConformanceCase] {
-        if live { return try chosenCases(among: ConformanceCase.live) }
-        // Whether a remote subject is a whole SDK is known only after it has been asked.
-        let isRemote = subject.map { $0.contains("://") } ?? false
-        let all = ConformanceCase.all + ConformanceCase.composing + ConformanceCase.moving
-        return try chosenCases(among: all + (isRemote || list ? ConformanceCase.wholeSDK : []))
-    }
-
-    private func chosenCases(among all: [ConformanceCase]) throws -> [ConformanceCase] {
+        let all = live ? ConformanceCase.live : ConformanceCase.every
         guard !cases.isEmpty else { return all }
         for pattern in cases where !all.contains(where: { $0.matches(pattern) }) {
             throw Failure(.usage, "there is no case \"\(pattern)\"; xp conform --list names them")

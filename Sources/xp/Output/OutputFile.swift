@@ -91,10 +91,7 @@ enum OutputFile {
         let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights == nil ? 0o666 : 0o600)
         guard descriptor >= 0 else {
             let reason = errno
-            guard rights != nil, [EACCES, EPERM, EROFS].contains(reason) else {
-                throw unwritable(path, because: reason)
-            }
-            return try write(text, into: path, with: O_WRONLY | O_TRUNC)
+            return try overwrite(rights, path, with: text, because: reason)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
@@ -109,7 +106,19 @@ enum OutputFile {
         if rename(beside, target) == 0 { return }
         let reason = errno
         unlink(beside)
-        guard rights != nil else { throw unwritable(path, because: reason) }
+        try overwrite(rights, path, with: text, because: reason)
+    }
+
+    /// Overwrites an existing file if that can succeed where replacing it failed.
+    private static func overwrite(
+        _ rights: Rights?,
+        _ path: String,
+        with text: String,
+        because reason: Int32
+    ) throws {
+        guard rights != nil, [EACCES, EPERM, EROFS, EBUSY, EXDEV].contains(reason) else {
+            throw unwritable(path, because: reason)
+        }
         try write(text, into: path, with: O_WRONLY | O_TRUNC)
     }
 
