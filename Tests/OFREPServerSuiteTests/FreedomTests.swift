@@ -2,6 +2,7 @@ import AdapterKit
 import Experimentation
 import MockVendors
 import OFREPServerSuite
+import Synchronization
 import Testing
 
 /// Servers that do what the protocol leaves to them.
@@ -68,6 +69,25 @@ struct FreedomTests {
         }
         let report = try await server.run(name)
         #expect(report.results.map(\.outcome) == [.passed], "\(report.text())")
+    }
+
+    @Test("a tag may be made of an answer that has something new each time")
+    func tagOfTheAnswer() async throws {
+        let count = Mutex(0)
+        var server = OtherServer(mock: OFREPMock())
+        server.change = { _, answer in
+            guard answer.status == 200, answer.headers.contains(where: { $0.name == "ETag" }) else { return answer }
+            var answer = answer
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            answer.edit { $0["ticket"] = .int(number) }
+            answer.headers = answer.headers.filter { $0.name != "ETag" } + [.init("ETag", "\"\(number)\"")]
+            return answer
+        }
+        let report = try await server.run("tags/stable")
+        #expect(report.results.map(\.outcome) == [.skipped("the answers differ")], "\(report.text())")
     }
 
     @Test(

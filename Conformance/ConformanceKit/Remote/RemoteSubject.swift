@@ -186,11 +186,17 @@ struct RemoteLine: Sendable {
     }
 }
 
-/// What the other process last said that its vendor can't hold.
+/// What the other process said that its vendor can't hold: when it was opened, and of the world that it holds now.
 final class ToldGaps: Sendable {
-    let gaps: Mutex<[WorldGap]>
+    private let ofOpening: [WorldGap]
+    private let ofChange = Mutex<[WorldGap]?>(nil)
 
-    init(_ gaps: [WorldGap]) { self.gaps = Mutex(gaps) }
+    init(_ gaps: [WorldGap]) { ofOpening = gaps }
+
+    var current: [WorldGap] { ofChange.withLock { $0 } ?? ofOpening }
+
+    /// Notes the answer to a change of the world; without gaps of its own, those of the opening apply again.
+    func note(_ gaps: [WorldGap]?) { ofChange.withLock { $0 = gaps } }
 }
 
 /// The stage of a mock in another process.
@@ -201,17 +207,18 @@ struct RemoteStage: SubjectStage {
     let secrets: [String]
     let callsUnderWay = CallsUnderWay()
 
-    var gaps: [WorldGap] { told.gaps.withLock { $0 } }
+    var gaps: [WorldGap] { told.current }
 
     func makeProvider() async throws -> any ExperimentationProvider {
         try await call("start") { reader in RemoteProvider(stage: self, id: try reader.name("provider")) }
     }
 
     func change(to world: World) async throws {
-        let gaps: [WorldGap]? = try await call("change", ["world": world.document]) { reader in
-            reader.has("gaps") ? try WorldGap.list(reading: &reader) : nil
-        }
-        if let gaps { told.gaps.withLock { $0 = gaps } }
+        told.note(
+            try await call("change", ["world": world.document]) { reader in
+                reader.has("gaps") ? try WorldGap.list(reading: &reader) : nil
+            }
+        )
     }
 
     func inject(_ faults: [WorldFault]) async throws {

@@ -60,7 +60,8 @@ extension ServerCase {
             },
             ServerCase("tags/stable", "the same answer keeps its tag", features: [.entityTags]) { probe in
                 let (one, two) = (try await probe.ask(.all(probe.context)), try await probe.ask(.all(probe.context)))
-                guard one.byKey == two.byKey else { throw probe.skip("the answers differ") }
+                // A tag may be made of everything, also of what a stream's address changes with.
+                guard one.body == two.body else { throw probe.skip("the answers differ") }
                 probe.expect(one.field("ETag") == two.field("ETag"), "the same answer has two tags")
             },
             ServerCase("tags/order", "the order of a context's members changes no flag", features: [.entityTags]) {

@@ -52,6 +52,31 @@ struct RemoteSubjectTests {
         #expect("\(error.map { "\($0)" } ?? "no error")".contains(message) || message.hasPrefix("result"))
     }
 
+    @Test("the gaps of a change last until the next one")
+    func gaps() async throws {
+        let subject = try await RemoteSubject { command in
+            let text = String(decoding: command, as: UTF8.self)
+            let answer =
+                if text.contains("\"describe\"") {
+                    #"{"name":"picky","capabilities":["campaigns"],"events":["custom","viewItem"]}"#
+                } else if text.contains("\"open\"") {
+                    #"{"stage":"s","gaps":[{"path":"holdouts","reason":"none"}]}"#
+                } else if text.contains("\"viewItem\"") {
+                    #"{"gaps":[{"path":"campaigns/spring","reason":"views aren't answered"}]}"#
+                } else {
+                    "{}"
+                }
+            return Array(#"{"result":\#(answer)}"#.utf8)
+        }
+        let stage = try await subject.open(.banner)
+        #expect(await stage.gaps.map(\.path) == ["holdouts"])
+        try await stage.change(to: .banner)
+        #expect(await stage.gaps.map(\.path) == ["campaigns/spring"])
+        let other = World.banner.changing { $0.campaigns[0].trigger = "custom" }
+        try await stage.change(to: other)
+        #expect(await stage.gaps.map(\.path) == ["holdouts"])
+    }
+
     @Test("a service that starts to fail halfway fails its own cases and no other subject's")
     func madness() async throws {
         let description = #"{"result":{"name":"mad","capabilities":["flags"],"decides":true}}"#
