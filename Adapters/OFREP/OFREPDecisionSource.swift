@@ -72,7 +72,7 @@ final class OFREPDecisionSource: DecisionSource {
         let held = state.withLock { $0.answers.answer(to: question, of: userID) }
         // A question without a held answer isn't asked because of the change.
         let isNews = change.flatMap { change in held.map { change.number > $0.change } } ?? false
-        let isConfirmable = held.map { $0.change >= change?.lastAbsence ?? 0 } ?? false
+        let isConfirmable = held.map { $0.change >= change?.lastRenewal ?? 0 } ?? false
         let validator = isConfirmable ? held?.validator : nil
         let request = try requests.evaluation(unless: validator, after: isNews ? change?.event : nil)
         let reply = try await client.send(request, body: question, limits: limits)

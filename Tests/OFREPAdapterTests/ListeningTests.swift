@@ -60,7 +60,7 @@ struct ListeningTests {
         #expect(take(.time, after: 130) == [.close(stream)])
         #expect(listening.wake == nil)
         #expect(take(.time, after: 900) == [])
-        #expect(take(.sight(true), after: 901) == [.open(stream), .tellChange(.absence)])
+        #expect(take(.sight(true), after: 901) == [.open(stream), .tellChange(.renewal)])
         #expect(take(.opened(stream), after: 902) == [])
         #expect(take(.time, after: 904) == [.tellChange(.gap)])
     }

@@ -133,7 +133,7 @@ struct OFREPListening: Sendable {
         unseen = nil
         let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
         if !resting.isEmpty {
-            plan(.absence, at: now)
+            plan(.renewal, at: now)
         } else if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) {
             plan(.gap, at: now)
         }
@@ -181,7 +181,7 @@ struct OFREPListening: Sendable {
             if error.code == .unauthorized, mayAskForAddress {
                 // Its address may have expired, and the next answer names one that hasn't.
                 mayAskForAddress = false
-                plan(.gap, at: now)
+                plan(.renewal, at: now)
                 miss(at: now, error)
             } else {
                 // It won't reopen, so the silence is reported without the grace period.
