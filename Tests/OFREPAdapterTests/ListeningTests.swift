@@ -65,6 +65,15 @@ struct ListeningTests {
         #expect(take(.time, after: 904) == [.tellChange(.gap)])
     }
 
+    @Test("a process that was suspended in the background reopens its streams and asks for flags when it is back")
+    mutating func suspended() {
+        open()
+        _ = take(.sight(false), after: 10)
+        #expect(take(.sight(true), after: 200) == [.close(stream), .open(stream), .tellChange(.renewal)])
+        #expect(take(.opened(stream), after: 201) == [])
+        #expect(take(.time, after: 203) == [.tellChange(.gap)])
+    }
+
     @Test("returning to the foreground earlier changes nothing")
     mutating func shortlyOutOfSight() {
         open()

@@ -130,6 +130,8 @@ struct OFREPListening: Sendable {
             return []
         }
         guard unseen != nil else { return [] }
+        // No timer fires while the process is suspended.
+        let closed = rest(at: now)
         unseen = nil
         let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
         if !resting.isEmpty {
@@ -138,7 +140,7 @@ struct OFREPListening: Sendable {
             plan(.gap, at: now)
         }
         for stream in resting { open(stream, at: now) }
-        return resting.sorted { $0.path < $1.path }.map { .open($0) }
+        return closed + resting.sorted { $0.path < $1.path }.map { .open($0) }
     }
 
     /// Closes streams whose inactivity delay has passed in the background.
