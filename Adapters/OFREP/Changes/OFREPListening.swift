@@ -55,6 +55,8 @@ struct OFREPListening: Sendable {
     static let steady = Duration.seconds(5)
     /// The maximum wait before a stream is reopened.
     static let longestWait = Duration.seconds(60)
+    /// The minimum time between two questions for new addresses, unless all streams have opened meanwhile.
+    static let addressSpacing = Duration.seconds(60)
     /// The maximum number of open streams.
     static let mostStreams = 8
 
@@ -66,8 +68,8 @@ struct OFREPListening: Sendable {
     private var unseen: ContinuousClock.Instant?
     /// Since when a stream is missing, why, and whether that was reported.
     private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
-    /// Whether no new address was asked for since a stream opened.
-    private var mayAskForAddress = true
+    /// When new addresses were last asked for, unless all streams have opened since.
+    private var addressesAsked: ContinuousClock.Instant?
 
     /// The time of the next timer, if any.
     var wake: ContinuousClock.Instant? {
@@ -161,7 +163,7 @@ struct OFREPListening: Sendable {
     private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant, jitter: Double) {
         guard let connection = connections[stream], case .opening = connection.phase else { return }
         connections[stream]?.phase = .open(since: now)
-        mayAskForAddress = true
+        if connections.values.allSatisfy(\.isOpen) { addressesAsked = nil }
         switch connection.missed {
         case .nothing: break
         case .sinceAnswer: plan(.gap, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
@@ -180,9 +182,10 @@ struct OFREPListening: Sendable {
         switch ending {
         case .refused(let error):
             connection.phase = .refused
-            if error.code == .unauthorized, mayAskForAddress {
+            let mayAsk = addressesAsked.map { $0.duration(to: now) >= Self.addressSpacing } ?? true
+            if error.code == .unauthorized, mayAsk {
                 // Its address may have expired, and the next answer names one that hasn't.
-                mayAskForAddress = false
+                addressesAsked = now
                 plan(.renewal, at: now)
                 miss(at: now, error)
             } else {
