@@ -137,6 +137,21 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
+    @Test("an open stream is closed only when the one that takes its place is open")
+    func replacedStream() async throws {
+        let transport = StreamingTransport { number, _ in
+            Samples.answer("green", more: Self.stream(number <= 2 ? "a" : "b"))
+        }
+        let (client, session) = try await begin(transport)
+        try await session.refresh()
+        try await eventually("the new stream") { transport.streams == ["/a", "/b"] }
+        transport.open()
+        try await eventually("the former stream is closed") { transport.streams == ["/b"] }
+        await time.pass(.seconds(5))
+        #expect(transport.questions.count == 3)
+        await client.shutdown()
+    }
+
     @Test("an answer is used although the question after a change meanwhile fails, which is asked again")
     func followUp() async throws {
         let transport = LateTransport()

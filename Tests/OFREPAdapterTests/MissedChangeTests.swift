@@ -66,9 +66,71 @@ struct MissedChangeTests {
     @Test("a server that names a new address in each answer isn't asked again and again")
     mutating func rotating() throws {
         open()
-        #expect(take(.announced([other]), after: 3) == [.close(stream), .open(other)])
-        #expect(take(.opened(other), after: 4) == [])
+        #expect(take(.announced([other]), after: 3) == [.open(other)])
+        #expect(take(.opened(other), after: 4) == [.close(stream)])
         #expect(listening.wake == nil)
+    }
+
+    @Test("a change that is announced while another stream takes an open one's place is reported")
+    mutating func handover() {
+        open()
+        _ = take(.announced([other]), after: 3)
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(stream, event), after: 3.5)
+        #expect(take(.time, after: 4) == [.tellChange(.event(event))])
+        #expect(take(.opened(other), after: 5) == [.close(stream)])
+        #expect(take(.event(stream, event), after: 6) == [])
+        #expect(take(.time, after: 7) == [])
+    }
+
+    @Test("each open stream stays until the one that takes its own place is open, whatever is announced meanwhile")
+    mutating func handovers() throws {
+        let streams = try (0..<4).map { try Samples.stream("https://events.example.com/\($0)") }
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        _ = take(.time, after: 2)
+        #expect(take(.announced([streams[0], streams[1]]), after: 3) == [.open(streams[0]), .open(streams[1])])
+        #expect(take(.opened(streams[1]), after: 4) == [.close(other)])
+        let effects = take(.announced([streams[2], streams[3]]), after: 5)
+        #expect(effects == [.close(streams[0]), .open(streams[2]), .open(streams[3])])
+        // Paths are in order, so that "/1" comes before "/a".
+        #expect(take(.opened(streams[2]), after: 6) == [.close(streams[1])])
+        #expect(take(.announced([streams[2], streams[3]]), after: 7) == [])
+        #expect(take(.opened(streams[3]), after: 8) == [.close(stream)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("an open stream isn't replaced by one that was announced before, and closed if no other is announced")
+    mutating func withdrawn() throws {
+        let third = try Samples.stream("https://events.example.com/c")
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        #expect(take(.announced([other, third]), after: 1) == [.open(third)])
+        #expect(take(.opened(other), after: 2) == [.tellChange(.gap)])
+        #expect(take(.opened(third), after: 3) == [.close(stream)])
+        #expect(take(.announced([third]), after: 4) == [.close(other)])
+    }
+
+    @Test("a stream that another was to replace stays if it is announced again, and isn't reopened if it ends before")
+    mutating func formerStreams() {
+        open()
+        _ = take(.announced([other]), after: 3)
+        #expect(take(.announced([stream]), after: 4) == [.close(other)])
+        #expect(take(.time, after: 100) == [])
+        _ = take(.announced([other]), after: 101)
+        #expect(take(.ended(stream, .lost(Self.lost)), after: 102) == [])
+        #expect(take(.opened(other), after: 103) == [])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a stream that another was to replace is closed for the background, and isn't reopened afterwards")
+    mutating func formerStreamOutOfSight() {
+        open()
+        _ = take(.announced([other]), after: 3)
+        _ = take(.sight(false), after: 4)
+        #expect(take(.time, after: 124) == [.close(stream), .close(other)])
+        #expect(take(.sight(true), after: 200) == [.open(other), .tellChange(.renewal)])
     }
 
     @Test("back in the foreground, changes are asked for unless all streams are open")

@@ -20,6 +20,8 @@ struct OFREPConnection: Sendable {
     var phase: Phase
     var failures = 0
     var missed = Missed.sinceAnswer
+    /// The stream that takes its place once open, if this one is no longer announced.
+    var successor: OFREPStream?
 
     var isOpen: Bool {
         if case .open = phase { true } else { false }

@@ -2,9 +2,10 @@ import Experimentation
 
 /// The state machine of the event streams; pure: time and randomness are parameters.
 ///
-/// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again when a stream
-/// has opened, because changes before that went unheard, and on return to the foreground. Events in quick succession count
-/// as one change. After 30 seconds without all streams open, the silence is reported.
+/// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again when a
+/// stream has opened, because changes before that went unheard, and on return to the foreground. Events in quick
+/// succession count as one change. An open stream that is no longer announced stays until another is open in its place.
+/// After 30 seconds without all streams open, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {
@@ -57,7 +58,7 @@ struct OFREPListening: Sendable {
     static let longestWait = Duration.seconds(60)
     /// The minimum time between two questions for new addresses, unless all streams have opened meanwhile.
     static let addressSpacing = Duration.seconds(60)
-    /// The maximum number of open streams.
+    /// The maximum number of open streams beside those that they replace.
     static let mostStreams = 8
 
     private var connections: [OFREPStream: OFREPConnection] = [:]
@@ -99,7 +100,7 @@ struct OFREPListening: Sendable {
         var effects: [Effect] = []
         switch input {
         case .announced(let streams): effects += announce(Array(streams.prefix(Self.mostStreams)), at: now)
-        case .opened(let stream): noteOpen(stream, at: now, jitter: jitter)
+        case .opened(let stream): effects += noteOpen(stream, at: now, jitter: jitter)
         case .event(let stream, let event):
             if connections[stream] != nil { plan(.event(event), in: Self.debounce, at: now) }
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
@@ -112,14 +113,26 @@ struct OFREPListening: Sendable {
     }
 
     private mutating func announce(_ streams: [OFREPStream], at now: ContinuousClock.Instant) -> [Effect] {
-        let gone = connections.keys.filter { !streams.contains($0) }.sorted { $0.path < $1.path }
+        let former = connections.keys.filter { !streams.contains($0) }.sorted { $0.path < $1.path }
         // A server that names new addresses in each answer would otherwise be asked again after each of them.
-        let isReplacement = gone.contains { connections[$0]?.isOpen ?? false }
-        for stream in gone { connections[stream] = nil }
+        let isReplacement = former.contains { connections[$0]?.isOpen ?? false }
         let new = streams.filter { connections[$0] == nil }
         for stream in new {
             open(stream, at: now)
             if isReplacement { connections[stream]?.missed = .nothing }
+        }
+        for stream in streams { connections[stream]?.successor = nil }
+        var successors = new[...]
+        var gone: [OFREPStream] = []
+        for stream in former {
+            if let successor = connections[stream]?.successor, streams.contains(successor) { continue }
+            // What changes before another stream is open in its place would be told to nobody.
+            if connections[stream]?.isOpen ?? false, let successor = successors.popFirst() {
+                connections[stream]?.successor = successor
+            } else {
+                connections[stream] = nil
+                gone.append(stream)
+            }
         }
         if !connections.isEmpty { noteHearing() } else { deaf = nil }
         return gone.map { .close($0) } + new.map { .open($0) }
@@ -150,7 +163,10 @@ struct OFREPListening: Sendable {
         guard let unseen else { return [] }
         let over = connections.filter { !$1.isResting && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
         guard !over.isEmpty else { return [] }
-        for stream in over { connections[stream] = OFREPConnection(phase: .resting) }
+        for stream in over {
+            let isFormer = connections[stream]?.successor != nil
+            connections[stream] = isFormer ? nil : OFREPConnection(phase: .resting)
+        }
         noteHearing()
         return over.sorted { $0.path < $1.path }.map { .close($0) }
     }
@@ -160,8 +176,12 @@ struct OFREPListening: Sendable {
         miss(at: now, ExperimentationError(.timeout, "an event stream doesn't open"))
     }
 
-    private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant, jitter: Double) {
-        guard let connection = connections[stream], case .opening = connection.phase else { return }
+    private mutating func noteOpen(
+        _ stream: OFREPStream,
+        at now: ContinuousClock.Instant,
+        jitter: Double
+    ) -> [Effect] {
+        guard let connection = connections[stream], case .opening = connection.phase else { return [] }
         connections[stream]?.phase = .open(since: now)
         if connections.values.allSatisfy(\.isOpen) { addressesAsked = nil }
         switch connection.missed {
@@ -170,6 +190,9 @@ struct OFREPListening: Sendable {
         case .sinceBreak: plan(.gap, at: now)
         }
         noteHearing()
+        let replaced = connections.filter { $1.successor == stream }.keys
+        for stream in replaced { connections[stream] = nil }
+        return replaced.map { .close($0) }
     }
 
     private mutating func noteEnd(
@@ -179,6 +202,11 @@ struct OFREPListening: Sendable {
         jitter: Double
     ) {
         guard var connection = connections[stream] else { return }
+        if connection.successor != nil {
+            // Nothing is asked for: a server may close it because its successor, whose opening it tells later, is open.
+            connections[stream] = nil
+            return
+        }
         switch ending {
         case .refused(let error):
             connection.phase = .refused
