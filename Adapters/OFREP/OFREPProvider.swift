@@ -32,8 +32,6 @@ public struct OFREPProvider: ExperimentationProvider {
     public var scope: String { configuration.account }
 
     /// The protocol offers only flags; events require a server that accepts them.
-    ///
-    /// Metadata is passed on, but the suite checks metadata of experiments only.
     public var capabilities: Set<Capability> {
         let flags: Set<Capability> = [.flags, .objectFlags, .flagMetadata, .targeting, .offlineStart]
         let events: Set<Capability> = [.tracking, .commerce, .batching, .eventIDs, .consentSignal]
