@@ -55,7 +55,7 @@ struct OFREPRequests: Sendable {
         var headers = stream.isOf(configuration.baseURL) ? try ownFields() : HTTPFields()
         headers[.accept] = "text/event-stream"
         headers[.cacheControl] = "no-cache"
-        if let eventID, HTTPField.isValidValue(eventID) { headers[Self.lastEventID] = eventID }
+        if let eventID, HTTPField.isValidValue(eventID) { try headers.put(eventID, named: "Last-Event-ID") }
         return HTTPRequest(
             method: .get,
             scheme: stream.scheme,
@@ -68,19 +68,11 @@ struct OFREPRequests: Sendable {
     /// The base of relative stream addresses.
     var baseURL: Endpoint { configuration.baseURL }
 
-    private static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .accept
-    private static let apiKey = HTTPField.Name("X-API-Key") ?? .authorization
-
     private func ownFields() throws(ExperimentationError) -> HTTPFields {
         var fields = HTTPFields()
-        for (name, value) in configuration.headers {
-            guard let name = HTTPField.Name(name) else {
-                throw ExperimentationError(.configuration, "OFREP: headers: \"\(name)\" isn't a header field's name")
-            }
-            try fields.put(value.reveal(), for: name)
-        }
+        for (name, value) in configuration.headers { try fields.put(value.reveal(), named: name) }
         if let token = configuration.token { try fields.put("Bearer \(token.reveal())", for: .authorization) }
-        if let key = configuration.apiKey { try fields.put(key.reveal(), for: Self.apiKey) }
+        if let key = configuration.apiKey { try fields.put(key.reveal(), named: "X-API-Key") }
         return fields
     }
 }
