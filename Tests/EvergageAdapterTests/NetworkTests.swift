@@ -34,6 +34,18 @@ struct NetworkTests {
         #expect(await app.vendor.received.map(\.action) == ["A", "B"])
     }
 
+    @Test("an event is sent whatever its id, in a form that is the same each time and unlike any other id's")
+    func anyID() async throws {
+        let bench = try await Bench()
+        for id in ["a", "a\nb", "a%0Ab", " a", "a\u{1}", "é", ""] {
+            try await bench.client.track(.custom("A"), for: User(id: "u-77"), id: id)
+        }
+        try await bench.client.flush()
+        let written = ["a", "a%0Ab", "a%250Ab", "%20a", "a%01", "%C3%A9", ""]
+        #expect(bench.transport.sent.map(\.eventID) == written)
+        #expect(try await bench.client.ledger() == Ledger(accepted: 7, delivered: 7))
+    }
+
     @Test("a part of a neutral event that is left out is logged once, however often it is sent")
     func saidOnce() async throws {
         let app = try await App()

@@ -54,7 +54,8 @@ struct EvergageRequests: Sendable {
 
     private static func headers(id: String) throws(ExperimentationError) -> HTTPFields {
         var fields: HTTPFields = [.accept: "application/json"]
-        try fields.put(id, named: "X-Event-Id")
+        // Ids of the sender's own choice may hold what a field can't.
+        try fields.put(PercentEncoding.encode(id), named: "X-Event-Id")
         return fields
     }
 
