@@ -92,6 +92,38 @@ struct StatTests {
         #expect(app.transport.events.map { $0["user"]?["attributes"] } == [nil, ["tier": "gold"]])
     }
 
+    @Test("changed attributes wait beyond neutral statistics as well")
+    func changedAttributesBeyondNeutral() async throws {
+        let app = try await App()
+        let session = try #require(app.evergage.session)
+        try session.update(["tier": "gold"])
+        for event in Self.neutral { try await session.track(event) }
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["user"]?["attributes"] } == [nil, nil, nil, nil, ["tier": "gold"]])
+    }
+
+    @Test("a statistic of a user without a session is sent without the user's attributes")
+    func withoutSession() async throws {
+        let bench = try await Bench()
+        let user = User(id: "u-77", attributes: ["tier": "gold"])
+        for event in Self.neutral { try await bench.client.track(event, for: user) }
+        try await bench.client.track(.custom("A"), for: user)
+        try await bench.client.flush()
+        #expect(
+            bench.transport.events.map { $0["user"] }
+                == Array(repeating: ["id": "u-77"], count: 4) + [["id": "u-77", "attributes": ["tier": "gold"]]]
+        )
+    }
+
+    /// The neutral events that are statistics to the vendor.
+    private static var neutral: [TrackingEvent] {
+        [
+            .campaignImpression(campaign()), .campaignDismissal(campaign()), .campaignClick(campaign()),
+            .notificationOpened(NotificationContent(payload: ["evg": ["experienceId": "xp7Qa"]])),
+        ]
+    }
+
     @Test("V43 a click on a notification names its experience and what was clicked")
     func notification() async throws {
         let app = try await App()

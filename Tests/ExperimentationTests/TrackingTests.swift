@@ -200,6 +200,36 @@ struct TrackingTests {
         #expect(provider.record.delivered.map(\.attributeChanges) == [[:], ["plan": "free"], [:]])
     }
 
+    @Test("changed attributes wait beyond what is said of campaigns and notifications")
+    func attributesBeyondStatistics() async throws {
+        let provider = InMemoryProvider()
+        let client = try await client(provider)
+        let session = client.session(for: User(id: "ada", attributes: ["plan": "free"], consent: .granted))
+        let campaign = Campaign(id: "c", target: "hero", experience: Variation(id: "x"))
+        try await session.track(.campaignImpression(campaign))
+        try await session.track(.campaignClick(campaign))
+        try await session.track(.campaignDismissal(campaign))
+        try await session.track(.notificationOpened(NotificationContent(message: "Hi")))
+        try await session.track(.custom("two"))
+        try await client.flush()
+        #expect(provider.record.delivered.map(\.attributeChanges) == [[:], [:], [:], [:], ["plan": "free"]])
+    }
+
+    @Test("without a session, a user's attributes go with each event but a native one that carries none")
+    func attributesWithoutSession() async throws {
+        let provider = InMemoryProvider()
+        let client = try await client(provider)
+        let user = User(id: "ada", attributes: ["plan": "free"], consent: .granted)
+        let campaign = Campaign(id: "c", target: "hero", experience: Variation(id: "x"))
+        try await client.track(.campaignImpression(campaign), for: user)
+        for carries in [false, true] {
+            let native = NativeEvent(type: "x", carriesAttributeChanges: carries)
+            try await client.track(TrackingEvent(.native(native)), for: user)
+        }
+        try await client.flush()
+        #expect(provider.record.delivered.map(\.attributeChanges) == [["plan": "free"], [:], ["plan": "free"]])
+    }
+
     @Test("attributes from before and during a denial are sent once the user consents again, and not with its signal")
     func attributesAfterDenial() async throws {
         let provider = InMemoryProvider()

@@ -121,7 +121,8 @@ enum EvergageTranslation {
         let ids = envelope.identity.evergageIDs
         user.set("anonId", ids.anonymous)
         user.set("id", ids.named)
-        if !envelope.attributeChanges.isEmpty {
+        // Statistics have no place for them.
+        if !envelope.attributeChanges.isEmpty, members["campaignStats"] == nil {
             let changes = envelope.attributeChanges.values.mapValues(attribute)
             user["attributes"] = .object(changes.merging(user["attributes"]?.objectValue ?? [:]) { $1 })
         }

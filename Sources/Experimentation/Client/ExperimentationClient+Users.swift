@@ -41,7 +41,7 @@ extension ExperimentationClient {
             identity: user.identity,
             event: event,
             date: date ?? core.environment.time.now,
-            attributeChanges: user.attributes
+            attributeChanges: event.carriesAttributes ? user.attributes : [:]
         )
         try user.validate()
         try await core.accept(envelope, consent: user.consent, isStated: isConsentStated)

@@ -129,9 +129,19 @@ public enum Priority: Int, Sendable, Hashable, Codable, Comparable, CaseIterable
 }
 
 extension TrackingEvent {
-    /// Whether the user's changed attributes may be sent with it.
-    var carriesAttributeChanges: Bool {
+    /// Whether a user's attributes may be sent with it.
+    var carriesAttributes: Bool {
         if case .native(let event) = kind { event.carriesAttributeChanges } else { true }
+    }
+
+    /// Whether the user's changed attributes are sent with it, and not with the next event.
+    ///
+    /// They are sent once, and a vendor's statistics of campaigns and notifications may have no place for them.
+    var carriesAttributeChanges: Bool {
+        switch kind {
+        case .campaignImpression, .campaignDismissal, .campaignClick, .notificationOpened: false
+        default: carriesAttributes
+        }
     }
 
     /// The event's priority.
