@@ -187,6 +187,16 @@ struct ItemTests {
         #expect(EvergageLocation(postalCode: "3000").json == ["postalCode": "3000"])
         #expect(EvergageLocation(json: ["postalCode": "3000"]) == EvergageLocation(postalCode: "3000"))
         #expect(EvergageLocation(json: 3) == nil)
+        #expect(EvergageLocation(json: ["lat": 48.4, "city": 3]) == nil)
+    }
+
+    @Test("a place without a value isn't sent")
+    func emptyPlace() {
+        var item = EvergageItem.product(id: "p")
+        var nowhere = EvergageLocation(postalCode: "3000")
+        nowhere.postalCode = nil
+        item.location = nowhere
+        #expect(item.json == ["type": "p", "_id": "p"])
     }
 
     @Test("lines, orders and reviews survive a round trip through JSON")

@@ -77,7 +77,7 @@ struct NetworkTests {
         #expect(bench.transport.events.map { $0["action"] } == ["A"])
     }
 
-    @Test("attributes of items that aren't the vendor's, or have another type, are logged")
+    @Test("attributes of items that aren't the vendor's or their kind's, or have another type, are logged")
     func noPlaceForItems() async throws {
         let shoe = CatalogItem(
             id: "sku-1",
@@ -85,16 +85,34 @@ struct NetworkTests {
             attributes: ["Brand": "Acme", "color": "red", "rating": "high", "tagType": "Brand", "url": .null]
         )
         let brand = CatalogItem(id: "Acme", kind: .tag, attributes: ["tagType": "Brand"])
+        let news = CatalogItem(
+            id: "n",
+            kind: .article,
+            attributes: ["listPrice": 9, "alternateId": "x", "location": ["lat": 48.4]]
+        )
+        let mug = CatalogItem(
+            id: "m",
+            attributes: ["subTitle": "S", "modifiedDate": 0, "expiration": "9999-12-31T00:00:00Z", "department": true]
+        )
         let bench = try await Bench()
         let session = bench.session()
         try await session.track(.viewItem(shoe))
         try await session.track(.viewTag(brand))
+        try await session.track(.share(news))
+        try await session.track(.share(mug))
         try await session.track(.purchase(Order(lines: [LineItem(item: shoe), LineItem(item: shoe)])))
         try await bench.client.flush()
         #expect(
             bench.log.entries.filter { $0.event == "evergage.event" }.map(\.message) == [
                 "viewItem: its items' attributes have no place on the wire: color, rating, tagType",
+                "share: its items' attributes have no place on the wire: alternateId, listPrice, location",
+                "share: its items' attributes have no place on the wire: department, expiration, modifiedDate, subTitle",
                 "purchase: its items' attributes have no place on the wire: Brand, color, rating, tagType",
+            ]
+        )
+        #expect(
+            bench.transport.events.dropFirst(2).prefix(2).map { $0["catalog"] } == [
+                ["Article": ["_id": "n"]], ["Product": ["_id": "m"]],
             ]
         )
     }

@@ -17,31 +17,42 @@ extension EvergageItem {
     ///
     /// `nil` without a `type` (code or name) or with a blank `_id`; a tag needs a `tagType` that the vendor has.
     public init?(json: FlagValue) {
-        guard let members = json.objectValue, let type = members["type"]?.stringValue,
+        guard var members = json.objectValue, let type = members["type"]?.stringValue,
             let id = members["_id"]?.stringValue,
             let kind = Kind(type: type, tagType: members["tagType"]?.stringValue), !id.isBlank
         else { return nil }
         self.init(kind, id: id, name: members["name"]?.stringValue)
-        itemDescription = members["description"]?.stringValue
-        url = members["url"]?.stringValue
-        imageURL = members["imageUrl"]?.stringValue
-        published = members["published"]?.epochMilliseconds
-        expiration = members["expiration"]?.epochMilliseconds
+        price = members["price"]?.doubleValue
+        currency = members["currency"]?.stringValue
         tags = Self.items(json: members["tags"] ?? []) ?? []
         categories = Self.items(json: members["categories"] ?? []) ?? []
-        promotionState = members["promotionState"]?.stringValue.flatMap(PromotionState.init(wireName:)) ?? .undefined
-        location = members["location"].flatMap(EvergageLocation.init(json:))
-        rating = members["rating"]?.doubleValue
-        numRatings = members["numRatings"]?.intValue
-        price = members["price"]?.doubleValue
-        priceDescription = members["priceDescription"]?.stringValue
-        listPrice = members["listPrice"]?.doubleValue
-        currency = members["currency"]?.stringValue
-        inventoryCount = members["inventoryCount"]?.intValue
-        alternateID = members["alternateId"]?.stringValue
-        modifiedDate = members["modifiedDate"]?.epochMilliseconds
-        subTitle = members["subTitle"]?.stringValue
-        isDepartment = members["department"]?.boolValue ?? false
+        take(&members)
+    }
+
+    /// Sets the fields that are written in one way only, as far as this kind has them, and removes what it has read.
+    mutating func take(_ members: inout [String: FlagValue]) {
+        itemDescription = members.take("description", \.stringValue)
+        url = members.take("url", \.stringValue)
+        imageURL = members.take("imageUrl", \.stringValue)
+        published = members.take("published", \.itemDate)
+        expiration = members.take("expiration", \.itemDate)
+        promotionState =
+            members.take("promotionState") { $0.stringValue.flatMap(PromotionState.init(wireName:)) } ?? .undefined
+        location = members.take("location", EvergageLocation.init(json:))
+        rating = members.take("rating", \.doubleValue)
+        numRatings = members.take("numRatings", \.intValue)
+        switch kind {
+        case .product:
+            priceDescription = members.take("priceDescription", \.stringValue)
+            listPrice = members.take("listPrice", \.doubleValue)
+            inventoryCount = members.take("inventoryCount", \.intValue)
+            alternateID = members.take("alternateId", \.stringValue)
+        case .article, .blog:
+            modifiedDate = members.take("modifiedDate", \.itemDate)
+            subTitle = members.take("subTitle", \.stringValue)
+        case .category: isDepartment = members.take("department", \.boolValue) ?? false
+        case .tag: break
+        }
     }
 
     /// Creates items from a JSON list; invalid entries are skipped.
@@ -62,7 +73,7 @@ extension EvergageItem {
         members.set("published", published)
         members.set("expiration", expiration)
         if promotionState != .undefined { members["promotionState"] = .string(promotionState.wireName) }
-        if let location {
+        if let location, !location.json.isEmpty {
             if location.isOnEarth {
                 members["location"] = .object(location.json)
             } else {
@@ -137,7 +148,7 @@ extension EvergageItem.Kind {
 
 extension EvergageItem.PromotionState {
     /// Creates a state from its written form; `nil` for one that the vendor doesn't have.
-    init?(wireName: String) {
+    fileprivate init?(wireName: String) {
         guard let state = Self.allCases.first(where: { $0.wireName == wireName }) else { return nil }
         self = state
     }
@@ -168,7 +179,7 @@ extension EvergageLocation {
         return members
     }
 
-    /// Creates a location from its JSON form; `nil` if it isn't an object.
+    /// Creates a location from its JSON form; `nil` if it says nothing of a place.
     public init?(json: FlagValue) {
         guard let members = json.objectValue else { return nil }
         self.init()
@@ -177,6 +188,7 @@ extension EvergageLocation {
         city = members["city"]?.stringValue
         stateProvinceCode = members["stateProvinceCode"]?.stringValue
         postalCode = members["postalCode"]?.stringValue
+        if self.json.isEmpty { return nil }
     }
 }
 
@@ -207,6 +219,15 @@ extension FlagValue {
         return Date(timeIntervalSince1970: number / 1000)
     }
 
+    /// A date in an item: milliseconds since 1970 as on the wire, or ISO 8601, which a date is as an attribute.
+    fileprivate var itemDate: Date? {
+        if let date = epochMilliseconds { return date }
+        guard let text = stringValue else { return nil }
+        let date = [true, false].lazy
+            .compactMap { try? Date.ISO8601FormatStyle(includingFractionalSeconds: $0).parse(text) }.first
+        return date?.epochMilliseconds == nil ? nil : date
+    }
+
     /// Returns a number in its best JSON form: an integer where nothing is lost.
     static func number(_ value: Double) -> FlagValue {
         Int(exactly: value).map(FlagValue.int) ?? .double(value)
@@ -222,6 +243,13 @@ extension Date {
 }
 
 extension [String: FlagValue] {
+    /// Removes a member and returns its value; one that can't be read stays.
+    mutating func take<Output>(_ name: String, _ read: (FlagValue) -> Output?) -> Output? {
+        guard let value = self[name].flatMap(read) else { return nil }
+        self[name] = nil
+        return value
+    }
+
     mutating func set(_ name: String, _ text: String?) {
         if let text { self[name] = .string(text) }
     }

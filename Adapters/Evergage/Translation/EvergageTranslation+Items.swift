@@ -8,39 +8,20 @@ extension EvergageItem {
     /// - Parameters:
     ///   - item: The neutral item.
     ///   - kind: The vendor's kind, if the item's own doesn't decide it.
-    ///   - unread: Receives the names of the attributes that aren't the vendor's, or whose value has another type.
+    ///   - unread: Receives the names of the attributes that the vendor doesn't have for this kind, or whose value has
+    ///     another type.
     init(_ item: CatalogItem, as kind: Kind? = nil, unread: inout Set<String>) {
         self.init(kind ?? Kind(item), id: item.id, name: item.name)
         price = item.price.flatMap { Double($0.description) }
         currency = item.currency
         categories = item.categories.map { .category(id: $0) }
         var rest = item.attributes.values.filter { $0.value != .null }
-        func read<Value>(_ name: String, _ value: (FlagValue) -> Value?) -> Value? {
-            guard let value = rest[name].flatMap(value) else { return nil }
-            rest[name] = nil
-            return value
-        }
-        itemDescription = read("description", \.stringValue)
-        url = read("url", \.stringValue)
-        imageURL = read("imageUrl", \.stringValue)
-        published = read("published", \.itemDate)
-        expiration = read("expiration", \.itemDate)
-        promotionState = read("promotionState") { $0.stringValue.flatMap(PromotionState.init(wireName:)) } ?? .undefined
-        location = read("location", EvergageLocation.init(json:))
-        priceDescription = read("priceDescription", \.stringValue)
-        alternateID = read("alternateId", \.stringValue)
-        modifiedDate = read("modifiedDate", \.itemDate)
-        subTitle = read("subTitle", \.stringValue)
-        listPrice = read("listPrice", \.doubleValue)
-        inventoryCount = read("inventoryCount", \.intValue)
-        rating = read("rating", \.doubleValue)
-        numRatings = read("numRatings", \.intValue)
-        isDepartment = read("department", \.boolValue) ?? false
+        take(&rest)
         tags = EvergageTagType.allCases.compactMap { type in
-            read(type.name, \.stringValue).map { .tag(id: $0, type: type) }
+            rest.take(type.name, \.stringValue).map { .tag(id: $0, type: type) }
         }
         // It is in the kind already.
-        if case .tag = self.kind { _ = read("tagType") { $0.stringValue.flatMap(EvergageTagType.init(name:)) } }
+        if case .tag = self.kind { _ = rest.take("tagType") { $0.stringValue.flatMap(EvergageTagType.init(name:)) } }
         unread.formUnion(rest.keys)
     }
 
@@ -61,16 +42,6 @@ extension EvergageItem.Kind {
         case .product: self = .product
         default: self = EvergageTagType(name: item.kind.rawValue).map { .tag($0) } ?? .product
         }
-    }
-}
-
-extension FlagValue {
-    /// A date in an item's attributes: milliseconds since 1970 as on the wire, or ISO 8601, which a date is as an attribute.
-    fileprivate var itemDate: Date? {
-        if let date = epochMilliseconds { return date }
-        guard let text = stringValue else { return nil }
-        return [true, false].lazy
-            .compactMap { try? Date.ISO8601FormatStyle(includingFractionalSeconds: $0).parse(text) }.first
     }
 }
 
