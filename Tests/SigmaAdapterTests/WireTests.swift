@@ -44,7 +44,7 @@ struct WireTests {
     )
     func numbers(text: String, expected: Double?) {
         let number = try? JSONDecoder().decode(SigmaWire.NumberOrText.self, from: Data(text.utf8))
-        #expect(number?.value == expected)
+        #expect(number?.wrappedValue == expected)
     }
 
     @Test(

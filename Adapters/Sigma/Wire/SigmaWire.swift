@@ -6,8 +6,8 @@ enum SigmaWire {
     /// The whole document.
     struct Root: Decodable, Sendable {
         var useGeo: Bool
-        var featureFlags: [Flag]
-        var experiments: [Experiment]
+        @Lossy var featureFlags: [Flag]
+        @Lossy var experiments: [Experiment]
 
         enum CodingKeys: String, CodingKey {
             case useGeo = "use_geo"
@@ -26,8 +26,8 @@ enum SigmaWire {
                 )
             }
             useGeo = try container.decodeIfPresent(Bool.self, forKey: .useGeo) ?? true
-            featureFlags = try container.lossy(Flag.self, forKey: .featureFlags)
-            experiments = try container.lossy(Experiment.self, forKey: .experiments)
+            _featureFlags = try container.decode(Lossy.self, forKey: .featureFlags)
+            _experiments = try container.decode(Lossy.self, forKey: .experiments)
         }
     }
 
@@ -38,13 +38,13 @@ enum SigmaWire {
         var salt: String
         var allocation: Double
         var layerID: String?
-        var layerBounds: [Bounds]
-        var groups: [Group]
-        var params: [Param]
+        @Lossy var layerBounds: [Bounds]
+        @Lossy var groups: [Group]
+        @Lossy var params: [Param]
         var targets: Targets?
-        var featureFlags: [Flag]
-        var forcedUserList: [String]
-        var holdouts: [String]
+        @Lossy var featureFlags: [Flag]
+        @Lossy var forcedUserList: [String]
+        @Lossy var holdouts: [String]
         var splitBy: SplitID
         var platforms: [String]
 
@@ -63,15 +63,15 @@ enum SigmaWire {
             name = try container.decode(String.self, forKey: .name)
             type = try container.decodeIfPresent(Kind.self, forKey: .type)
             salt = try container.decode(String.self, forKey: .salt)
-            allocation = try container.decode(NumberOrText.self, forKey: .allocation).value
+            allocation = try container.decode(NumberOrText.self, forKey: .allocation).wrappedValue
             layerID = try container.decodeIfPresent(String.self, forKey: .layerID)
-            layerBounds = try container.lossy(Bounds.self, forKey: .layerBounds)
-            groups = try container.lossy(Group.self, forKey: .groups)
-            params = try container.lossy(Param.self, forKey: .params)
+            _layerBounds = try container.decode(Lossy.self, forKey: .layerBounds)
+            _groups = try container.decode(Lossy.self, forKey: .groups)
+            _params = try container.decode(Lossy.self, forKey: .params)
             targets = try container.decodeIfPresent(Targets.self, forKey: .targets)
-            featureFlags = try container.lossy(Flag.self, forKey: .featureFlags)
-            forcedUserList = try container.lossy(String.self, forKey: .forcedUserList)
-            holdouts = try container.lossy(String.self, forKey: .holdouts)
+            _featureFlags = try container.decode(Lossy.self, forKey: .featureFlags)
+            _forcedUserList = try container.decode(Lossy.self, forKey: .forcedUserList)
+            _holdouts = try container.decode(Lossy.self, forKey: .holdouts)
             splitBy = try container.decodeIfPresent(SplitID.self, forKey: .splitBy) ?? .userID
             platforms = try container.platforms(list: .platforms, single: .platform)
             _ = try container.decodeIfPresent(Bool.self, forKey: .isPrivate)
@@ -96,18 +96,12 @@ enum SigmaWire {
 
     /// A part of a layer, from 0 to 100.
     struct Bounds: Decodable, Sendable {
-        var lower: Double
-        var upper: Double
+        @NumberOrText var lower: Double
+        @NumberOrText var upper: Double
 
         enum CodingKeys: String, CodingKey {
             case lower = "lower_bound"
             case upper = "upper_bound"
-        }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            lower = try container.decode(NumberOrText.self, forKey: .lower).value
-            upper = try container.decode(NumberOrText.self, forKey: .upper).value
         }
     }
 
@@ -115,20 +109,12 @@ enum SigmaWire {
     struct Group: Decodable, Sendable {
         var name: String
         var label: String?
-        var weight: Double
-        var forcedUserList: [String]
+        @NumberOrText var weight: Double
+        @Lossy var forcedUserList: [String]
 
         enum CodingKeys: String, CodingKey {
             case name, label, weight
             case forcedUserList = "forced_user_list"
-        }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            name = try container.decode(String.self, forKey: .name)
-            label = try container.decodeIfPresent(String.self, forKey: .label)
-            weight = try container.decode(NumberOrText.self, forKey: .weight).value
-            forcedUserList = try container.lossy(String.self, forKey: .forcedUserList)
         }
     }
 
@@ -136,21 +122,12 @@ enum SigmaWire {
     struct Param: Decodable, Sendable {
         var name: String
         var type: String?
-        var values: [Value]
+        @Lossy var values: [Value]
 
         /// The parameter's value in one group.
         struct Value: Decodable, Sendable {
             var group: String
             var value: String
-        }
-
-        enum CodingKeys: String, CodingKey { case name, type, values }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            name = try container.decode(String.self, forKey: .name)
-            type = try container.decodeIfPresent(String.self, forKey: .type)
-            values = try container.lossy(Value.self, forKey: .values)
         }
     }
 
@@ -159,21 +136,13 @@ enum SigmaWire {
         var name: String
         var type: String?
         var platforms: [String]
-        var rules: [Rule]
-        var groups: [GroupRules]
+        @Lossy var rules: [Rule]
+        @Lossy var groups: [GroupRules]
 
         /// The rules for one group of an experiment.
         struct GroupRules: Decodable, Sendable {
             var group: String
-            var rules: [Rule]
-
-            enum CodingKeys: String, CodingKey { case group, rules }
-
-            init(from decoder: any Decoder) throws {
-                let container = try decoder.container(keyedBy: CodingKeys.self)
-                group = try container.decode(String.self, forKey: .group)
-                rules = try container.lossy(Rule.self, forKey: .rules)
-            }
+            @Lossy var rules: [Rule]
         }
 
         enum CodingKeys: String, CodingKey {
@@ -188,8 +157,8 @@ enum SigmaWire {
             name = try container.decode(String.self, forKey: .name)
             type = try container.decodeIfPresent(String.self, forKey: .type)
             platforms = try container.platforms(list: .platforms, single: .platform)
-            rules = try container.lossy(Rule.self, forKey: .rules)
-            groups = try container.lossy(GroupRules.self, forKey: .groups)
+            _rules = try container.decode(Lossy.self, forKey: .rules)
+            _groups = try container.decode(Lossy.self, forKey: .groups)
         }
     }
 
@@ -286,8 +255,9 @@ enum SigmaWire {
     }
 
     /// A finite number that may be written as a string.
+    @propertyWrapper
     struct NumberOrText: Decodable, Sendable {
-        var value: Double
+        var wrappedValue: Double
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
@@ -295,33 +265,43 @@ enum SigmaWire {
                 guard let number = Double(text), number.isFinite else {
                     throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a number")
                 }
-                value = number
+                wrappedValue = number
             } else {
-                value = try container.decode(Double.self)
+                wrappedValue = try container.decode(Double.self)
+            }
+        }
+    }
+
+    /// The readable elements of a list; empty if there is no list.
+    @propertyWrapper
+    struct Lossy<Element: Decodable & Sendable>: Decodable, Sendable {
+        var wrappedValue: [Element]
+
+        init(wrappedValue: [Element]) { self.wrappedValue = wrappedValue }
+
+        init(from decoder: any Decoder) throws {
+            wrappedValue = []
+            var list = try decoder.unkeyedContainer()
+            while !list.isAtEnd {
+                if let element = try? list.decode(Element.self) {
+                    wrappedValue.append(element)
+                } else {
+                    _ = try list.decode(Skipped.self)
+                }
             }
         }
     }
 
     /// Any value; skips a broken element.
-    struct Skipped: Decodable {
+    private struct Skipped: Decodable {
         init(from decoder: any Decoder) {}
     }
 }
 
 extension KeyedDecodingContainer {
-    /// Returns the readable elements of a list; empty if there is no list.
-    func lossy<Element: Decodable>(_ type: Element.Type, forKey key: Key) throws -> [Element] {
-        guard contains(key), try !decodeNil(forKey: key) else { return [] }
-        var list = try nestedUnkeyedContainer(forKey: key)
-        var elements: [Element] = []
-        while !list.isAtEnd {
-            if let element = try? list.decode(Element.self) {
-                elements.append(element)
-            } else {
-                _ = try list.decode(SigmaWire.Skipped.self)
-            }
-        }
-        return elements
+    /// Decodes a list for a property that may be missing; what the compiler writes for one calls this.
+    func decode<Element>(_ type: SigmaWire.Lossy<Element>.Type, forKey key: Key) throws -> SigmaWire.Lossy<Element> {
+        try decodeIfPresent(type, forKey: key) ?? SigmaWire.Lossy(wrappedValue: [])
     }
 
     /// Returns the platforms of a list, or the single one of older configurations.
