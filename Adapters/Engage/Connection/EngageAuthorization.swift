@@ -26,7 +26,7 @@ actor EngageAuthorization {
     private let environment: ClientEnvironment
     private let profile: EngageProfile
     private var token: Token?
-    private var underWay: AsyncRace<Void>?
+    private let request = SingleFlight<String, Void>()
     /// The number of tokens issued.
     private var grants = 0
     private var failures = 0
@@ -69,7 +69,7 @@ actor EngageAuthorization {
             }
             let before = grants
             // A caller that is cancelled, as by a denial of consent, doesn't wait for the answer; the others do.
-            _ = await fetch().winner()
+            try? await request("token") { await self.ask() }
             // One that was just issued is used, however short its validity.
             if grants > before, let token { return token }
             if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
@@ -94,22 +94,10 @@ actor EngageAuthorization {
         if token?.value == refused.value { token = nil }
     }
 
-    private func fetch() -> AsyncRace<Void> {
-        if let underWay { return underWay }
-        let race = AsyncRace<Void>()
-        underWay = race
-        Task {
-            await self.ask()
-            race.finish(with: ())
-        }
-        return race
-    }
-
     private func ask() async {
         let result = await grant()
         // Before anyone uses the token: a process that ends in between would leave a refresh token that is used up.
         if let refresh = result.refresh { await keep(refresh) }
-        underWay = nil
         switch result.token {
         case .success(let token):
             self.token = token

@@ -17,7 +17,7 @@ actor SigmaConfigurationCache {
     private var place: (value: [String: String], date: Date)?
     private var isRestored = false
     private var isFailing = false
-    private var fetching: AsyncRace<Result<SigmaRuleset, SigmaError>>?
+    private let request = SingleFlight<String, Result<SigmaRuleset, SigmaError>>()
 
     init(
         _ service: SigmaService,
@@ -38,23 +38,21 @@ actor SigmaConfigurationCache {
     ///
     /// A cancelled caller leaves at once; the request continues for the others.
     func ruleset() async throws(SigmaError) -> SigmaRuleset {
-        if fetching == nil, isRestored, let valid = validRules() { return valid }
-        let fetching = fetching ?? fetch()
-        if let result = await fetching.winner() { return try result.get() }
-        throw .requestConfigFailed(.urlError(ExperimentationError(.cancelled, "The task was cancelled.")))
+        if isRestored, let valid = validRules() { return valid }
+        let result: Result<SigmaRuleset, SigmaError>
+        do throws(ExperimentationError) {
+            result = try await request("rules") { await self.fetch() }
+        } catch {
+            throw .requestConfigFailed(.urlError(error))
+        }
+        return try result.get()
     }
 
-    private func fetch() -> AsyncRace<Result<SigmaRuleset, SigmaError>> {
-        let race = AsyncRace<Result<SigmaRuleset, SigmaError>>()
-        fetching = race
-        Task {
-            let result: Result<SigmaRuleset, SigmaError>
-            do throws(SigmaError) { result = .success(try await refresh()) } catch { result = .failure(error) }
-            report(result)
-            fetching = nil
-            race.finish(with: result)
-        }
-        return race
+    private func fetch() async -> Result<SigmaRuleset, SigmaError> {
+        let result: Result<SigmaRuleset, SigmaError>
+        do throws(SigmaError) { result = .success(try await refresh()) } catch { result = .failure(error) }
+        report(result)
+        return result
     }
 
     /// Logs the first of several failures in a row, since calls may answer all of them with `nil`.

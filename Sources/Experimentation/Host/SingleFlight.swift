@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A failure is passed to those who wait for it, and not remembered. A cancelled caller stops waiting; the operation
 /// continues for the others.
-final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private typealias Landing = AsyncRace<Result<Value, ExperimentationError>>
 
     private struct Flight {
@@ -20,10 +20,13 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// Creates it without operations.
+    package init() {}
+
     /// Returns the result of the current operation for a key, starting one if there is none.
     ///
     /// - Throws: The operation's error; ``ErrorCode/cancelled`` if this task is cancelled first.
-    func callAsFunction(
+    package func callAsFunction(
         _ key: Key,
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
