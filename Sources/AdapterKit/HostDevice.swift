@@ -1,9 +1,28 @@
 import Foundation
 
+#if canImport(UIKit)
+    import UIKit
+#endif
+
 /// The system's description of the machine and of this process's application, as far as it needs no permission.
-///
-/// Vendors name the same system differently, so its name is the adapter's.
 public enum HostDevice {
+    /// The operating system's name, such as `iOS` or `Linux`; `nil` for one that isn't known here.
+    public static var systemName: String? {
+        #if os(iOS)
+            "iOS"
+        #elseif os(tvOS)
+            "tvOS"
+        #elseif os(watchOS)
+            "watchOS"
+        #elseif os(macOS)
+            "macOS"
+        #elseif os(Linux)
+            "Linux"
+        #else
+            nil
+        #endif
+    }
+
     /// The operating system's version, three numbers separated by dots.
     public static var systemVersion: String {
         let version = ProcessInfo.processInfo.operatingSystemVersion
@@ -18,6 +37,27 @@ public enum HostDevice {
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         return machine.isEmpty ? nil : machine
+    }
+
+    /// The platform's id of this device for applications of one vendor, `identifierForVendor` on iOS; `nil` where there
+    /// is none.
+    @MainActor public static var vendorID: String? {
+        #if canImport(UIKit)
+            UIDevice.current.identifierForVendor?.uuidString
+        #else
+            nil
+        #endif
+    }
+
+    /// Returns ``vendorID`` to a caller on any actor.
+    ///
+    /// It waits for the main actor only where there is an id: a server may never run it.
+    public static func requestVendorID() async -> String? {
+        #if canImport(UIKit)
+            await vendorID
+        #else
+            nil
+        #endif
     }
 
     /// Returns a text of the main bundle's information, such as `CFBundleVersion`; `nil` if there is none or it is

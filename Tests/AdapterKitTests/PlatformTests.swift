@@ -12,6 +12,16 @@ struct PlatformTests {
         #expect(parts.filter { Int($0) == nil } == [])
     }
 
+    #if os(Linux)
+        @Test("Linux has its name, and no id for a vendor's applications")
+        @MainActor
+        func system() async {
+            #expect(HostDevice.systemName == "Linux")
+            #expect(HostDevice.vendorID == nil)
+            #expect(await HostDevice.requestVendorID() == nil)
+        }
+    #endif
+
     @Test("the hardware is named", .enabled(if: PlatformTests.architecture != nil))
     func hardware() { #expect(HostDevice.hardware == Self.architecture) }
 

@@ -23,7 +23,9 @@ struct ImportArrowTests {
             Arrow(
                 folder: "Sources/AdapterKit",
                 // On Linux, XMLParser is in FoundationXML.
-                allowed: platform.union(["Experimentation", "HTTPTypes", "CCurl", "FoundationXML", "Security"])
+                allowed: platform.union([
+                    "Experimentation", "HTTPTypes", "CCurl", "FoundationXML", "Security", "UIKit",
+                ])
             ),
             Arrow(
                 folder: "Sources/ExperimentationSQLite",

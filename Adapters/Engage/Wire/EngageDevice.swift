@@ -1,9 +1,5 @@
 import AdapterKit
 
-#if canImport(UIKit)
-    import UIKit
-#endif
-
 /// What behaviors report about the device and the application; each value can be replaced.
 public struct EngageDevice: Sendable, Hashable {
     /// The placeholder for an application without a name or version.
@@ -58,23 +54,16 @@ public struct EngageDevice: Sendable, Hashable {
 
     /// Returns the device with the platform's id for this application's vendor, unless it has one already.
     func identified() async -> EngageDevice {
-        guard id == nil else { return self }
         var device = self
-        #if canImport(UIKit)
-            device.id = await MainActor.run { UIDevice.current.identifierForVendor?.uuidString }
-        #endif
+        if id == nil { device.id = await HostDevice.requestVendorID() }
         return device
     }
 
     private static var system: String {
         #if os(iOS)
             "iPhone OS"
-        #elseif os(macOS)
-            "macOS"
-        #elseif os(Linux)
-            "Linux"
         #else
-            unknown
+            HostDevice.systemName ?? unknown
         #endif
     }
 

@@ -97,7 +97,7 @@ public final class Evergage {
         self.preStartPolicy = preStartPolicy
         self.applicationVersion = applicationVersion
         self.sendsLifecycleEvents = sendsLifecycleEvents
-        knownAnonymousID = (anonymousID ?? Self.deviceID)?.unlessBlank
+        knownAnonymousID = (anonymousID ?? HostDevice.vendorID)?.unlessBlank
         attention = Attention(at: environment.time.instant)
     }
 

@@ -2,11 +2,6 @@
     import Foundation
     import UIKit
 
-    extension Evergage {
-        /// The platform's id of this device for one vendor's applications.
-        static var deviceID: String? { UIDevice.current.identifierForVendor?.uuidString }
-    }
-
     extension UIViewController {
         /// The screen of this view controller in ``Evergage/shared``, created at the first access.
         ///
@@ -47,10 +42,5 @@
             super.viewWillDisappear(animated)
             screen.willDisappear()
         }
-    }
-#else
-    extension Evergage {
-        /// The platform has no id of this device for one vendor's applications.
-        static var deviceID: String? { nil }
     }
 #endif

@@ -30,9 +30,9 @@ public struct FlagshipDevice: Sendable, Hashable {
     public static var current: FlagshipDevice {
         FlagshipDevice(
             language: Locale.current.language.languageCode?.identifier ?? "en",
-            type: platform.type,
+            type: family,
             model: machine,
-            osName: platform.name,
+            osName: HostDevice.systemName ?? "unknown",
             osVersion: HostDevice.systemVersion
         )
     }
@@ -54,19 +54,15 @@ public struct FlagshipDevice: Sendable, Hashable {
         ]
     }
 
-    private static var platform: (name: String, type: String) {
+    private static var family: String {
         #if os(iOS)
-            ("iOS", machine.hasPrefix("iPad") ? "Tablet" : "Mobile")
+            machine.hasPrefix("iPad") ? "Tablet" : "Mobile"
         #elseif os(tvOS)
-            ("tvOS", "TV")
+            "TV"
         #elseif os(watchOS)
-            ("watchOS", "Watch")
-        #elseif os(macOS)
-            ("macOS", "Desktop")
-        #elseif os(Linux)
-            ("Linux", "Desktop")
+            "Watch"
         #else
-            ("unknown", "Desktop")
+            "Desktop"
         #endif
     }
 

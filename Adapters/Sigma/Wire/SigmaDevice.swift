@@ -1,10 +1,6 @@
 import AdapterKit
 import Foundation
 
-#if canImport(UIKit)
-    import UIKit
-#endif
-
 /// The device's own properties.
 ///
 /// Each value is used for a property that the user doesn't have. `nil` means that the property is missing: an
@@ -45,21 +41,9 @@ public struct SigmaDevice: Sendable, Hashable {
         SigmaDevice(
             id: machineID(),
             appVersion: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
-            osName: systemName,
+            osName: HostDevice.systemName ?? "Other",
             osVersion: HostDevice.systemVersion
         )
-    }
-
-    private static var systemName: String {
-        #if os(iOS)
-            "iOS"
-        #elseif os(macOS)
-            "macOS"
-        #elseif os(Linux)
-            "Linux"
-        #else
-            "Other"
-        #endif
     }
 
     private static func machineID() -> String? {
@@ -74,11 +58,8 @@ public struct SigmaDevice: Sendable, Hashable {
 
     /// Returns the device with the platform's id for this application's vendor, unless it has one already.
     func identified() async -> SigmaDevice {
-        guard id == nil else { return self }
         var device = self
-        #if canImport(UIKit)
-            device.id = await MainActor.run { UIDevice.current.identifierForVendor?.uuidString }
-        #endif
+        if id == nil { device.id = await HostDevice.requestVendorID() }
         return device
     }
 
