@@ -160,7 +160,7 @@ final class EvergageEventSink: EventSink {
         let now = environment.time.now
         // A clock that was set back since the start makes events of this run look like those of an earlier one.
         if envelope.date < started, started <= now, !surfaces.isLive(session: envelope.session) { return false }
-        if now.timeIntervalSince(envelope.date) > configuration.campaignAge.seconds { return false }
+        if now.timeIntervalSince(envelope.date) > configuration.campaignAge / .seconds(1) { return false }
         return surfaces.isLive(surface: envelope.surface)
     }
 
@@ -183,9 +183,4 @@ final class EvergageEventSink: EventSink {
             try await environment.time.sleep(until: wait)
         }
     }
-}
-
-extension Duration {
-    /// The duration in seconds.
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -21,7 +21,7 @@ struct SigmaRecords: Sendable {
     init(store: any StateStore, tag: String, token: String, environment: ClientEnvironment) {
         self.store = store
         // Only a digest is written: the token is a secret, and a tag may hold anything.
-        prefix = "sigma/" + SigmaDigest.hexadecimal(of: "\(tag.utf8.count) \(tag)\(token)") + "/"
+        prefix = "sigma/" + MD5(of: Array("\(tag.utf8.count) \(tag)\(token)".utf8)).hexadecimal + "/"
         time = environment.time
         log = environment.log
     }

@@ -35,7 +35,7 @@ struct SigmaRulesetSource: RulesetSource {
         let place = isWanted ? await locator.place() : [:]
         let raw = Self.stored(fetched.raw, place)
         // The service has no validators of its own, but equal bytes are equal rules.
-        let digest = SigmaDigest.hexadecimal(of: raw)
+        let digest = MD5(of: raw).hexadecimal
         if digest == validator { return .unchanged }
         return .replaced(ruleset(fetched.root, place), validator: digest, raw: raw)
     }

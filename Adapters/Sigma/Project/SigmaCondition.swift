@@ -159,7 +159,4 @@ struct Audience: Sendable {
 
     /// Whether a condition looks at the time or the day.
     var looksAtClock: Bool { conditions.contains { $0.property.source == .time || $0.property.source == .date } }
-
-    /// Whether it matches all users, whatever their properties.
-    var isEverybody: Bool { statement == .unconditional || statement == .all && conditions.isEmpty }
 }

@@ -50,7 +50,7 @@ public struct SigmaDevice: Sendable, Hashable {
         #if os(Linux)
             guard let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8) else { return nil }
             let id = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            return id.isEmpty ? nil : SigmaDigest.hexadecimal(of: "sigma device " + id)
+            return id.isEmpty ? nil : MD5(of: Array("sigma device \(id)".utf8)).hexadecimal
         #else
             nil
         #endif
