@@ -71,14 +71,16 @@ struct MobileIdentityTests {
 
     @Test(
         "a recipient whose mobile user id was made without a network gets it later, stays the same, and is asked once",
-        arguments: [true, false]
+        arguments: [true, false],
+        [true, false]
     )
-    func recipientOnlyPrepared(byDelivery: Bool) async throws {
+    func recipientOnlyPrepared(byDelivery: Bool, isPreparedFirst: Bool) async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])
         let engage = bench.engage()
         let client = try await bench.client(engage)
-        try await engage.profile.storeRecipientID(id)
+        if !isPreparedFirst { try await engage.profile.storeRecipientID(id) }
         #expect(try await engage.mobileIdentity.prepareRecipient() == "ID-1")
+        if isPreparedFirst { try await engage.profile.storeRecipientID(id) }
         #expect(bench.operations == [])
         if byDelivery {
             try await client.session(for: User(id: "ID-1")).track(.custom("A"))
@@ -512,13 +514,14 @@ struct MobileIdentityTests {
         #expect(session.user.id == "ada")
     }
 
-    @Test("linking gives a recipient known only by its id the mobile user id too")
-    func linkRecipientOnly() async throws {
+    @Test("linking gives a recipient known only by its id the mobile user id too", arguments: [true, false])
+    func linkRecipientOnly(isPreparedFirst: Bool) async throws {
         let known = try await bench.addRecipient(["Email": "ann@example.test"])
         let engage = bench.engage()
         let client = try await bench.client(engage)
-        try await engage.profile.storeRecipientID(known)
+        if !isPreparedFirst { try await engage.profile.storeRecipientID(known) }
         let session = client.session(for: User(id: try await engage.mobileIdentity.prepareRecipient()))
+        if isPreparedFirst { try await engage.profile.storeRecipientID(known) }
         try await session.link(to: Identity(id: "x"), criteria: ["facebook_id": "100"])
         try await session.track(.custom("A"))
         try await client.flush()
