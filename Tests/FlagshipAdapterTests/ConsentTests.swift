@@ -65,6 +65,17 @@ struct ConsentTests {
         #expect(bench.transport.exchanges("hits").map { $0.json["cid"] } == environments.map { .string($0) })
     }
 
+    @Test("every visitor object of one who refuses tells the vendor, and of one who consents only the first")
+    func objects() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        for hasConsented in [false, false, true, true] {
+            _ = await flagship.newVisitor("ada", hasConsented: hasConsented).build()
+            try await flagship.client?.flush()
+        }
+        #expect(await Self.told(bench) == ["iOS:false", "iOS:false", "iOS:true"])
+    }
+
     @Test("consent withdrawn after signing in removes events from before it as well")
     func afterSigningIn() async throws {
         let bench = try await Bench()

@@ -49,10 +49,10 @@ public struct FlagshipVisitorBuilder: Sendable {
     }
 
     /// Creates the visitor: looks it up in the cache, or deletes it there if it hasn't consented, and tells the vendor
-    /// of its consent unless that is known already.
+    /// of its refusal, or of its consent unless that is known already.
     ///
-    /// It waits for the look-up no longer than its time-out, but for the application's store, and for its cache to delete
-    /// a visitor, until they return.
+    /// It waits for the look-up no longer than its time-out, but for the application's store, and for its cache to
+    /// delete a visitor, until they return.
     public func build() async -> FlagshipVisitor {
         let install = FlagshipInstallation(of: flagship)
         let deviceID = isAuthenticated ? await install.deviceID() : ""
@@ -86,8 +86,8 @@ public struct FlagshipVisitorBuilder: Sendable {
         return visitor
     }
 
-    /// Whether to tell the vendor of the consent: once for each visitor and after changes, but not before the start or
-    /// in panic.
+    /// Whether to tell the vendor of the consent: once of one that was given, with each visitor object of a refusal,
+    /// and never before the start or in panic.
     private func consentReport(of visitorID: String) async -> FlagshipVisitor.ConsentReport {
         switch flagship.status {
         case .notInitialized, .panic: return .impossible
