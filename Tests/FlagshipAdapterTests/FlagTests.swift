@@ -47,12 +47,17 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
     }
 
-    @Test("a policy restores the original's exposure for every read")
+    @Test("a policy restores the original's exposure for every read, of which the application is told too")
     func everyRead() async throws {
         let bench = try await Bench()
-        let (flagship, visitor) = await Self.fetched(bench) { $0.exposurePolicy = .everyRead }
+        let heard = Heard<String>()
+        let (flagship, visitor) = await Self.fetched(bench) {
+            $0.exposurePolicy = .everyRead
+            $0.onVisitorExposed = { heard.add($1.key) }
+        }
         for _ in 0..<3 { _ = visitor.flag("cta").value(default: "none") }
         #expect(try await Self.activations(bench, flagship) == ["var-b", "var-b", "var-b"])
+        #expect(await bench.eventually { heard.values == ["cta", "cta", "cta"] })
     }
 
     @Test("F51 exposing all makes one exposure for each variation, and tells the application of each flag")

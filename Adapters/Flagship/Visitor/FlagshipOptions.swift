@@ -49,7 +49,7 @@ public struct FlagshipOptions: Sendable {
     /// The application's own caches; the client's store by default.
     public var caches: FlagshipCaches
     /// Called once for each flag that a visitor sees because of a variation, after the vendor has accepted the
-    /// variation's exposure.
+    /// variation's exposure; with `ExposurePolicy.everyRead`, once for each read.
     public var onVisitorExposed: FlagshipExposureCallback?
     /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's behavior.
     public var exposurePolicy: ExposurePolicy

@@ -66,7 +66,7 @@ public struct FlagshipConfiguration: Sendable {
     /// How to retry a failed request for campaigns, within its time limit; only the client's outbox retries events.
     public var retry: HTTPRetry
     /// Called once for each flag that a visitor sees because of a variation, after the vendor has accepted the
-    /// variation's exposure.
+    /// variation's exposure; with `ExposurePolicy.everyRead`, once for each read.
     public var onVisitorExposed: FlagshipExposureCallback?
     /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
@@ -88,7 +88,7 @@ public struct FlagshipConfiguration: Sendable {
     ///   - device: The device's part of every visitor's context.
     ///   - retry: How to retry a failed request for campaigns, within its time limit.
     ///   - onVisitorExposed: Called once for each flag that a visitor sees because of a variation, after the vendor has
-    ///     accepted the variation's exposure.
+    ///     accepted the variation's exposure; with `ExposurePolicy.everyRead`, once for each read.
     ///   - reports: The reports that may go to the vendor's developers; none by default.
     public init(
         environmentID: String,

@@ -1,7 +1,8 @@
 import AdapterKit
 import Experimentation
 
-/// Called on the main actor with each exposure that the vendor has taken: the visitor first, then the flag.
+/// Called on the main actor with a visitor and a flag that they saw because of a variation, once the vendor has
+/// accepted the variation's exposure.
 public typealias FlagshipExposureCallback = @MainActor @Sendable (FlagshipExposedVisitor, FlagshipExposedFlag) -> Void
 
 /// The visitor of an exposure, as of when the flag was seen.
