@@ -33,11 +33,27 @@ final class FlagshipObservations: Sendable {
     }
 
     private struct State {
-        var contexts = Recent<ExactText, [String: FlagValue]>()
-        var underWay = Recent<Mark, UnderWay>()
+        /// Visitors' contexts.
+        var contexts = RecentlyUsed<[String: FlagValue]>(limit: 1_000)
+        /// Visitors' exposures that are being delivered.
+        var underWay = RecentlyUsed<[Mark: UnderWay]>(limit: 1_000)
         /// What the application is yet to be notified of, in order, and the task that is doing so.
         var untold: [Sight] = []
         var telling: Task<Void, Never>?
+
+        mutating func changeExposures<Result>(
+            of visitor: ExactText,
+            _ change: (inout [Mark: UnderWay]) -> Result
+        ) -> Result {
+            var exposures = underWay.use(visitor) ?? [:]
+            let result = change(&exposures)
+            if exposures.isEmpty {
+                underWay.remove(visitor)
+            } else {
+                underWay.keep(exposures, for: visitor, weighing: exposures.count)
+            }
+            return result
+        }
     }
 
     private let state = Mutex(State())
@@ -53,7 +69,9 @@ final class FlagshipObservations: Sendable {
     /// Stores a visitor's context, for exposures of an earlier run.
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
-        state.withLock { $0.contexts[ExactText(context.user.id)] = context.user.attributes.values }
+        state.withLock {
+            $0.contexts.keep(context.user.attributes.values, for: ExactText(context.user.id), weighing: 1)
+        }
     }
 
     /// Adds a flag that a visitor saw: the application is notified of each once the vendor has accepted the exposure.
@@ -80,7 +98,9 @@ final class FlagshipObservations: Sendable {
     ///   - visitor: The visitor at that moment, unless the exposure carries it.
     func begin(_ mark: Mark, by visitor: FlagshipExposedVisitor? = nil) {
         guard isWanted else { return }
-        state.withLock { if $0.underWay[mark] == nil { $0.underWay[mark] = UnderWay(visitor: visitor) } }
+        state.withLock { state in
+            state.changeExposures(of: mark.visitor) { if $0[mark] == nil { $0[mark] = UnderWay(visitor: visitor) } }
+        }
     }
 
     /// Adds a further flag that was seen because of a variation: the application is notified once the vendor has
@@ -89,12 +109,8 @@ final class FlagshipObservations: Sendable {
         guard isWanted else { return }
         let sight = Sight(visitor: visitor, flag: flag)
         state.withLock { state in
-            if var exposure = state.underWay[mark] {
-                exposure.sights.append(sight)
-                state.underWay[mark] = exposure
-            } else {
-                state.untold.append(sight)
-            }
+            let isUnderWay = state.changeExposures(of: mark.visitor) { $0[mark]?.sights.append(sight) != nil }
+            if !isUnderWay { state.untold.append(sight) }
         }
         tell()
     }
@@ -103,18 +119,9 @@ final class FlagshipObservations: Sendable {
     func forget(_ visitor: String) {
         let visitor = ExactText(visitor)
         state.withLock { state in
-            state.contexts[visitor] = nil
-            state.underWay.removeAll { $0.visitor == visitor }
+            state.contexts.remove(visitor)
+            state.underWay.remove(visitor)
             state.untold.removeAll { ExactText($0.visitor.id) == visitor }
-        }
-    }
-
-    /// Whether anything is stored about a visitor.
-    func isRemembering(_ visitor: String) -> Bool {
-        let visitor = ExactText(visitor)
-        return state.withLock { state in
-            state.contexts[visitor] != nil || state.underWay.contains { $0.visitor == visitor }
-                || state.untold.contains { ExactText($0.visitor.id) == visitor }
         }
     }
 
@@ -125,9 +132,10 @@ final class FlagshipObservations: Sendable {
         guard isWanted else { return }
         let id = envelope.identity.id
         state.withLock { state in
-            let underWay = state.underWay.removeValue(Mark(of: exposure, visitor: id))
+            let mark = Mark(of: exposure, visitor: id)
+            let underWay = state.changeExposures(of: mark.visitor) { $0.removeValue(forKey: mark) }
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
-            let context = carried ?? underWay?.visitor?.context ?? state.contexts[ExactText(id)] ?? [:]
+            let context = carried ?? underWay?.visitor?.context ?? state.contexts.use(mark.visitor) ?? [:]
             let visitor = FlagshipExposedVisitor(
                 id: id,
                 anonymousID: envelope.identity.anonymousID,
@@ -167,37 +175,5 @@ final class FlagshipObservations: Sendable {
 extension FlagshipObservations.Mark {
     fileprivate init(of exposure: Exposure, visitor: String) {
         self.init(visitor: visitor, group: exposure.assignment.group, variation: exposure.assignment.variation.id)
-    }
-}
-
-/// A dictionary that drops its oldest keys beyond a thousand.
-private struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private var values: [Key: Value] = [:]
-    private var order: [Key] = []
-
-    subscript(key: Key) -> Value? {
-        get { values[key] }
-        set {
-            guard let newValue else {
-                _ = removeValue(key)
-                return
-            }
-            if values.updateValue(newValue, forKey: key) != nil { return }
-            order.append(key)
-            if order.count > 1_000 { values[order.removeFirst()] = nil }
-        }
-    }
-
-    mutating func removeValue(_ key: Key) -> Value? {
-        guard let value = values.removeValue(forKey: key) else { return nil }
-        order.removeAll { $0 == key }
-        return value
-    }
-
-    func contains(_ isThis: (Key) -> Bool) -> Bool { order.contains(where: isThis) }
-
-    mutating func removeAll(_ isGone: (Key) -> Bool) {
-        order.removeAll(where: isGone)
-        values = values.filter { !isGone($0.key) }
     }
 }
