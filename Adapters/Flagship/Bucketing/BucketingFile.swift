@@ -7,20 +7,17 @@ import Experimentation
 struct BucketingFile: Sendable {
     struct Campaign: Sendable {
         var id: String
-        var name: String
         var type: String
-        var slug: String
         /// The ranges of visitors that the campaign is open to; only the server's rules use them.
-        var bucketRanges: [Range<Double>]
-        var groups: [Group]
+        var bucketRanges: [Range<Double>] = []
+        var groups: [Group] = []
     }
 
     struct Group: Sendable {
         var id: String
-        var name: String
         /// Alternative lists of rules that must all hold; `nil` for an unreadable one.
-        var targeting: [[Rule]?]
-        var variations: [Variation]
+        var targeting: [[Rule]?] = []
+        var variations: [Variation] = []
     }
 
     /// A condition in its written form.
@@ -31,10 +28,9 @@ struct BucketingFile: Sendable {
     }
 
     struct Variation: Sendable {
-        var id: String
-        var name: String
+        /// The campaign, the group and the variation itself.
+        var origin: FlagshipFlagMetadata
         var allocation: Int
-        var isReference: Bool
         var flags: [(key: String, value: FlagValue)]
     }
 
@@ -73,37 +69,27 @@ struct BucketingFile: Sendable {
                 unreadable += 1
                 return nil
             }
-            var campaign = Campaign(
-                id: members.text("id"),
-                name: members.text("name"),
-                type: members.text("type"),
-                slug: members.text("slug"),
-                bucketRanges: [],
-                groups: []
-            )
+            let origin = FlagshipFlagMetadata(campaign: members)
+            var campaign = Campaign(id: origin.campaignId, type: origin.campaignType)
             for range in members["bucketRanges"]?.arrayValue ?? [] {
                 let ends = range.objectValue?["r"]?.arrayValue?.compactMap(\.doubleValue) ?? []
                 if ends.count == 2, ends[0] < ends[1] { campaign.bucketRanges.append(ends[0]..<ends[1]) }
             }
-            for group in objects(members["variationGroups"]) { campaign.groups.append(self.group(group)) }
+            for group in objects(members["variationGroups"]) { campaign.groups.append(self.group(group, of: origin)) }
             return campaign
         }
 
-        private mutating func group(_ members: [String: FlagValue]) -> Group {
-            var group = Group(id: members.text("id"), name: members.text("name"), targeting: [], variations: [])
+        private mutating func group(_ members: [String: FlagValue], of campaign: FlagshipFlagMetadata) -> Group {
+            var group = Group(id: members.text("id"))
             for list in objects(members["targeting"]?.objectValue?["targetingGroups"]) {
                 group.targeting.append(rules(list["targetings"]))
             }
+            var origin = campaign
+            (origin.variationGroupId, origin.variationGroupName) = (group.id, members.text("name"))
             for variation in objects(members["variations"]) {
-                group.variations.append(
-                    Variation(
-                        id: variation.text("id"),
-                        name: variation.text("name"),
-                        allocation: variation["allocation"]?.intValue ?? 0,
-                        isReference: variation["reference"]?.boolValue ?? false,
-                        flags: variation.flags
-                    )
-                )
+                origin.add(variation: variation)
+                let allocation = variation["allocation"]?.intValue ?? 0
+                group.variations.append(Variation(origin: origin, allocation: allocation, flags: variation.flags))
             }
             return group
         }

@@ -41,10 +41,10 @@ struct BucketingRulesetBuilder {
                 let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
                 sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
                 let assignment = assignments.count
-                let set = outcomes(of: variation, in: group, of: campaign, at: index)
+                let set = outcomes(of: variation, at: index)
                 variations.append(
                     BucketingRuleset.Variation(
-                        id: variation.id,
+                        id: variation.origin.variationId,
                         upTo: sum,
                         assignment: assignment,
                         settings: settings.count..<settings.count + set.count
@@ -86,16 +86,9 @@ struct BucketingRulesetBuilder {
 
     private mutating func outcomes(
         of variation: BucketingFile.Variation,
-        in group: BucketingFile.Group,
-        of campaign: BucketingFile.Campaign,
         at index: Int
     ) -> [BucketingRuleset.Setting] {
-        var origin = FlagshipFlagMetadata()
-        (origin.campaignId, origin.campaignName) = (campaign.id, campaign.name)
-        (origin.variationGroupId, origin.variationGroupName) = (group.id, group.name)
-        (origin.variationId, origin.variationName) = (variation.id, variation.name)
-        origin.isReference = variation.isReference
-        (origin.campaignType, origin.slug) = (campaign.type, campaign.slug)
+        let origin = variation.origin
         let assignment = assignments.count
         // One for all: it is the largest part of a flag.
         let metadata = origin.toDictionary()

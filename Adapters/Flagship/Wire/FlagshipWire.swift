@@ -51,17 +51,27 @@ struct CampaignsAnswer: Sendable {
 
     private static func campaign(_ members: [String: FlagValue]) -> Campaign? {
         guard let variation = members["variation"]?.objectValue else { return nil }
-        var origin = FlagshipFlagMetadata()
-        origin.campaignId = members.text("id")
-        origin.campaignName = members.text("name")
+        var origin = FlagshipFlagMetadata(campaign: members)
         origin.variationGroupId = members.text("variationGroupId")
         origin.variationGroupName = members.text("variationGroupName")
-        origin.variationId = variation.text("id")
-        origin.variationName = variation.text("name")
-        origin.isReference = variation["reference"]?.boolValue ?? false
-        origin.campaignType = members.text("type")
-        origin.slug = members.text("slug")
+        origin.add(variation: variation)
         return Campaign(origin: origin, flags: variation.flags)
+    }
+}
+
+/// A campaign and a variation have the same members in an answer and in a bucketing file; their group hasn't.
+extension FlagshipFlagMetadata {
+    init(campaign: [String: FlagValue]) {
+        campaignId = campaign.text("id")
+        campaignName = campaign.text("name")
+        campaignType = campaign.text("type")
+        slug = campaign.text("slug")
+    }
+
+    mutating func add(variation: [String: FlagValue]) {
+        variationId = variation.text("id")
+        variationName = variation.text("name")
+        isReference = variation["reference"]?.boolValue ?? false
     }
 }
 
