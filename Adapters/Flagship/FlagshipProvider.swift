@@ -56,7 +56,7 @@ public struct FlagshipProvider: ExperimentationProvider {
     /// - Throws: ``ErrorCode/configuration``, naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
-        if !configuration.hasUsualEnvironmentID {
+        if !FlagshipConfiguration.isUsual(configuration.environmentID) {
             context.environment.log.log(
                 .warning,
                 "flagship.environment",

@@ -10,6 +10,15 @@ extension FlagshipHit {
         "EVENT": ["ec", "ea"], "SEGMENT": ["s"],
     ]
 
+    /// The common parameters that are texts: their wire members, and the attributes of a neutral event that they come
+    /// from.
+    private static let commonTexts: [(member: String, attribute: String, path: any CommonText)] = [
+        ("uip", "userIp", \.userIP), ("sr", "screenResolution", \.screenResolution),
+        ("sd", "screenColorDepth", \.screenColorDepth), ("ul", "userLanguage", \.userLanguage),
+        ("dl", "location", \.location),
+    ]
+    private typealias CommonText = WritableKeyPath<Common, String?> & Sendable
+
     /// The hit as a native event of the core.
     var native: NativeEvent {
         let isDear = type == "TRANSACTION" || type == "ITEM" || isConsent
@@ -33,14 +42,8 @@ extension FlagshipHit {
             throw ExperimentationError(.invalidArgument, "a Flagship hit needs a known type in \"t\"")
         }
         var own = native.payload
-        let common = Common(
-            userIP: own.removeText("uip"),
-            screenResolution: own.removeText("sr"),
-            screenColorDepth: own.removeText("sd"),
-            userLanguage: own.removeText("ul"),
-            sessionNumber: own.removeValue(forKey: "sn")?.intValue,
-            location: own.removeText("dl")
-        )
+        var common = Common(sessionNumber: own.removeValue(forKey: "sn")?.intValue)
+        for text in Self.commonTexts { common[keyPath: text.path] = own.removeValue(forKey: text.member)?.stringValue }
         for name in ["t", "cid", "ds", "vid", "cuid", "qt"] { own[name] = nil }
         self.init(type, own: own, common: common)
     }
@@ -49,23 +52,17 @@ extension FlagshipHit {
     var fields: [String: FlagValue] {
         var fields = own
         fields["t"] = .string(type)
-        fields["dl"] = common.location.map { .string($0) }
-        fields["uip"] = common.userIP.map { .string($0) }
-        fields["sr"] = common.screenResolution.map { .string($0) }
-        fields["sd"] = common.screenColorDepth.map { .string($0) }
-        fields["ul"] = common.userLanguage.map { .string($0) }
         fields["sn"] = common.sessionNumber.map { .int($0) }
+        for text in Self.commonTexts { fields[text.member] = common[keyPath: text.path].map { .string($0) } }
         return fields
     }
 
     /// Takes the common parameters from a neutral event's attributes, by the names that they have here.
     mutating func addCommon(_ attributes: Attributes) {
-        common.userIP = common.userIP ?? attributes["userIp"]?.stringValue
-        common.screenResolution = common.screenResolution ?? attributes["screenResolution"]?.stringValue
-        common.screenColorDepth = common.screenColorDepth ?? attributes["screenColorDepth"]?.stringValue
-        common.userLanguage = common.userLanguage ?? attributes["userLanguage"]?.stringValue
         common.sessionNumber = common.sessionNumber ?? attributes["sessionNumber"]?.intValue
-        common.location = common.location ?? attributes["location"]?.stringValue
+        for text in Self.commonTexts where common[keyPath: text.path] == nil {
+            common[keyPath: text.path] = attributes[text.attribute]?.stringValue
+        }
     }
 
     /// Checks for values that the collector would refuse.
@@ -89,8 +86,4 @@ extension FlagshipHit {
             throw ExperimentationError(.invalidArgument, "'ec' must be 'Action Tracking' or 'User Engagement'")
         }
     }
-}
-
-extension [String: FlagValue] {
-    fileprivate mutating func removeText(_ name: String) -> String? { removeValue(forKey: name)?.stringValue }
 }

@@ -31,7 +31,7 @@ public final class Flagship: Sendable {
     let state: any StateStore
     let consents: FlagshipConsentNotes
     private let statuses: FlagshipAnnouncer<FlagshipStatus>
-    private let machine = Mutex(FlagshipStatusMachine())
+    private let current = Mutex(FlagshipStatus.notInitialized)
     private let shared = Mutex(Shared())
     private let watching = Mutex<Task<Void, Never>?>(nil)
 
@@ -143,16 +143,17 @@ public final class Flagship: Sendable {
     // MARK: Status
 
     /// The status.
-    public var status: FlagshipStatus { machine.withLock { $0.status } }
+    public var status: FlagshipStatus { current.withLock { $0 } }
 
     /// Sets the status to what a closure finds, which is given the current one.
     ///
     /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.
     @discardableResult
     func set(_ find: (FlagshipStatus) -> FlagshipStatus) -> FlagshipStatus {
-        let (status, isNew) = machine.withLock { machine in
-            let status = find(machine.status)
-            guard machine.set(status) else { return (status, false) }
+        let (status, isNew) = current.withLock { current in
+            let status = find(current)
+            guard status != current else { return (status, false) }
+            current = status
             // Under the lock, so that announcements have the order of the changes.
             statuses.add(status)
             return (status, true)

@@ -80,17 +80,6 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
     }
 }
 
-/// A status that reports its changes: in order, and once each.
-struct FlagshipStatusMachine: Sendable, Hashable {
-    private(set) var status: FlagshipStatus = .notInitialized
-
-    /// Sets the status and returns whether it changed.
-    mutating func set(_ status: FlagshipStatus) -> Bool {
-        defer { self.status = status }
-        return self.status != status
-    }
-}
-
 /// A visitor's fetch status and reason, as a pure state machine: events in, announcements out.
 struct FlagshipFetchMachine: Sendable, Hashable {
     /// A status and its reason.

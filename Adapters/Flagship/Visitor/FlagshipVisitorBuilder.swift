@@ -20,31 +20,29 @@ public struct FlagshipVisitorBuilder: Sendable {
 
     /// Sets the context; values that the vendor has no type for are left out and logged.
     public func context(_ context: [String: FlagValue]) -> Self {
-        var copy = self
-        copy.context = context
-        return copy
+        with { $0.context = context }
     }
 
     /// Sets whether the visitor has consented.
     public func consent(_ hasConsented: Bool) -> Self {
-        var copy = self
-        copy.hasConsented = hasConsented
-        return copy
+        with { $0.hasConsented = hasConsented }
     }
 
     /// Sets whether the id names a signed-in user.
     public func authenticated(_ isAuthenticated: Bool) -> Self {
-        var copy = self
-        copy.isAuthenticated = isAuthenticated
-        return copy
+        with { $0.isAuthenticated = isAuthenticated }
     }
 
     /// Sets a listener to each change of the fetch status, called in order and once.
     public func onFetchStatusChanged(
         _ listener: @escaping @Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void
     ) -> Self {
+        with { $0.onFetchStatusChanged = listener }
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
         var copy = self
-        copy.onFetchStatusChanged = listener
+        change(&copy)
         return copy
     }
 

@@ -129,9 +129,6 @@ public struct FlagshipConfiguration: Sendable {
 }
 
 extension FlagshipConfiguration {
-    /// Whether the environment's id has the vendor's usual form.
-    var hasUsualEnvironmentID: Bool { Self.isUsual(environmentID) }
-
     /// Whether an environment's id has the vendor's usual form.
     static func isUsual(_ environmentID: String) -> Bool {
         environmentID.utf8.count == 20
