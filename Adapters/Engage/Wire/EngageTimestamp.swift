@@ -36,24 +36,18 @@ enum EngageTimestamp {
         // From the year 1 to the year 9999; a clock outside that range is meaningless here.
         let seconds = min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
         let total = Int((seconds * 1000).rounded())
-        let milliseconds = ((total % 86_400_000) + 86_400_000) % 86_400_000
-        let days = (total - milliseconds) / 86_400_000
-        // Converts days to a date by eras of 400 years, which begin on the first of March.
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let millisecond = (total % 1000 + 1000) % 1000
+        var second = (total - millisecond) / 1000
+        var parts = tm()
+        gmtime_r(&second, &parts)
         return Parts(
-            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
-            month: month,
-            day: dayOfYear - (153 * shiftedMonth + 2) / 5 + 1,
-            hour: milliseconds / 3_600_000,
-            minute: milliseconds / 60_000 % 60,
-            second: milliseconds / 1000 % 60,
-            millisecond: milliseconds % 1000
+            year: Int(parts.tm_year) + 1900,
+            month: Int(parts.tm_mon) + 1,
+            day: Int(parts.tm_mday),
+            hour: Int(parts.tm_hour),
+            minute: Int(parts.tm_min),
+            second: Int(parts.tm_sec),
+            millisecond: millisecond
         )
     }
 
