@@ -37,19 +37,7 @@ extension EngageConfiguration {
         sessionTimeout = try settings.seconds("sessionTimeout", default: sessionTimeout)
         campaignLifetime = try settings.seconds("campaignLifetime", default: campaignLifetime)
         sendsContactID = try settings.bool("sendsContactID", default: sendsContactID)
-        var parameters = parameters
-        parameters = try settings.section("parameters") { section throws(ExperimentationError) in
-            parameters.currentCampaign = try section.string("currentCampaign", default: parameters.currentCampaign)
-            parameters.campaignExpiresAt = try section.string(
-                "campaignExpiresAt",
-                default: parameters.campaignExpiresAt
-            )
-            parameters.campaignEnd = try section.string("campaignEnd", default: parameters.campaignEnd)
-            parameters.campaignValidFor = try section.string("campaignValidFor", default: parameters.campaignValidFor)
-            parameters.callToAction = try section.string("callToAction", default: parameters.callToAction)
-            return parameters
-        }
-        self.parameters = parameters
+        parameters = try settings.section("parameters", read: ParameterNames.init(reading:))
         attributes = try settings.section("attributes", read: AttributeNames.init(reading:))
         recipients = try settings.section("recipients", read: Recipients.init(reading:))
         networking = try settings.section("networking", read: Networking.init(reading:))
@@ -67,21 +55,32 @@ extension EngageConfiguration {
     }
 }
 
-extension EngageConfiguration.AttributeNames {
+extension EngageConfiguration.ParameterNames {
     init(reading settings: inout SettingsReader) throws(ExperimentationError) {
         self.init()
-        sessionDuration = try settings.string("sessionDuration", default: sessionDuration)
-        tags = try settings.string("tags", default: tags)
-        displayedMessage = try settings.string("displayedMessage", default: displayedMessage)
-        callToAction = try settings.string("callToAction", default: callToAction)
-        eventName = try settings.string("eventName", default: eventName)
-        goalName = try settings.string("goalName", default: goalName)
         currentCampaign = try settings.string("currentCampaign", default: currentCampaign)
-        lastCampaign = try settings.string("lastCampaign", default: lastCampaign)
-        locationAddress = try settings.string("locationAddress", default: locationAddress)
-        locationName = try settings.string("locationName", default: locationName)
-        latitude = try settings.string("latitude", default: latitude)
-        longitude = try settings.string("longitude", default: longitude)
+        campaignExpiresAt = try settings.string("campaignExpiresAt", default: campaignExpiresAt)
+        campaignEnd = try settings.string("campaignEnd", default: campaignEnd)
+        campaignValidFor = try settings.string("campaignValidFor", default: campaignValidFor)
+        callToAction = try settings.string("callToAction", default: callToAction)
+    }
+}
+
+extension EngageConfiguration.AttributeNames {
+    /// The names by their settings; a property list has them as `UBFSessionDurationFieldName` and so on.
+    static let settings: [(key: String, path: any WritableKeyPath<Self, String> & Sendable)] = [
+        ("sessionDuration", \.sessionDuration), ("tags", \.tags), ("displayedMessage", \.displayedMessage),
+        ("callToAction", \.callToAction), ("eventName", \.eventName), ("goalName", \.goalName),
+        ("currentCampaign", \.currentCampaign), ("lastCampaign", \.lastCampaign),
+        ("locationAddress", \.locationAddress), ("locationName", \.locationName), ("latitude", \.latitude),
+        ("longitude", \.longitude),
+    ]
+
+    init(reading settings: inout SettingsReader) throws(ExperimentationError) {
+        self.init()
+        for (key, path) in Self.settings {
+            self[keyPath: path] = try settings.string(key, default: self[keyPath: path])
+        }
     }
 }
 

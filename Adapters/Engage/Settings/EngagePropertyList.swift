@@ -88,14 +88,10 @@ extension EngageConfiguration {
         try list.length("Session", "sessionLifecycleExpiration", &sessionTimeout)
         try list.number("Networking", "maxNumRetries", &networking.attempts)
         try list.number("LocalEventStore", "expireLocalEventsAfterNumDays", &retentionDays)
-        let names: [(String, WritableKeyPath<AttributeNames, String>)] = [
-            ("SessionDuration", \.sessionDuration), ("Tags", \.tags), ("DisplayedMessage", \.displayedMessage),
-            ("CallToAction", \.callToAction), ("EventName", \.eventName), ("GoalName", \.goalName),
-            ("CurrentCampaign", \.currentCampaign), ("LastCampaign", \.lastCampaign),
-            ("LocationAddress", \.locationAddress), ("LocationName", \.locationName), ("Latitude", \.latitude),
-            ("Longitude", \.longitude),
-        ]
-        for (name, path) in names { try list.text("UBFFieldNames", "UBF\(name)FieldName", &attributes[keyPath: path]) }
+        for (key, path) in AttributeNames.settings {
+            let name = key.prefix(1).uppercased() + key.dropFirst()
+            try list.text("UBFFieldNames", "UBF\(name)FieldName", &attributes[keyPath: path])
+        }
         try list.flag("LocationServices", "enabled", &location.isEnabled)
         try list.text("LocationServices", "lastKnownLocationDateFormat", &location.dateFormat)
         try list.text("LocationServices", "lastKnownLocationTimestampColumn", &location.timestampColumn)

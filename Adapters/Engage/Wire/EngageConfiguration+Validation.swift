@@ -6,9 +6,6 @@ extension EngageConfiguration {
     ///
     /// - Throws: `ErrorCode.configuration`, naming the setting.
     public func validate() throws(ExperimentationError) {
-        func demand(_ isGood: Bool, _ text: String) throws(ExperimentationError) {
-            guard isGood else { throw ExperimentationError(.configuration, text) }
-        }
         try demand(!credentials.clientID.isEmpty, "clientID must not be empty")
         try demand(!credentials.clientSecret.reveal().isEmpty, "clientSecret must not be empty")
         try demand(!credentials.refreshToken.reveal().isEmpty, "refreshToken must not be empty")
@@ -37,19 +34,15 @@ extension EngageConfiguration {
     func validateMerging() throws(ExperimentationError) {
         try validateRecipients()
         if recipients.historyInList {
-            guard !recipients.mergedDateColumn.isEmpty, !recipients.mergedRecipientIDColumn.isEmpty else {
-                throw ExperimentationError(
-                    .configuration,
-                    "recipients.mergedDateColumn and recipients.mergedRecipientIDColumn must not be empty"
-                )
-            }
+            try demand(
+                !recipients.mergedDateColumn.isEmpty && !recipients.mergedRecipientIDColumn.isEmpty,
+                "recipients.mergedDateColumn and recipients.mergedRecipientIDColumn must not be empty"
+            )
         }
         if let audit = recipients.audit {
-            guard !audit.tableID.isEmpty else {
-                throw ExperimentationError(.configuration, "recipients.audit.tableID must not be empty")
-            }
-            guard ![audit.keyColumn, audit.oldRecipientColumn, audit.newRecipientColumn, audit.dateColumn].contains("")
-            else { throw ExperimentationError(.configuration, "recipients.audit: no column's name may be empty") }
+            try demand(!audit.tableID.isEmpty, "recipients.audit.tableID must not be empty")
+            let columns = [audit.keyColumn, audit.oldRecipientColumn, audit.newRecipientColumn, audit.dateColumn]
+            try demand(!columns.contains(""), "recipients.audit: no column's name may be empty")
         }
     }
 
@@ -57,9 +50,11 @@ extension EngageConfiguration {
     ///
     /// - Throws: ``ErrorCode/configuration``, naming the setting.
     func validateRecipients() throws(ExperimentationError) {
-        guard !listID.isEmpty else { throw ExperimentationError(.configuration, "listID must not be empty") }
-        guard !recipients.mobileUserIDColumn.isEmpty else {
-            throw ExperimentationError(.configuration, "recipients.mobileUserIDColumn must not be empty")
-        }
+        try demand(!listID.isEmpty, "listID must not be empty")
+        try demand(!recipients.mobileUserIDColumn.isEmpty, "recipients.mobileUserIDColumn must not be empty")
+    }
+
+    private func demand(_ isGood: Bool, _ text: String) throws(ExperimentationError) {
+        guard isGood else { throw ExperimentationError(.configuration, text) }
     }
 }
