@@ -120,9 +120,21 @@ struct EventSinkTests {
         (
             .screenView(
                 "home",
-                attributes: ["userIp": "10.0.0.1", "screenResolution": "1x2", "userLanguage": "fr", "sessionNumber": 4]
+                attributes: [
+                    "userIp": "10.0.0.1", "screenResolution": "1x2", "screenColorDepth": "24-bit", "userLanguage": "fr",
+                    "sessionNumber": 4, "location": "elsewhere",
+                ]
             ),
-            [["t": "SCREENVIEW", "dl": "home", "uip": "10.0.0.1", "sr": "1x2", "ul": "fr", "sn": 4]]
+            [
+                [
+                    "t": "SCREENVIEW", "dl": "home", "uip": "10.0.0.1", "sr": "1x2", "sd": "24-bit", "ul": "fr",
+                    "sn": 4,
+                ]
+            ]
+        ),
+        (
+            .goalCompleted("signup", attributes: ["location": "form"]),
+            [["t": "EVENT", "ec": "Action Tracking", "ea": "signup", "dl": "form"]]
         ),
     ]
 
