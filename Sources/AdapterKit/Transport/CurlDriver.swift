@@ -12,20 +12,25 @@
     /// only its own thread.
     final class CurlDriver: Sendable {
         private let configuration: CurlConfiguration
-        private let poller: SocketPoller?
+        private let poller: SocketPoller
         private let inbox: Mutex<CurlInbox>
         private let loop: Mutex<CurlLoop>
 
-        init(_ configuration: CurlConfiguration, idleTime: Duration) {
-            self.configuration = configuration
+        /// Creates a driver; `nil` if the process has no descriptor or memory left for it.
+        init?(_ configuration: CurlConfiguration, idleTime: Duration, poller: SocketPoller? = SocketPoller()) {
             _ = Self.isInitialised
-            let poller = SocketPoller()
+            guard let poller else { return nil }
+            guard let loop = CurlLoop(poller, connectionsPerHost: configuration.connectionsPerHost) else {
+                poller.close()
+                return nil
+            }
+            self.configuration = configuration
             self.poller = poller
             inbox = Mutex(CurlInbox(idleTime: idleTime))
-            loop = Mutex(CurlLoop(poller, connectionsPerHost: configuration.connectionsPerHost))
+            self.loop = Mutex(loop)
         }
 
-        deinit { poller?.close() }
+        deinit { poller.close() }
 
         /// libcurl's global state, initialized once for the process.
         private static let isInitialised = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
@@ -45,7 +50,7 @@
                 return settle([(transfer, transfer.end(.failed(CurlOutcome.refused)))])
             }
             switch inbox.withLock({ $0.submit(transfer) }) {
-            case .left(let wakes): if wakes { poller?.wake() }
+            case .left(let wakes): if wakes { poller.wake() }
             case .toBegin: if !begins(transfer) { leave(transfer) }
             case .refused: settle([(transfer, transfer.end(.failed(CurlOutcome.released)))])
             }
@@ -53,7 +58,7 @@
 
         private func leave(_ transfer: CurlTransfer) {
             switch inbox.withLock({ $0.leave(transfer) }) {
-            case true?: poller?.wake()
+            case true?: poller.wake()
             case false?: break
             case nil: settle([(transfer, transfer.end(.failed(CurlOutcome.released)))])
             }
@@ -72,7 +77,7 @@
                 }
             }
             guard let needsThread else { return false }
-            if needsThread { poller?.wake() }
+            if needsThread { poller.wake() }
             settle(endings)
             return true
         }
@@ -80,12 +85,12 @@
         func cancel(_ ticket: CurlTicket) {
             // First mark the ticket, for a transfer that is yet to begin; then queue the note, for one that has begun.
             ticket.isCancelled.store(true, ordering: .sequentiallyConsistent)
-            if inbox.withLock({ $0.cancel(ticket) }) { poller?.wake() }
+            if inbox.withLock({ $0.cancel(ticket) }) { poller.wake() }
         }
 
         func stop() {
             switch inbox.withLock({ $0.stop() }) {
-            case .wakeThread: poller?.wake()
+            case .wakeThread: poller.wake()
             case .startThread: start()
             case .nothing: break
             }
@@ -110,7 +115,7 @@
         }
 
         private func leave(_ count: Int, _ endings: [CurlLoop.Ending]) {
-            if inbox.withLock({ $0.leave(count, endings) }) { poller?.wake() }
+            if inbox.withLock({ $0.leave(count, endings) }) { poller.wake() }
         }
 
         // MARK: On the thread
@@ -139,7 +144,7 @@
                 case .end: return
                 }
                 let milliseconds = patience <= .zero ? 0 : Int32(clamping: patience.wholeMilliseconds)
-                poller?.wait(milliseconds: milliseconds, &ready)
+                poller.wait(milliseconds: milliseconds, &ready)
             }
         }
     }

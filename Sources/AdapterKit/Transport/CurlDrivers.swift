@@ -5,44 +5,50 @@
     ///
     /// One thread is enough for few calls. With many, libcurl keeps it busy all the time, and a second one takes half.
     final class CurlDrivers: Sendable {
-        /// A driver for one call.
-        struct Assignment {
-            let driver: CurlDriver
-            let index: Int
-        }
-
         private struct State {
             var open: [CurlDriver] = []
             var calls: CallShares
         }
 
         private let configuration: CurlConfiguration
-        private let idleTime: Duration
+        private let make: @Sendable (CurlConfiguration) -> CurlDriver?
         private let state: Mutex<State>
 
-        init(_ configuration: CurlConfiguration, idleTime: Duration) {
+        /// Creates drivers, each when it is needed.
+        ///
+        /// - Parameters:
+        ///   - configuration: The settings for all drivers together.
+        ///   - make: Makes a driver; `nil` if it can't be made now.
+        init(_ configuration: CurlConfiguration, make: @escaping @Sendable (CurlConfiguration) -> CurlDriver?) {
             let calls = CallShares(connections: configuration.connectionsPerHost)
             var configuration = configuration
             configuration.connectionsPerHost /= calls.counts.count
             self.configuration = configuration
-            self.idleTime = idleTime
+            self.make = make
             state = Mutex(State(calls: calls))
         }
 
         /// The drivers that have been needed so far.
         var open: [CurlDriver] { state.withLock(\.open) }
 
-        /// Assigns a call to a driver.
-        func begin() -> Assignment {
-            state.withLock { state in
-                let index = state.calls.begin()
-                if index == state.open.count { state.open.append(CurlDriver(configuration, idleTime: idleTime)) }
-                return Assignment(driver: state.open[index], index: index)
-            }
+        /// Makes a call through one of the drivers; returns `nil` if there is none, and none can be made now.
+        func with<Answer>(_ call: (CurlDriver) async -> Answer) async -> Answer? {
+            guard let (driver, index) = begin() else { return nil }
+            defer { state.withLock { $0.calls.end(index) } }
+            return await call(driver)
         }
 
-        /// Takes note of the end of a call.
-        func end(_ assignment: Assignment) { state.withLock { $0.calls.end(assignment.index) } }
+        private func begin() -> (driver: CurlDriver, index: Int)? {
+            state.withLock { state in
+                let next = state.calls.next
+                if next == state.open.count, let driver = make(configuration) { state.open.append(driver) }
+                // Without a descriptor for the second driver, the first one serves: it has its own, and connections.
+                let index = min(next, state.open.count - 1)
+                guard index >= 0 else { return nil }
+                state.calls.begin(index)
+                return (state.open[index], index)
+            }
+        }
     }
 
     /// The number of calls that each driver has.
@@ -61,12 +67,11 @@
         /// - Parameter connections: The maximum number of simultaneous connections to one host.
         init(connections: Int) { counts = connections < Self.leastDivided ? [0] : [0, 0] }
 
-        /// Adds a call; returns its driver's index.
-        mutating func begin() -> Int {
-            let index = counts[0] < Self.few ? 0 : counts.indices.min { counts[$0] < counts[$1] } ?? 0
-            counts[index] += 1
-            return index
-        }
+        /// The index of the driver for the next call.
+        var next: Int { counts[0] < Self.few ? 0 : counts.indices.min { counts[$0] < counts[$1] } ?? 0 }
+
+        /// Adds a call of a driver.
+        mutating func begin(_ index: Int) { counts[index] += 1 }
 
         /// Removes a call of a driver.
         mutating func end(_ index: Int) { counts[index] -= 1 }

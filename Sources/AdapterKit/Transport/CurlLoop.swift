@@ -16,15 +16,14 @@
         private var running = CurlRunning()
         private var ended: [Ending] = []
         private var planned: ContinuousClock.Instant?
-        private var refusal = CurlOutcome.exhausted
         /// Whether OpenSSL has ever been needed: it also writes when a kept connection is closed.
         private(set) var isEncrypted = false
 
-        /// Creates a loop; without a poller it refuses everything.
-        init(_ poller: SocketPoller?, connectionsPerHost: Int) {
+        /// Creates a loop; `nil` if libcurl has no memory or descriptor for it.
+        init?(_ poller: SocketPoller, connectionsPerHost: Int) {
+            guard let multi = curl_multi_init() else { return nil }
+            self.multi = multi
             sockets = CurlSockets(poller)
-            multi = poller == nil ? nil : curl_multi_init()
-            guard let multi else { return }
             _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(1, connectionsPerHost))
             _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, connectionsPerHost) * 2)
             _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
@@ -40,7 +39,7 @@
 
         /// Begins a transfer, or ends it at once if it can't be begun.
         mutating func begin(_ transfer: CurlTransfer) {
-            guard let multi else { return note(transfer, .failed(refusal)) }
+            guard let multi else { return note(transfer, .failed(CurlOutcome.released)) }
             let ticket = transfer.ticket
             guard !ticket.isCancelled.load(ordering: .sequentiallyConsistent) else {
                 return note(transfer, .failed(CurlOutcome.cancelled))
@@ -81,7 +80,6 @@
             for transfer in running.all { end(transfer, .failed(CurlOutcome.released)) }
             if let multi { curl_multi_cleanup(multi) }
             multi = nil
-            refusal = CurlOutcome.released
         }
 
         // MARK: Timers

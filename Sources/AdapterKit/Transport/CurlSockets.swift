@@ -12,10 +12,10 @@
 
         /// When the turn began.
         private(set) var now = ContinuousClock.now
-        private let poller: SocketPoller?
+        private let poller: SocketPoller
         private var watches = SocketWatches()
 
-        init(_ poller: SocketPoller?) { self.poller = poller }
+        init(_ poller: SocketPoller) { self.poller = poller }
 
         /// Registers this object, which must outlive it, with a multi handle.
         func serve(_ multi: UnsafeMutableRawPointer) {
@@ -47,7 +47,7 @@
         /// Ends the watch on a socket that is ready although libcurl isn't waiting for it; returns whether it did.
         func dropsUnwanted(_ socket: Int32) -> Bool {
             guard let change = watches.endIfUnwanted(socket) else { return false }
-            poller?.apply(change, to: socket)
+            poller.apply(change, to: socket)
             return true
         }
 
@@ -58,7 +58,7 @@
                 what == CURL_POLL_REMOVE
                 ? sockets.watches.end(socket)
                 : sockets.watches.want(socket, reading: what & CURL_POLL_IN != 0, writing: what & CURL_POLL_OUT != 0)
-            if let change { sockets.poller?.apply(change, to: socket) }
+            if let change { sockets.poller.apply(change, to: socket) }
             return 0
         }
 
@@ -77,7 +77,7 @@
         private static let close: curl_closesocket_callback = { context, socket in
             if let context {
                 let sockets = from(context)
-                if let change = sockets.watches.closed(socket) { sockets.poller?.apply(change, to: socket) }
+                if let change = sockets.watches.closed(socket) { sockets.poller.apply(change, to: socket) }
             }
             return Glibc.close(socket)
         }

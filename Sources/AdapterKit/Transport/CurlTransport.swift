@@ -10,8 +10,8 @@
     /// configuration says otherwise.
     ///
     /// A thread starts with a request, and ends after a quarter of a minute without one or when the transport is
-    /// released; requests still in progress then end with `ErrorCode.shutDown`. There is one thread, and a second while
-    /// more than four requests are under way.
+    /// released; requests still in progress then end with `ErrorCode.shutDown`. There is one thread, and with at least 16
+    /// connections per host a second, which starts once more than four requests are under way.
     public final class CurlTransport: HTTPTransport {
         /// The settings.
         public typealias Configuration = CurlConfiguration
@@ -25,12 +25,12 @@
         }
 
         /// Creates an engine whose threads end after this time without a request.
-        init(configuration: Configuration, idleTime: Duration) {
-            drivers = CurlDrivers(configuration, idleTime: idleTime)
+        convenience init(configuration: Configuration, idleTime: Duration) {
+            self.init(CurlDrivers(configuration) { CurlDriver($0, idleTime: idleTime) })
         }
 
-        /// Whether the engine currently has a thread.
-        var hasThread: Bool { drivers.open.contains(where: \.hasThread) }
+        /// Creates an engine of these drivers.
+        init(_ drivers: CurlDrivers) { self.drivers = drivers }
 
         deinit {
             for driver in drivers.open { driver.stop() }
@@ -80,27 +80,27 @@
                 throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
             }
             let ticket = CurlTicket()
-            let assignment = drivers.begin()
-            defer { drivers.end(assignment) }
-            let driver = assignment.driver
-            let ending = await withTaskCancellationHandler {
-                await withUnsafeContinuation { continuation in
-                    driver.submit(
-                        CurlExchange(
-                            ticket: ticket,
-                            request: request,
-                            body: body,
-                            limits: limits,
-                            receive: receive,
-                            continuation: continuation
+            let ending = await drivers.with { driver in
+                await withTaskCancellationHandler {
+                    await withUnsafeContinuation { continuation in
+                        driver.submit(
+                            CurlExchange(
+                                ticket: ticket,
+                                request: request,
+                                body: body,
+                                limits: limits,
+                                receive: receive,
+                                continuation: continuation
+                            )
                         )
-                    )
+                    }
+                } onCancel: {
+                    driver.cancel(ticket)
                 }
-            } onCancel: {
-                driver.cancel(ticket)
             }
             // The continuation of a call must outlive the engine, whose last owner may be this very task.
             withExtendedLifetime(self) {}
+            guard let ending else { throw request.failed(CurlOutcome.exhausted) }
             return try ending.outcome.mapError(request.failed).get()
         }
     }

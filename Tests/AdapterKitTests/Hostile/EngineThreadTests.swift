@@ -2,6 +2,7 @@
     import Experimentation
     import Foundation
     import HTTPTypes
+    import Synchronization
     import Testing
     import Waiting
 
@@ -30,7 +31,7 @@
             #expect(transport.drivers.open.isEmpty)
             for _ in 0..<20 {
                 #expect(try await get(transport, server) == 200)
-                try await eventually("the end of the thread") { !transport.hasThread }
+                try await eventually("the end of the thread") { !transport.drivers.open[0].hasThread }
             }
             // Requests that arrive just as the thread ends are answered, too.
             for round in 0..<200 {
@@ -52,7 +53,7 @@
                 )
                 #expect(try await get(transport, server) == 200)
                 driver = transport.drivers.open.first
-                if isIdle { try await eventually("the end of the thread") { !transport.hasThread } }
+                if isIdle { try await eventually("the end of the thread") { driver?.hasThread == false } }
             }
             // The thread retains the driver until it ends.
             try await eventually("the end of the driver") { driver == nil }
@@ -78,6 +79,45 @@
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
             }
             #expect(statuses == Array(repeating: 200, count: requests))
+        }
+
+        @Test("does the work of the second while that can't be made, and a request fails only if neither can be")
+        func exhausted() async throws {
+            let gate = DispatchSemaphore(value: 0)
+            let server = try RawServer { connection in
+                while connection.readRequest() != nil {
+                    gate.wait()
+                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                }
+            }
+            defer { server.stop() }
+            // The first driver and the second one have no descriptors when they are first needed.
+            let made = Atomic(0)
+            let transport = CurlTransport(
+                CurlDrivers(CurlConfiguration()) { configuration in
+                    let isStarved = [0, 2].contains(made.add(1, ordering: .relaxed).oldValue)
+                    return isStarved
+                        ? CurlDriver(configuration, idleTime: .seconds(60), poller: nil)
+                        : CurlDriver(configuration, idleTime: .seconds(60))
+                }
+            )
+            let error = await #expect(throws: ExperimentationError.self) { try await get(transport, server) }
+            #expect(error?.code == .transport)
+            for round in 1...2 {
+                let statuses = try await withThrowingTaskGroup { group in
+                    for count in 1...10 {
+                        group.addTask { try await get(transport, server) }
+                        let expected = (round - 1) * 10 + count
+                        // One after another, so that the fifth alone needs a second driver that can't be made.
+                        try await eventually("request \(expected)") { server.received.count == expected }
+                    }
+                    for _ in 0..<10 { gate.signal() }
+                    return try await group.reduce(into: [Int]()) { $0.append($1) }
+                }
+                #expect(statuses == Array(repeating: 200, count: 10))
+            }
+            #expect(transport.drivers.open.count(where: \.hasThread) == 2)
+            #expect(made.load(ordering: .relaxed) == 4)
         }
 
         @Test("and the second end their requests when these are cancelled")
@@ -106,13 +146,19 @@
         @Test("gets all calls up to the fourth, and half of more; few connections aren't divided")
         func shares() {
             var shares = CallShares(connections: 64)
-            #expect((0..<9).map { _ in shares.begin() } == [0, 0, 0, 0, 1, 1, 1, 1, 0])
+            func begin(_ shares: inout CallShares, _ calls: Int) -> [Int] {
+                (0..<calls).map { _ in
+                    let index = shares.next
+                    shares.begin(index)
+                    return index
+                }
+            }
+            #expect(begin(&shares, 9) == [0, 0, 0, 0, 1, 1, 1, 1, 0])
             for index in [0, 0, 1, 1, 1, 1] { shares.end(index) }
-            #expect(shares.begin() == 0)
-            #expect(shares.begin() == 1)
+            #expect(begin(&shares, 2) == [0, 1])
             #expect(shares.counts == [4, 1])
             var few = CallShares(connections: 15)
-            #expect((0..<9).allSatisfy { _ in few.begin() == 0 })
+            #expect(begin(&few, 9) == Array(repeating: 0, count: 9))
         }
 
         @Test(
