@@ -214,8 +214,8 @@ let package = Package(
         .testTarget(
             name: "ExperimentationTelemetryTests",
             dependencies: [
-                "ExperimentationTelemetry", "ExperimentationTesting", "AdapterKit", "MockVendors", "FlagshipAdapter",
-                "EngageAdapter", "EvergageAdapter", "SigmaAdapter",
+                "ExperimentationTelemetry", "ExperimentationTesting", "ExperimentationSQLite", "AdapterKit",
+                "MockVendors", "FlagshipAdapter", "EngageAdapter", "EvergageAdapter", "SigmaAdapter",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),

@@ -28,6 +28,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     public let hasSetAsideDamage: Bool
 
     let file: StoreFile
+    private let realPath: String
     let lock: FileLock
     let commits: GroupCommit
     let traces = Traces()
@@ -69,6 +70,8 @@ public final class SQLiteStore: OutboxStore, StateStore {
         } catch {
             throw .store(error, name: file.name)
         }
+        // Once the file is there: before, a link in its path may lead nowhere.
+        realPath = URL(fileURLWithPath: file.path).resolvingSymlinksInPath().path
         if lock.tryAlone(), (try? commits.isErasingOwed()) == true { eraseBehind() }
         if hasSetAsideDamage {
             log.log(
@@ -121,6 +124,9 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
         return refusals
     }
+
+    /// The file's path without symbolic links.
+    public var contentsID: String? { realPath }
 
     /// The number of deliveries that this process has dropped to make room since it opened the file.
     public var overflowed: Int { given.load(ordering: .relaxed) }

@@ -7,19 +7,11 @@ import Synchronization
 /// Used only on the measurements' thread, because a metrics backend may block.
 final class Meters: Sendable {
     private let factory: any MetricsFactory
-    /// The previous ledgers of each store, because counters record increments.
-    private let before = Mutex<[ObjectIdentifier: Recorded]>([:])
+    /// The stores with their previous ledgers, because counters record increments.
+    let stores = MeasuredStores()
     private let counters = Mutex<[Name: Counter]>([:])
     private let recorders = Mutex<[Name: Recorder]>([:])
     private let timers = Mutex<[Name: Timer]>([:])
-
-    /// The ledgers last recorded.
-    ///
-    /// The owner tells whether they still are an object's with this identity: another one may get its address.
-    private struct Recorded {
-        weak var owner: (any AnyObject & Sendable)?
-        var ledgers: [Destination: Ledger] = [:]
-    }
 
     private struct Name: Hashable {
         let label: String
@@ -55,18 +47,10 @@ final class Meters: Sendable {
     ///
     /// - Parameters:
     ///   - ledgers: The ledgers.
-    ///   - owner: What the ledgers belong to: a destination has one in each store.
+    ///   - store: The store that they are in.
     ///   - isFirst: Whether this is only the baseline for later increments.
-    func record(_ ledgers: [Destination: Ledger], of owner: any AnyObject & Sendable, isFirst: Bool) {
-        let earlier = before.withLock { before in
-            before = before.filter { $0.value.owner != nil }
-            let known = before[ObjectIdentifier(owner), default: Recorded(owner: owner)]
-            before[ObjectIdentifier(owner)] = Recorded(
-                owner: owner,
-                ledgers: known.ledgers.merging(ledgers) { $1 }
-            )
-            return known.ledgers
-        }
+    func record(_ ledgers: [Destination: Ledger], of store: MeasuredStore, isFirst: Bool) {
+        let earlier = store.replace(ledgers)
         for (destination, ledger) in ledgers {
             let place = ("destination", destination.description)
             record(Double(ledger.pending), as: "experimentation.outbox.pending", [place])

@@ -141,10 +141,10 @@ public final class Telemetry: Sendable {
         let ledgers = try? await client.ledgers()
         let ages = freshness.ages(at: time.instant)
         let tallies = tallies
-        let owner = client.ledgersOwner
+        let store = meters.stores.store(of: client.ledgersOwner)
         measurements.put {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-            if let ledgers { meters.record(ledgers, of: owner, isFirst: baseline?.take() ?? false) }
+            if let ledgers { meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false) }
             for (provider, age) in ages { meters.aged(age, of: provider) }
             tallies?.record()
         }

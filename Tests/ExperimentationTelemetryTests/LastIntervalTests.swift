@@ -1,6 +1,8 @@
 import Experimentation
+import ExperimentationSQLite
 import ExperimentationTelemetry
 import ExperimentationTesting
+import Foundation
 import Logging
 import MetricsTestKit
 import Synchronization
@@ -141,6 +143,55 @@ struct LastIntervalTests {
         for client in clients { await client.shutdown() }
     }
 
+    @Test("clients that open one file are counted once, and not again when it is opened anew")
+    func oneFile() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("events.sqlite")
+        let provider = shop()
+        do {
+            let one = try await client(telemetry, shop(), store: .sqlite(at: file))
+            // The same folder by another name.
+            let link = folder.appendingPathComponent("link")
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder)
+            let other = try await client(
+                telemetry,
+                shop(),
+                store: .sqlite(at: link.appendingPathComponent("events.sqlite"))
+            )
+            for client in [one, other] { try await client.track(.custom("a"), for: user) }
+            for _ in 0..<3 { for client in [one, other] { await telemetry.measure(client) } }
+            #expect(await telemetry.flush(within: .seconds(60)))
+            #expect(total(metrics, "accepted", provider) == 2)
+            for client in [one, other] { await client.shutdown() }
+        }
+        let again = try await client(telemetry, provider, store: .sqlite(at: file))
+        await telemetry.measure(again)
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(total(metrics, "accepted", provider) == 2)
+        await again.shutdown()
+    }
+
+    @Test("a store in wrappers that are values is the store inside")
+    func wrapped() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let store = ClientStore.inMemory()
+        let provider = shop()
+        var clients: [ExperimentationClient] = []
+        for _ in 0..<2 {
+            let wrapped = ClientStore(outbox: Wrapped(base: Wrapped(base: store.outbox)), state: store.state)
+            clients.append(try await client(telemetry, shop(), store: wrapped))
+        }
+        for client in clients { try await client.track(.custom("a"), for: user) }
+        for _ in 0..<3 { for client in clients { await telemetry.measure(client) } }
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(total(metrics, "accepted", provider) == 2)
+        for client in clients { await client.shutdown() }
+    }
+
     @Test("a log that blocks loses no timer, no gauge and no counter")
     func blockedLog() async throws {
         let metrics = TestMetrics()
@@ -185,3 +236,5 @@ private final class HangingOutbox: OutboxStoreDecorator {
         return try await base.destinations()
     }
 }
+
+private struct Wrapped: OutboxStoreDecorator { let base: any OutboxStore }

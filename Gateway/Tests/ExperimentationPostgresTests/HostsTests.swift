@@ -31,6 +31,17 @@ struct HostsTests {
         #expect(try PostgresAddress(url).hosts == hosts)
     }
 
+    @Test(
+        "what is shown of an address names the database that libpq takes",
+        arguments: [
+            ("postgresql://app:s3cret@/events", "local:5432/events"), ("postgresql://app:s3cret@/", "local:5432/app"),
+            ("postgresql://app@a,b:5433/events?sslmode=require", "a:5432/events"),
+        ]
+    )
+    func shown(url: String, shown: String) throws {
+        #expect(try PostgresAddress(url).shown == shown)
+    }
+
     /// Connects, as often as asked for, on a thread that may wait.
     private static func connect(_ address: PostgresAddress, _ times: Int, within patience: Duration) async throws {
         try await ownThread {

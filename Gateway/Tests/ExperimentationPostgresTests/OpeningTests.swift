@@ -34,6 +34,15 @@ struct OpeningTests {
         #expect(error.map { "\($0)".contains("s3cret") } == false)
     }
 
+    @Test("stores over one schema have the same contents, and one over another schema has its own")
+    func contents() async throws {
+        let schema = newSchema()
+        let stores = [try await opened(schema), try await opened(schema), try await opened()]
+        let ids = stores.map(\.outbox.contentsID)
+        #expect(ids[0] != nil && ids[0] == ids[1] && ids[0] != ids[2])
+        for store in stores { await store.close() }
+    }
+
     @Test("a store of a newer version, or with another number of shards, is left unchanged")
     func versions() async throws {
         let schema = newSchema()

@@ -9,10 +9,32 @@ extension ExperimentationClient {
     /// The age of the rules that decide now; `nil` if there are none, or if the vendor is asked for each user.
     public var rulesAge: Duration? { core.rules?.published.read { [time = core.environment.time] in $0.age(at: time) } }
 
-    /// What the ledgers belong to, by its identity: the store, which several clients may share, or this client if the store
-    /// is a value.
-    package var ledgersOwner: any AnyObject & Sendable {
-        if let store = core.outbox.store as? any OutboxStore & AnyObject { return store }
-        return self
+    /// What the ledgers belong to, which several clients may share.
+    package var ledgersOwner: LedgersOwner {
+        let store = core.outbox.store
+        var object: any AnyObject & Sendable = self
+        if let inside = store.undecorated as? any OutboxStore & AnyObject { object = inside }
+        if let id = store.contentsID { return LedgersOwner(key: .contents(id), object: object) }
+        return LedgersOwner(key: .object(ObjectIdentifier(object)), object: object)
     }
+}
+
+/// What ledgers belong to: a destination has one in each store.
+package struct LedgersOwner: Sendable {
+    /// What tells owners apart.
+    package enum Key: Sendable, Hashable {
+        /// The store's contents, which outlive the store.
+        case contents(String)
+        /// The store, or the client if the store is a value; another object may get its address later.
+        case object(ObjectIdentifier)
+    }
+
+    package let key: Key
+    /// The store or the client.
+    package let object: any AnyObject & Sendable
+}
+
+extension OutboxStore {
+    /// The store inside all decorators.
+    fileprivate var undecorated: any OutboxStore { (self as? any OutboxStoreDecorator)?.base.undecorated ?? self }
 }

@@ -132,6 +132,12 @@ public protocol OutboxStore: Sendable {
     /// were removed; ``ledger(of:)`` is exact.
     var overflowed: Int { get }
 
+    /// Names what the ledgers are kept in, such as a file: the same for every store over it.
+    ///
+    /// By it those who count tell that two stores, opened one beside or after the other, have one ledger. `nil`, unless
+    /// implemented, for a store that is alone with its ledgers.
+    var contentsID: String? { get }
+
     /// Waits until no trace is left, in any file, of what was removed.
     ///
     /// A store that erases later than it removes does so now. A client's shutdown waits for it, up to its deadline.
@@ -149,6 +155,9 @@ public enum RemovalAccount: Sendable, Hashable {
 }
 
 extension OutboxStore {
+    /// No other store has these ledgers.
+    public var contentsID: String? { nil }
+
     /// The ledger of all destinations together.
     public func ledger() async throws(ExperimentationError) -> Ledger { try await ledger(of: nil) }
 

@@ -146,6 +146,9 @@ extension OutboxStoreDecorator {
     }
 
     /// Forwards to the underlying store.
+    public var contentsID: String? { base.contentsID }
+
+    /// Forwards to the underlying store.
     public func finishErasing() async throws(ExperimentationError) {
         try await pass(.finishErasing) { () async throws(ExperimentationError) in try await base.finishErasing() }
     }

@@ -35,7 +35,9 @@ struct PostgresAddress: Sendable {
             )
         }
         (self.options, self.hosts, self.lookup) = (said, hosts, lookup)
-        shown = "\(hosts[0].address ?? hosts[0].name ?? "local"):\(hosts[0].port)/\(options["dbname"] ?? "")"
+        // Without a database, libpq takes the one that is called like the user.
+        let database = options["dbname"] ?? options["user"] ?? ""
+        shown = "\(hosts[0].address ?? hosts[0].name ?? "local"):\(hosts[0].port)/\(database)"
     }
 
     private static func options(_ list: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String]? {

@@ -38,6 +38,9 @@ final class PostgresOutboxStore: OutboxStore {
         return number
     }
 
+    /// The schema, in the database as the address names it.
+    var contentsID: String? { "\(pool.address.shown) \(pool.schema)" }
+
     var overflowed: Int { overflows.withLock { $0 } }
 
     func note(owner: Int64) { owners.withLock { _ = $0.insert(owner) } }

@@ -1,0 +1,40 @@
+import Experimentation
+import Synchronization
+
+/// The stores whose ledgers have been measured; keeps none of them alive.
+final class MeasuredStores: Sendable {
+    private struct Entry {
+        let store = MeasuredStore()
+        /// The store's object that was measured last.
+        weak var object: (any AnyObject & Sendable)?
+    }
+
+    private let entries = Mutex<[LedgersOwner.Key: Entry]>([:])
+
+    /// Finds a store, or adds it.
+    func store(of owner: LedgersOwner) -> MeasuredStore {
+        entries.withLock { entries in
+            // An address may be another object's by now, but contents are the same when they are opened again.
+            entries = entries.filter { key, entry in
+                if case .contents = key { true } else { entry.object != nil }
+            }
+            var entry = entries[owner.key] ?? Entry()
+            entry.object = owner.object
+            entries[owner.key] = entry
+            return entry.store
+        }
+    }
+}
+
+/// A store whose ledgers are measured.
+final class MeasuredStore: Sendable {
+    private let last = Mutex<[Destination: Ledger]>([:])
+
+    /// Replaces ledgers; returns the previous ones.
+    func replace(_ ledgers: [Destination: Ledger]) -> [Destination: Ledger] {
+        last.withLock { last in
+            defer { last.merge(ledgers) { $1 } }
+            return last
+        }
+    }
+}
