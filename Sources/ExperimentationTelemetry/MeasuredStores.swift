@@ -28,6 +28,9 @@ final class MeasuredStores: Sendable {
 
 /// A store whose ledgers are measured.
 final class MeasuredStore: Sendable {
+    /// Lets one measurement at a time read the ledgers and queue them: were an older ledger recorded after a newer one, the
+    /// difference would be counted again.
+    let turns = AsyncSemaphore(limit: 1)
     private let last = Mutex<[Destination: Ledger]>([:])
 
     /// Replaces ledgers; returns the previous ones.

@@ -24,7 +24,7 @@ public final class Telemetry: Sendable {
 
     private let logger: Logger?
     private let tracer: (any Tracer)?
-    private let meters: Meters?
+    let meters: Meters?
     private let options: TelemetryOptions
     private let time: any TimeSource
     private let relay: Relay<TelemetryItem>
@@ -138,13 +138,16 @@ public final class Telemetry: Sendable {
 
     private func measure(_ client: ExperimentationClient, from baseline: Baseline?) async {
         guard let meters else { return }
-        let ledgers = try? await client.ledgers()
         let ages = freshness.ages(at: time.instant)
-        let tallies = tallies
         let store = meters.stores.store(of: client.ledgersOwner)
-        measurements.put {
-            // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-            if let ledgers { meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false) }
+        await store.turns.run { [measurements] in
+            guard let ledgers = try? await client.ledgers() else { return }
+            measurements.put {
+                // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
+                meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false)
+            }
+        }
+        measurements.put { [tallies] in
             for (provider, age) in ages { meters.aged(age, of: provider) }
             tallies?.record()
         }

@@ -1,6 +1,5 @@
 import Experimentation
 import ExperimentationSQLite
-import ExperimentationTelemetry
 import ExperimentationTesting
 import Foundation
 import Logging
@@ -8,6 +7,8 @@ import MetricsTestKit
 import Synchronization
 import Testing
 import Waiting
+
+@testable import ExperimentationTelemetry
 
 @Suite("Counters of followed clients")
 struct LastIntervalTests {
@@ -107,6 +108,32 @@ struct LastIntervalTests {
         time.advance(by: .seconds(5))
         #expect(await flushing.value == false)
         outbox.gate.open()
+        await client.shutdown()
+    }
+
+    @Test("a measurement of a slow store that ends after a later one counts nothing again")
+    func order() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let provider = shop()
+        let memory = ClientStore.inMemory()
+        let outbox = LateOutbox(base: memory.outbox)
+        let client = try await client(telemetry, provider, store: ClientStore(outbox: outbox, state: memory.state))
+        try await client.track(.custom("a"), for: user)
+        outbox.hold()
+        let first = Task { await telemetry.measure(client) }
+        try await eventually("the first measurement has read the ledger") { outbox.gate.waiting == 1 }
+        try await client.track(.custom("b"), for: user)
+        let second = Task { await telemetry.measure(client) }
+        try await eventually("the second measurement waits for the first one") {
+            telemetry.meters?.stores.store(of: client.ledgersOwner).turns.waiting == 1
+        }
+        outbox.gate.open()
+        await first.value
+        await second.value
+        await telemetry.measure(client)
+        await telemetry.flush(within: .seconds(60))
+        #expect(total(metrics, "accepted", provider) == 2)
         await client.shutdown()
     }
 
@@ -234,6 +261,24 @@ private final class HangingOutbox: OutboxStoreDecorator {
     func destinations() async throws(ExperimentationError) -> [Destination] {
         if hanging.load(ordering: .relaxed) { _ = await gate.wait() }
         return try await base.destinations()
+    }
+}
+
+/// An outbox that reads the next ledger at once when told to, and hands it over late.
+private final class LateOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore
+    let gate = AsyncGate()
+    private let holding = Atomic(false)
+
+    init(base: any OutboxStore) { self.base = base }
+
+    func hold() { holding.store(true, ordering: .relaxed) }
+
+    func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
+        let isHeld = holding.exchange(false, ordering: .relaxed)
+        let ledger = try await base.ledger(of: destination)
+        if isHeld { await gate.wait() }
+        return ledger
     }
 }
 
