@@ -24,6 +24,15 @@ final class MeasuredStores: Sendable {
             return entry.store
         }
     }
+
+    /// What waits for a destination in all stores that still exist.
+    func pending(for destination: Destination) -> Int {
+        entries.withLock { entries in
+            entries.values.reduce(0) { sum, entry in
+                entry.object == nil ? sum : sum + (entry.store.ledgers[destination]?.pending ?? 0)
+            }
+        }
+    }
 }
 
 /// A store whose ledgers are measured.
@@ -32,6 +41,9 @@ final class MeasuredStore: Sendable {
     /// difference would be counted again.
     let turns = AsyncSemaphore(limit: 1)
     private let last = Mutex<[Destination: Ledger]>([:])
+
+    /// The ledgers last recorded.
+    var ledgers: [Destination: Ledger] { last.withLock { $0 } }
 
     /// Replaces ledgers; returns the previous ones.
     func replace(_ ledgers: [Destination: Ledger]) -> [Destination: Ledger] {

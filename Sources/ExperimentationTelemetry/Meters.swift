@@ -53,7 +53,7 @@ final class Meters: Sendable {
         let earlier = store.replace(ledgers)
         for (destination, ledger) in ledgers {
             let place = ("destination", destination.description)
-            record(Double(ledger.pending), as: "experimentation.outbox.pending", [place])
+            record(Double(stores.pending(for: destination)), as: "experimentation.outbox.pending", [place])
             let old = earlier[destination] ?? (isFirst ? ledger : Ledger())
             add(ledger.accepted - old.accepted, to: "experimentation.outbox.accepted", [place])
             add(ledger.delivered - old.delivered, to: "experimentation.outbox.delivered", [place])

@@ -149,6 +149,9 @@ struct LastIntervalTests {
         for _ in 0..<3 { for client in clients { await telemetry.measure(client) } }
         await telemetry.flush(within: .seconds(60))
         #expect(total(metrics, "accepted", provider) == 8)
+        let place = [("destination", provider.destination.description)]
+        let pending = metrics.recorders(label: "experimentation.outbox.pending", dimensions: place)
+        #expect(pending.last?.lastValue == 8)
         for client in clients { await client.shutdown() }
     }
 
