@@ -137,8 +137,23 @@ public final class Telemetry: Sendable {
     public func measure(_ client: ExperimentationClient) async { await measure(client, from: nil) }
 
     private func measure(_ client: ExperimentationClient, from baseline: Baseline?) async {
-        guard let meters else { return }
+        guard meters != nil else { return }
+        // First, because a store may not answer.
+        measurements.put(present())
+        await measureLedgers(of: client, from: baseline)
+    }
+
+    /// What can be recorded without asking a store: the age of answers, and what has been counted.
+    private func present() -> MetricRecord {
         let ages = freshness.ages(at: time.instant)
+        return { [meters, tallies] in
+            for (provider, age) in ages { meters?.aged(age, of: provider) }
+            tallies?.record()
+        }
+    }
+
+    private func measureLedgers(of client: ExperimentationClient, from baseline: Baseline?) async {
+        guard let meters else { return }
         let store = meters.stores.store(of: client.ledgersOwner)
         await store.turns.run { [measurements] in
             guard let ledgers = try? await client.ledgers() else { return }
@@ -146,10 +161,6 @@ public final class Telemetry: Sendable {
                 // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
                 meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false)
             }
-        }
-        measurements.put { [tallies] in
-            for (provider, age) in ages { meters.aged(age, of: provider) }
-            tallies?.record()
         }
     }
 
@@ -171,16 +182,20 @@ public final class Telemetry: Sendable {
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let deadline = time.instant.advanced(by: duration)
         let isDone = AsyncGate()
-        let tallies = tallies
-        // At once, because a store that doesn't answer and a log that blocks delay the rest.
-        measurements.empty { tallies?.record() }
+        let isLogged = AsyncGate()
+        // All at once, because a store that doesn't answer and a log that blocks delay the rest.
+        measurements.empty(then: present())
+        relay.empty { isLogged.open() }
         let measuring = Task {
-            for (client, baseline) in followed.clients { await measure(client, from: baseline) }
-            relay.empty { [measurements] in
-                measurements.empty {
-                    tallies?.record()
-                    isDone.open()
+            await withTaskGroup { group in
+                for (client, baseline) in followed.clients {
+                    group.addTask { await self.measureLedgers(of: client, from: baseline) }
                 }
+            }
+            await isLogged.wait()
+            measurements.empty { [tallies] in
+                tallies?.record()
+                isDone.open()
             }
         }
         let isInTime = await isDone.wait(until: deadline, by: time)

@@ -98,17 +98,33 @@ struct LastIntervalTests {
         following.cancel()
         await following.value
         outbox.hang()
+        // Followed after the one whose store hangs.
+        let provider = InMemoryProvider(name: "healthy", needsConsent: false)
+        let healthy = try await self.client(telemetry, provider)
+        try await healthy.track(.custom("earlier"), for: user)
+        let place = [("destination", provider.destination.description)]
+        let followingHealthy = Task { await telemetry.follow(healthy) }
+        try await eventually("the other client has been measured") {
+            !metrics.recorders(label: "experimentation.outbox.pending", dimensions: place).isEmpty
+        }
+        followingHealthy.cancel()
+        await followingHealthy.value
+        try await healthy.track(.custom("a"), for: user)
         _ = client.bool("checkout", default: false, for: user)
         let flushing = Task { await telemetry.flush(within: .seconds(5)) }
         try await eventually("the store is asked") { outbox.gate.waiting == 1 }
         try await eventually("what needs no store is counted all the same") {
             metrics.counterTotal(label: "feature_flag.evaluations") == 1
         }
+        try await eventually("another client's events are counted all the same") {
+            total(metrics, "accepted", provider) == 1
+        }
         await time.waitForSleepers(1)
         time.advance(by: .seconds(5))
         #expect(await flushing.value == false)
         outbox.gate.open()
         await client.shutdown()
+        await healthy.shutdown()
     }
 
     @Test("a measurement of a slow store that ends after a later one counts nothing again")
