@@ -6,19 +6,40 @@ import Synchronization
 ///
 /// Used only on the measurements' thread, because a metrics backend may block.
 final class Meters: Sendable {
-    private let factory: any MetricsFactory
     /// The stores with their previous ledgers, because counters record increments.
     let stores = MeasuredStores()
-    private let counters = Mutex<[Name: Counter]>([:])
-    private let recorders = Mutex<[Name: Recorder]>([:])
-    private let timers = Mutex<[Name: Timer]>([:])
+    private let counters: Cache<Counter>
+    private let recorders: Cache<Recorder>
+    private let timers: Cache<Timer>
 
-    private struct Name: Hashable {
-        let label: String
-        let dimensions: [String]
+    init(_ factory: any MetricsFactory) {
+        counters = Cache { Counter(label: $0, dimensions: $1, factory: factory) }
+        recorders = Cache { Recorder(label: $0, dimensions: $1, aggregate: false, factory: factory) }
+        timers = Cache { Timer(label: $0, dimensions: $1, factory: factory) }
     }
 
-    init(_ factory: any MetricsFactory) { self.factory = factory }
+    /// The metrics of a kind, each made once.
+    private final class Cache<Metric: Sendable>: Sendable {
+        private struct Name: Hashable {
+            let label: String
+            let values: [String]
+        }
+
+        private let known = Mutex<[Name: Metric]>([:])
+        private let make: @Sendable (String, [(String, String)]) -> Metric
+
+        init(_ make: @escaping @Sendable (String, [(String, String)]) -> Metric) { self.make = make }
+
+        subscript(label: String, dimensions: [(String, String)]) -> Metric {
+            let name = Name(label: label, values: dimensions.map { $0.1 })
+            return known.withLock { known in
+                if let metric = known[name] { return metric }
+                let metric = make(label, dimensions)
+                known[name] = metric
+                return metric
+            }
+        }
+    }
 
     // MARK: Recording
 
@@ -104,32 +125,15 @@ final class Meters: Sendable {
     // MARK: Metrics
 
     private func add(_ count: Int, to label: String, _ dimensions: [(String, String)]) {
-        guard count > 0 else { return }
-        counter(label, dimensions).increment(by: count)
-    }
-
-    private func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
-        let name = Name(label: label, dimensions: dimensions.map { $0.1 })
-        if let counter = counters.withLock({ $0[name] }) { return counter }
-        let counter = Counter(label: label, dimensions: dimensions, factory: factory)
-        counters.withLock { $0[name] = counter }
-        return counter
+        if count > 0 { counters[label, dimensions].increment(by: count) }
     }
 
     private func record(_ value: Double, as label: String, _ dimensions: [(String, String)]) {
-        let name = Name(label: label, dimensions: dimensions.map { $0.1 })
-        let known = recorders.withLock { $0[name] }
-        let recorder = known ?? Recorder(label: label, dimensions: dimensions, aggregate: false, factory: factory)
-        if known == nil { recorders.withLock { $0[name] = recorder } }
-        recorder.record(value)
+        recorders[label, dimensions].record(value)
     }
 
     private func time(_ duration: Duration, as label: String, _ dimensions: [(String, String)]) {
-        let name = Name(label: label, dimensions: dimensions.map { $0.1 })
-        let known = timers.withLock { $0[name] }
-        let timer = known ?? Timer(label: label, dimensions: dimensions, factory: factory)
-        if known == nil { timers.withLock { $0[name] = timer } }
-        timer.recordNanoseconds(Int64(duration.fraction * 1e9))
+        timers[label, dimensions].recordNanoseconds(Int64(duration.fraction * 1e9))
     }
 }
 
