@@ -24,7 +24,9 @@ struct AgreementReportTests {
             joined: 0,
             ratioBefore: ratio,
             ratioAfter: nil,
-            ratioImported: nil
+            ratioImported: nil,
+            isTooFewAfter: true,
+            isTooFewImported: true
         )
     }
 
@@ -45,7 +47,8 @@ struct AgreementReportTests {
                 experiment: "prices",
                 variations: ["none", "brief"],
                 seen: [2, 1],
-                arrived: [2, 1]
+                arrived: [2, 1],
+                isTooFew: true
             )
         ]
     )
@@ -87,6 +90,16 @@ struct AgreementReportTests {
         let plain = try #require(text.range(of: "with nothing done", options: .backwards))
         let imported = try #require(text.range(of: "with assignments handed over", options: .backwards))
         #expect(plain.lowerBound < imported.lowerBound)
+    }
+
+    @Test("exposures of which none arrived are lost, not too few")
+    func allLost() {
+        var agreement = Self.agreement
+        agreement.exposures[0].seen = [100, 100]
+        agreement.exposures[0].arrived = [0, 0]
+        agreement.exposures[0].isTooFew = false
+        let row = AgreementRows(agreement: agreement).exposures[0].rows[0]
+        #expect(row == ["nothing goes wrong", "100 : 100", "0 : 0", "200", "0", "–", "–"])
     }
 
     @Test(

@@ -102,6 +102,19 @@ struct AgreementTests {
         #expect(experiment.ratioImported?.isSuspect == true)
     }
 
+    @Test("an allocation with too few users says so, and one with a single variation isn't tested at any size")
+    func untested() async throws {
+        func verdicts(_ weights: [Double], users: Int) async -> [String] {
+            let side = Self.side("one", ["a", "b"], weights: weights) { _ in 0 }
+            let agreement = await Self.agreement(side, side, users: users)
+            return agreement.experiments.flatMap { AgreementRows(agreement: agreement).ratios($0) }.map { $0[5] }
+        }
+        #expect(await verdicts([99, 1], users: 100) == ["too few to tell", "too few to tell"])
+        #expect(await verdicts([50, 50], users: 0) == ["too few to tell", "too few to tell"])
+        #expect(await verdicts([100, 0], users: 10) == [])
+        #expect(await verdicts([100, 0], users: 100) == [])
+    }
+
     @Test("an experiment of only one vendor ends or begins with the switch")
     func alone() async throws {
         let before = Self.side("one", ["a", "b"], weights: [50, 50]) { _ in 0 }

@@ -66,6 +66,13 @@ struct ChiSquareTests {
         #expect(RatioTest(observed: [93, 7], weights: [95, 5]) == nil)
         #expect(RatioTest(observed: [8, 8], weights: [50, 50])?.p == 1)
         #expect(RatioTest(observed: [16, 0], weights: [50, 50])?.isSuspect == true)
+        #expect(RatioTest.isTooFew(observed: [93, 7], weights: [95, 5]))
+        #expect(RatioTest.isTooFew(observed: [0, 0], weights: [50, 50]))
+        // These are tested, or there is nothing to test at any size.
+        #expect(!RatioTest.isTooFew(observed: [16, 0], weights: [50, 50]))
+        #expect(!RatioTest.isTooFew(observed: [3, 1], weights: [100, 0]))
+        #expect(!RatioTest.isTooFew(observed: [3, 0], weights: [100, 0]))
+        #expect(!RatioTest.isTooFew(observed: [1, 2, 3], weights: [50, 50]))
         // The bound is about the arms that users can be in.
         #expect(RatioTest(observed: [8, 8, 0], weights: [50, 50, 0])?.p == 1)
         #expect(RatioTest(observed: [3, 1], weights: [100, 0])?.p == 0)

@@ -66,13 +66,20 @@ public struct Agreement: Sendable, Hashable, Codable {
         public var changedImported: Int
         /// The number of users who join it.
         public var joined: Int
-        /// Whether the allocation before matches its weights; `nil` if too few users are in it to tell.
+        /// Whether the allocation before matches its weights; `nil` if there are too few users to tell, or no two variations
+        /// with a weight.
         public var ratioBefore: RatioTest?
-        /// Whether the allocation after matches its weights; `nil` if too few users are in it to tell.
+        /// Whether the allocation after matches its weights; `nil` as above.
         public var ratioAfter: RatioTest?
         /// Whether the allocation after importing matches the new vendor's weights, without the users that a vendor has on a
-        /// list; `nil` if too few users are in it to tell.
+        /// list; `nil` as above, and if the new vendor doesn't honor imported assignments.
         public var ratioImported: RatioTest?
+        /// Whether ``ratioBefore`` is missing only because there are too few users.
+        public var isTooFewBefore = false
+        /// Whether ``ratioAfter`` is missing only because there are too few users.
+        public var isTooFewAfter = false
+        /// Whether ``ratioImported`` is missing only because there are too few users.
+        public var isTooFewImported = false
 
         /// The share of its users whose variation changes without an import, from 0 to 1.
         public var share: Double { users > 0 ? Double(changed) / Double(users) : 0 }
@@ -134,7 +141,7 @@ extension AgreementRunner {
         func rows(_ cells: [Int]) -> [[Int]] {
             (0..<table.rows).map { Array(cells[($0 * table.columns)..<(($0 + 1) * table.columns)]) }
         }
-        let weights = new?.variations.map(\.weight) ?? []
+        let (weightsBefore, weights) = (old?.variations.map(\.weight) ?? [], new?.variations.map(\.weight) ?? [])
         var experiment = Agreement.Experiment(
             id: old?.id ?? new?.id ?? "",
             name: old?.name ?? new?.name ?? "",
@@ -149,9 +156,13 @@ extension AgreementRunner {
             changed: changes(table.plain),
             changedImported: changes(table.imported),
             joined: table.plain.suffix(table.columns).dropLast().reduce(0, +),
-            ratioBefore: RatioTest(observed: table.drawnBefore, weights: old?.variations.map(\.weight) ?? []),
+            ratioBefore: RatioTest(observed: table.drawnBefore, weights: weightsBefore),
             ratioAfter: RatioTest(observed: table.drawnAfter, weights: weights),
-            ratioImported: after.keepsAssignments ? RatioTest(observed: table.drawnImported, weights: weights) : nil
+            ratioImported: after.keepsAssignments ? RatioTest(observed: table.drawnImported, weights: weights) : nil,
+            isTooFewBefore: RatioTest.isTooFew(observed: table.drawnBefore, weights: weightsBefore),
+            isTooFewAfter: RatioTest.isTooFew(observed: table.drawnAfter, weights: weights),
+            isTooFewImported: after.keepsAssignments
+                && RatioTest.isTooFew(observed: table.drawnImported, weights: weights)
         )
         (experiment.advice, experiment.reason) = advice(for: experiment, isBefore: old != nil, isAfter: new != nil)
         return experiment

@@ -102,6 +102,17 @@ public struct RatioTest: Sendable, Hashable, Codable {
     /// Whether the deviation is too large for chance.
     public var isSuspect: Bool { p < Self.alarm }
 
+    /// Whether counts can't be tested only because there are too few.
+    ///
+    /// - Parameters:
+    ///   - observed: The counts.
+    ///   - weights: The expected weights, in any unit.
+    /// - Returns: `false` also if there is nothing to test however large the counts are.
+    public static func isTooFew(observed: [Int], weights: [Double]) -> Bool {
+        observed.count == weights.count && weights.count { $0 > 0 } > 1
+            && RatioTest(observed: observed, weights: weights) == nil
+    }
+
     /// Tests counts against weights; `nil` if there is nothing to test.
     ///
     /// That is the case if all counts are 0, if only one weight is above 0 and nothing is counted elsewhere, or if fewer than

@@ -57,6 +57,8 @@ public struct ExposureRatio: Sendable, Hashable, Codable {
     public var repeated: Int
     /// Whether the arrivals match the weights; `nil` if there is nothing to test.
     public var ratio: RatioTest?
+    /// Whether ``ratio`` is missing only because too few arrived; if none did, that is a loss instead.
+    public var isTooFew: Bool
     /// Why nothing was counted; all other fields are empty then.
     public var problem: String?
 
@@ -77,7 +79,8 @@ public struct ExposureRatio: Sendable, Hashable, Codable {
         seen: [Int],
         arrived: [Int],
         repeated: Int = 0,
-        ratio: RatioTest? = nil
+        ratio: RatioTest? = nil,
+        isTooFew: Bool = false
     ) {
         self.vendor = vendor
         self.profile = profile
@@ -87,5 +90,6 @@ public struct ExposureRatio: Sendable, Hashable, Codable {
         self.arrived = arrived
         self.repeated = repeated
         self.ratio = ratio
+        self.isTooFew = isTooFew
     }
 }

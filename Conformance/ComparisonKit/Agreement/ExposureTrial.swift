@@ -81,15 +81,18 @@ public struct ExposureTrial: Sendable {
             let user = record.userID ?? record.anonymousID ?? ""
             if !users[variation].insert(user).inserted { repeated += 1 }
         }
+        let arrived = users.map(\.count)
+        let weights = experiment.variations.map(\.weight)
         return ExposureRatio(
             vendor: subject.name,
             profile: profile,
             experiment: experiment.id,
             variations: experiment.variations.map(\.name),
             seen: seen,
-            arrived: users.map(\.count),
+            arrived: arrived,
             repeated: repeated,
-            ratio: RatioTest(observed: users.map(\.count), weights: experiment.variations.map(\.weight))
+            ratio: RatioTest(observed: arrived, weights: weights),
+            isTooFew: arrived.contains { $0 > 0 } && RatioTest.isTooFew(observed: arrived, weights: weights)
         )
     }
 }

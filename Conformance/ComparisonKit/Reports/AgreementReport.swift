@@ -87,31 +87,14 @@ struct AgreementRows {
 
     /// The ratio tests of the allocations.
     func ratios(_ experiment: Agreement.Experiment) -> [[String]] {
-        var tests = [
-            (agreement.from, experiment.ratioBefore, experiment.matrix.dropLast().map { $0.reduce(0, +) }),
-            (agreement.to, experiment.ratioAfter, Self.columns(experiment.matrix)),
-        ]
-        if agreement.keepsAssignments {
-            let counts = Self.columns(experiment.imported)
-            tests.append(("\(agreement.to), handed over", experiment.ratioImported, counts))
-        }
-        return tests.compactMap { name, test, counts in
+        [
+            (agreement.from, experiment.ratioBefore, experiment.isTooFewBefore),
+            (agreement.to, experiment.ratioAfter, experiment.isTooFewAfter),
+            ("\(agreement.to), handed over", experiment.ratioImported, experiment.isTooFewImported),
+        ].compactMap { name, test, isTooFew in
             if let test { return [name] + Self.cells(test) }
-            return Self.isTooFew(counts) ? [name, "–", "–", "–", "–", Self.tooFew] : nil
+            return isTooFew ? [name, "–", "–", "–", "–", Self.tooFew] : nil
         }
-    }
-
-    /// The users in each variation after; those outside are left out.
-    private static func columns(_ matrix: [[Int]]) -> [Int] {
-        matrix.reduce(into: [Int](repeating: 0, count: matrix.first?.count ?? 0)) { sums, row in
-            for (column, count) in row.enumerated() { sums[column] += count }
-        }.dropLast()
-    }
-
-    /// Whether a missing test is for want of users, rather than of a second variation that has any.
-    private static func isTooFew(_ counts: [Int]) -> Bool {
-        guard counts.count > 1 else { return false }
-        return counts.count { $0 > 0 } > 1 || Double(counts.reduce(0, +)) < RatioTest.fewest * 2
     }
 
     private static let verdict = "verdict"
@@ -134,7 +117,7 @@ struct AgreementRows {
             groups[index].rows.append([
                 ratio.profile.title, Self.list(ratio.seen), Self.list(ratio.arrived), Wording.count(ratio.lost),
                 Wording.count(ratio.repeated), ratio.ratio.map { Wording.probability($0.p) } ?? "–",
-                ratio.ratio.map(Self.verdict) ?? (Self.isTooFew(ratio.arrived) ? Self.tooFew : "–"),
+                ratio.ratio.map(Self.verdict) ?? (ratio.isTooFew ? Self.tooFew : "–"),
             ])
         }
         return groups
