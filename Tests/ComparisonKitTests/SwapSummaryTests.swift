@@ -92,10 +92,11 @@ struct SwapSummaryTests {
         #expect((try? told.get())?.map(\.advice) == [.carryOn])
     }
 
-    @Test("fewer requests are better only if both vendors take events")
+    @Test("fewer requests are better only if the new vendor takes the events that the old one takes")
     func fewerRequests() throws {
-        func gains(_ requests: Int, taking: Bool) throws -> [String] {
+        func gains(_ requests: Int, taking: Bool, before: Bool = true) throws -> [String] {
             var comparison = MadeUp.comparison
+            if !before { comparison.vendors[0].capabilities.removeAll { $0 == .tracking } }
             comparison.vendors[1] = comparison.vendors[0]
             comparison.vendors[1].name = "east"
             for index in comparison.vendors[1].outcomes.indices {
@@ -108,6 +109,7 @@ struct SwapSummaryTests {
         #expect(try gains(2, taking: true) == ["2 requests in place of 3"])
         #expect(try gains(3, taking: true) == [])
         #expect(try gains(1, taking: false) == [])
+        #expect(try gains(1, taking: false, before: false) == ["1 request in place of 3"])
     }
 
     @Test("it comes first in every format", arguments: ["text", "markdown", "html"])

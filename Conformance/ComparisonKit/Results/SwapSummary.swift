@@ -105,8 +105,9 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         let taken = TrackingEvent.types.filter {
             asked.contains($0) && before.refusedEvents[$0] == nil && after.refusedEvents[$0] == nil
         }
-        let takeEvents = before.capabilities.contains(.tracking) && after.capabilities.contains(.tracking)
-        if takeEvents, !taken.isEmpty {
+        let takesEvents = after.capabilities.contains(.tracking)
+        let tookEvents = before.capabilities.contains(.tracking)
+        if tookEvents, takesEvents, !taken.isEmpty {
             stays.append(Line("Both take these events: \(taken.joined(separator: ", "))"))
         }
         self.stays = Group(stays)
@@ -115,8 +116,8 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         let further = TrackingEvent.types.filter { before.refusedEvents[$0] != nil && after.refusedEvents[$0] == nil }
         if !further.isEmpty { gains.append(Line("\(swap.to) takes these events: \(further.joined(separator: ", "))")) }
         let (old, new) = (swap.trafficBefore.requests, swap.trafficAfter.requests)
-        // A vendor that takes no events needs fewer requests because it does less.
-        if takeEvents, new < old {
+        // A vendor that no longer takes events needs fewer requests because it does less.
+        if takesEvents || !tookEvents, new < old {
             gains.append(Line("\(new) \(new == 1 ? "request" : "requests") in place of \(old)"))
         }
         self.gains = Group(gains)
