@@ -16,6 +16,7 @@ struct Arrivals {
 
     /// Types that aren't events of the application.
     private static let signs: Set<String> = ["identity", "unknown"]
+    private static let consent = "consentChanged"
 
     /// Matches events.
     ///
@@ -86,11 +87,12 @@ struct Arrivals {
     /// The most similar waiting event, so that what remains is what is really missing.
     ///
     /// One of another type only if none of its own type is left. A vendor may record a goal as a custom event, but no event
-    /// as a change of consent.
+    /// as a change of consent, nor that as another event.
     private static func origin(of mark: Mark, among waiting: [Mark: Int]) -> Mark? {
         let open = waiting.filter { $0.value > 0 }.keys
         let alike = open.filter { $0.type == mark.type }
-        let candidates = alike.isEmpty && mark.type != "consentChanged" ? Array(open) : alike
+        let others = mark.type == consent ? [] : open.filter { $0.type != consent }
+        let candidates = alike.isEmpty ? others : alike
         return candidates.max { $0.likeness(to: mark) < $1.likeness(to: mark) }
     }
 
