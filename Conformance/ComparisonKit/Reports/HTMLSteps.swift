@@ -45,7 +45,7 @@ struct HTMLSteps {
     private func row(_ step: Comparison.StepName) -> String {
         let kind = comparison.kind(of: step.number)
         let differs = kind == .different
-        let mark = differs ? "<span class=\"mark\">differs</span>" : kind == .told ? Self.otherReason : ""
+        let mark = differs ? "<span class=\"mark\">differs</span>" : kind == .anotherReason ? Self.otherReason : ""
         let cells = comparison.vendors.enumerated().map { index, vendor in
             cell(vendor.outcome(of: step.number), vendor: vendor.name, color: index % 6)
         }

@@ -52,7 +52,7 @@ struct MarkdownReport {
     private static func mark(_ kind: RowKind) -> String {
         switch kind {
         case .different: " •"
-        case .told: " ~"
+        case .anotherReason: " ~"
         case .same, .unsupported: ""
         }
     }

@@ -55,7 +55,7 @@ struct TextReport {
     private static func mark(_ kind: RowKind) -> String {
         switch kind {
         case .same: " "
-        case .told: "~"
+        case .anotherReason: "~"
         case .different: "*"
         case .unsupported: "-"
         }

@@ -5,7 +5,7 @@ public enum RowKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// The user sees the same.
     case same
     /// The user sees the same, but the application gets a different reason.
-    case told
+    case anotherReason = "told"
     /// The user sees something different, or one vendor failed.
     case different
     /// The vendors that support it agree, and others don't support it.
@@ -22,7 +22,7 @@ extension Comparison {
         let own = outcomes.filter { $0?.kind != .unsupported }
         if own.isEmpty || (own.count < 2 && outcomes.count > 1) { return .unsupported }
         if Set(own.map { $0?.seen }).count > 1 { return .different }
-        return Set(own.map { $0?.evaluation?.reason }).count > 1 ? .told : .same
+        return Set(own.map { $0?.evaluation?.reason }).count > 1 ? .anotherReason : .same
     }
 
     /// The steps that reports show in full.

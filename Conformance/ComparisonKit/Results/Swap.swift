@@ -48,7 +48,7 @@ public struct Swap: Sendable, Hashable, Codable {
             /// The user sees something different.
             case value
             /// The user sees the same, with another reason or a caveat.
-            case told
+            case anotherReason = "told"
             /// The new vendor doesn't support it.
             case missing
             /// The old vendor doesn't support it.
@@ -141,7 +141,7 @@ extension Swap {
         }
         if before?.seen != after?.seen { return .value }
         // A caveat on an equal value is a difference worth reporting.
-        let isToldAlike = before?.evaluation?.reason == after?.evaluation?.reason && before?.note == after?.note
-        return isToldAlike ? nil : .told
+        let isAlike = before?.evaluation?.reason == after?.evaluation?.reason && before?.note == after?.note
+        return isAlike ? nil : .anotherReason
     }
 }
