@@ -31,6 +31,18 @@ enum TextLayout {
         return lines
     }
 
+    /// Wraps a text behind a lead, with its further lines below the first one.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - lead: What the first line begins with, such as a bullet.
+    /// - Returns: The lines, as wide as a report.
+    static func item(_ text: String, _ lead: String = "  - ") -> [String] {
+        wrap(text, to: TextReport.width - lead.count).enumerated().map { index, line in
+            (index == 0 ? lead : "".padded(to: lead.count)) + line
+        }
+    }
+
     /// Cuts a text that is too long, with `…` at the end.
     static func cut(_ text: String, to width: Int) -> String {
         text.count <= width ? text : text.prefix(max(0, width - 1)) + "…"

@@ -91,8 +91,7 @@ struct TextReport {
         let list = comparison.foldedSteps.map { step in
             "\(step.number)" + (comparison.owner(of: step.number).map { " (\($0))" } ?? "")
         }
-        let lines = TextLayout.wrap("\(title): \(list.joined(separator: ", "))", to: Self.width - 6)
-        return lines.enumerated().map { palette.dim(($0 == 0 ? "-     " : "      ") + $1) }
+        return TextLayout.item("\(title): \(list.joined(separator: ", "))", "-     ").map(palette.dim)
     }
 
     private func cell(_ outcome: StepOutcome?) -> [String] {
@@ -163,11 +162,7 @@ struct TextReport {
             lines.append("  \(vendor.name)")
             let all = ("every event", vendor.commonFidelity ?? "–")
             let groups = [all] + vendor.fidelityGroups.map { ($0.types.joined(separator: ", "), $0.sentence) }
-            for (types, sentence) in groups {
-                lines += TextLayout.wrap("\(types): \(sentence)", to: Self.width - 8).enumerated().map { index, line in
-                    (index == 0 ? "    - " : "      ") + line
-                }
-            }
+            lines += groups.flatMap { TextLayout.item("\($0): \($1)", "    - ") }
         }
         return lines
     }
@@ -178,11 +173,7 @@ struct TextReport {
             let isOne = Set(answers.map(\.1)).count == 1 && answers.count > 1
             let shown = isOne ? [("all", answers[0].1)] : answers
             return ["  \(question.title)"]
-                + shown.flatMap { name, answer in
-                    TextLayout.wrap(answer, to: Self.width - 6 - nameWidth).enumerated().map { index, line in
-                        "      " + (index == 0 ? name : "").padded(to: nameWidth) + line
-                    }
-                }
+                + shown.flatMap { TextLayout.item($1, "      " + $0.padded(to: nameWidth)) }
         }
         return blocks.isEmpty ? [] : ["", palette.bold("Questions that the story answers")] + blocks
     }

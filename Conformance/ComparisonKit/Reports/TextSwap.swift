@@ -19,9 +19,7 @@ struct TextSwap {
             if group.lines.isEmpty { lines.append("  nothing that the story shows") }
             for line in group.lines {
                 let text = line.advice.isEmpty ? line.what : "\(line.what) ⇒ \(line.advice)"
-                lines += TextLayout.wrap(text, to: TextReport.width - 4).enumerated().map {
-                    ($0 == 0 ? "  - " : "    ") + $1
-                }
+                lines += TextLayout.item(text)
             }
             if group.more > 0 { lines.append("  and \(group.more) more below") }
         }
@@ -31,11 +29,7 @@ struct TextSwap {
     /// Everything that would change.
     var section: [String] {
         func list(_ title: String, _ items: [String]) -> [String] {
-            guard !items.isEmpty else { return [] }
-            let lines = items.flatMap { item in
-                TextLayout.wrap(item, to: TextReport.width - 4).enumerated().map { ($0 == 0 ? "  - " : "    ") + $1 }
-            }
-            return ["", title] + lines
+            items.isEmpty ? [] : ["", title] + items.flatMap { TextLayout.item($0) }
         }
         var lines = ["", palette.bold("From \(swap.from) to \(swap.to)")]
         lines += list("No counterpart:", swap.missing.map { "\($0.capability): \($0.reason)" })
