@@ -187,8 +187,7 @@ struct Delivery {
             }
             for try await some in group { latencies += some }
         }
-        latencies.sort()
-        let (half, slow) = (latencies[latencies.count / 2], latencies[latencies.count * 99 / 100])
+        let (half, slow) = (percentile(50, of: latencies), percentile(99, of: latencies))
         switch durability {
         case .process: table.add("accepting while delivering, p50", half, atMost: 0.2, unit: "ms")
         case .powerLoss: table.add("the same, survives power loss, p50", half, unit: "ms")

@@ -121,7 +121,6 @@ enum Destinations {
             if let end = arrivals.time(of: number) { latencies.append((end - start).nanoseconds / 1e6) }
         }
         await client.shutdown(within: .zero)
-        latencies.sort()
-        return latencies[latencies.count * 99 / 100]
+        return percentile(99, of: latencies)
     }
 }

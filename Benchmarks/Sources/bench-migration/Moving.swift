@@ -110,7 +110,7 @@ enum Moving {
                 }
             }
         }
-        let p99 = all.map { $0.sorted()[$0.count * 99 / 100] }
+        let p99 = all.map { percentile(99, of: $0) }
         table.add("p99 of the leader's refresh, no candidate asked", p99[0], unit: "ms")
         for index in 1..<kinds.count {
             table.add(

@@ -12,11 +12,10 @@ struct Figures {
     var units = 0
 
     var perSecond: Int { Int(Double(units) / max(total, 0.000_001)) }
-    func milliseconds(_ part: Double) -> String {
-        let sorted = seconds.sorted()
-        guard !sorted.isEmpty else { return "-" }
-        let value = sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))] * 1_000
-        return String(format: "%.1f", value)
+    /// The nearest rank: the least time that at least so many percent of the times don't exceed.
+    func milliseconds(_ percent: Int) -> String {
+        guard !seconds.isEmpty else { return "-" }
+        return String(format: "%.1f", seconds.sorted()[(seconds.count * percent + 99) / 100 - 1] * 1_000)
     }
 }
 
@@ -49,7 +48,7 @@ func measure(
 }
 
 func line(_ name: String, _ figures: Figures) {
-    let columns = [name, "\(figures.perSecond)", figures.milliseconds(0.5), figures.milliseconds(0.99)]
+    let columns = [name, "\(figures.perSecond)", figures.milliseconds(50), figures.milliseconds(99)]
     print("| " + columns.joined(separator: " | ") + " |")
 }
 
