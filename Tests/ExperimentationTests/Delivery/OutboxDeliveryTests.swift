@@ -76,6 +76,38 @@ struct OutboxDeliveryTests {
         #expect(vendor.record.received.map(\.event) == [.numbered(3)])
     }
 
+    @Test("no further request begins with events that are being removed")
+    func removalWhileSending() async throws {
+        let vendor = ScriptedVendor { _ in
+            // Until the request is cancelled.
+            await AsyncGate().wait()
+            return DeliveryReport(noAnswerTo: 1)
+        }
+        let store = LateRemoval(base: InMemoryOutboxStore()) { vendor.record.batches.count > 1 }
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        let flush = Task { try await client.flush(retrying: false) }
+        try await eventually("the request has begun") { vendor.record.batches.count == 1 }
+        #expect(try await client.removeWaitingEvents() == 1)
+        #expect(try await flush.value.isDone)
+        #expect(vendor.record.batches.count == 1)
+        try await client.expectBalance(Ledger(accepted: 1, purged: 1))
+    }
+
+    /// Gives deliveries time before it removes something.
+    private struct LateRemoval: OutboxStoreDecorator {
+        let base: any OutboxStore
+        let isLate: @Sendable () -> Bool
+
+        func remove(
+            owedTo destination: Destination,
+            as account: RemovalAccount
+        ) async throws(ExperimentationError) -> Int {
+            for _ in 0..<10_000 where !isLate() { await Task.yield() }
+            return try await base.remove(owedTo: destination, as: account)
+        }
+    }
+
     @Test("P05 concurrent producers lose nothing during flushes")
     func producers() async throws {
         let vendor = ScriptedVendor(batching: BatchPolicy(count: 50, largest: 100, interval: .milliseconds(1)))
