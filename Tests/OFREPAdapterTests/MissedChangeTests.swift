@@ -149,40 +149,6 @@ struct MissedChangeTests {
         #expect(take(.sight(true), after: 31) == [])
     }
 
-    @Test("a new address is asked for once when a stream's own is refused, and again once all streams have opened")
-    mutating func expiredAddress() {
-        let error = ExperimentationError(.unauthorized, "no")
-        open()
-        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
-        _ = take(.time, after: 11)
-        #expect(take(.ended(stream, .refused(error)), after: 11) == [.tellChange(.renewal)])
-        // The answer names the same address: it stays refused, and the silence is reported.
-        #expect(take(.announced([stream]), after: 12) == [])
-        #expect(take(.time, after: 39) == [])
-        #expect(take(.time, after: 40) == [.tellSilence(error)])
-        #expect(take(.announced([other]), after: 50) == [.close(stream), .open(other)])
-        #expect(take(.ended(other, .refused(error)), after: 51) == [])
-        #expect(take(.announced([stream]), after: 60) == [.close(other), .open(stream)])
-        _ = take(.opened(stream), after: 61)
-        #expect(take(.time, after: 63) == [.tellChange(.gap)])
-        #expect(take(.ended(stream, .refused(error)), after: 70) == [.tellChange(.renewal)])
-    }
-
-    @Test("a server that names new addresses in each answer and always refuses one of them is asked once a minute")
-    mutating func halfRefused() throws {
-        var told: [Double] = []
-        for round in [0.0, 10, 20, 70, 80] {
-            let good = try Samples.stream("https://events.example.com/a?\(round)")
-            let bad = try Samples.stream("https://events.example.com/b?\(round)")
-            let effects =
-                take(.announced([good, bad]), after: round) + take(.opened(good), after: round + 1)
-                + take(.ended(bad, .refused(ExperimentationError(.unauthorized, "no"))), after: round + 2)
-                + take(.time, after: round + 5)
-            told += effects.contains(.tellChange(.renewal)) ? [round] : []
-        }
-        #expect(told == [0, 70])
-    }
-
     @Test("a change whose question failed is asked for again, by the event that told of it")
     mutating func unanswered() {
         open()

@@ -56,7 +56,7 @@ struct OFREPListening: Sendable {
     static let steady = Duration.seconds(5)
     /// The maximum wait before a stream is reopened.
     static let longestWait = Duration.seconds(60)
-    /// The minimum time between two questions for new addresses, unless all streams have opened meanwhile.
+    /// How long after an answer no other question for new addresses is asked, unless all streams have opened meanwhile.
     static let addressSpacing = Duration.seconds(60)
     /// The maximum number of open streams beside those that they replace.
     static let mostStreams = 8
@@ -69,8 +69,14 @@ struct OFREPListening: Sendable {
     private var unseen: ContinuousClock.Instant?
     /// Since when a stream is missing, why, and whether that was reported.
     private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
-    /// When new addresses were last asked for, unless all streams have opened since.
-    private var addressesAsked: ContinuousClock.Instant?
+    /// The last question for new addresses, unless all streams have opened since.
+    private var addressQuestion: AddressQuestion?
+
+    /// The question for the addresses of refused streams.
+    private struct AddressQuestion: Sendable {
+        /// When it was answered; `nil` while it is planned or under way.
+        var answered: ContinuousClock.Instant?
+    }
 
     /// The time of the next timer, if any.
     var wake: ContinuousClock.Instant? {
@@ -134,6 +140,8 @@ struct OFREPListening: Sendable {
                 gone.append(stream)
             }
         }
+        // An answer that comes before the question is told was to an earlier one.
+        if due?.cause != .renewal, addressQuestion?.answered == nil { addressQuestion?.answered = now }
         if !connections.isEmpty { noteHearing() } else { deaf = nil }
         return gone.map { .close($0) } + new.map { .open($0) }
     }
@@ -183,7 +191,7 @@ struct OFREPListening: Sendable {
     ) -> [Effect] {
         guard let connection = connections[stream], case .opening = connection.phase else { return [] }
         connections[stream]?.phase = .open(since: now)
-        if connections.values.allSatisfy(\.isOpen) { addressesAsked = nil }
+        if connections.values.allSatisfy(\.isOpen) { addressQuestion = nil }
         switch connection.missed {
         case .nothing: break
         case .sinceAnswer: plan(.gap, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
@@ -210,16 +218,10 @@ struct OFREPListening: Sendable {
         switch ending {
         case .refused(let error):
             connection.phase = .refused
-            let mayAsk = addressesAsked.map { $0.duration(to: now) >= Self.addressSpacing } ?? true
-            if error.code == .unauthorized, mayAsk {
-                // Its address may have expired, and the next answer names one that hasn't.
-                addressesAsked = now
-                plan(.renewal, at: now)
-                miss(at: now, error)
-            } else {
-                // It won't reopen, so the silence is reported without the grace period.
-                miss(at: now.advanced(by: .zero - Self.grace), error)
-            }
+            // Its address may have expired, and the next answer names one that hasn't.
+            let isHopeful = error.code == .unauthorized && askForAddresses(at: now)
+            // Otherwise it won't reopen, so the silence is reported without the grace period.
+            miss(at: isHopeful ? now : now.advanced(by: .zero - Self.grace), error)
         case .lost(let error, let asked):
             if case .open(let since) = connection.phase, since.duration(to: now) >= Self.steady {
                 connection.failures = 0
@@ -233,6 +235,19 @@ struct OFREPListening: Sendable {
             miss(at: now, error)
         }
         connections[stream] = connection
+    }
+
+    /// Plans the question for new addresses, unless the last one is still to be answered.
+    ///
+    /// - Returns: Whether an answer will come; not if there was one shortly before.
+    private mutating func askForAddresses(at now: ContinuousClock.Instant) -> Bool {
+        if let addressQuestion {
+            guard let answered = addressQuestion.answered else { return true }
+            guard answered.duration(to: now) >= Self.addressSpacing else { return false }
+        }
+        addressQuestion = AddressQuestion()
+        plan(.renewal, at: now)
+        return true
     }
 
     /// Records that a stream is missing, and since when.

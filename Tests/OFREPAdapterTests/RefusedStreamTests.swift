@@ -1,0 +1,98 @@
+import AdapterKit
+import Experimentation
+import Testing
+
+@testable import OFREPAdapter
+
+/// What happens when the address of a stream is refused; all times are passed in.
+@Suite("OFREP: refused addresses of streams")
+struct RefusedStreamTests {
+    private static let lost = ExperimentationError(.transport, "lost")
+    private static let refused = ExperimentationError(.unauthorized, "no")
+    private let start = ContinuousClock.now
+    private let stream: OFREPStream
+    private let other: OFREPStream
+    private var listening = OFREPListening()
+
+    init() throws {
+        stream = try Samples.stream("https://events.example.com/a")
+        other = try Samples.stream("https://events.example.com/b")
+    }
+
+    private mutating func take(
+        _ input: OFREPListening.Input,
+        after seconds: Double,
+        jitter: Double = 1
+    ) -> [OFREPListening.Effect] {
+        listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
+    }
+
+    /// Opens the stream, and asks for changes before its opening.
+    private mutating func open() {
+        _ = take(.announced([stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.time, after: 2)
+    }
+
+    @Test("a new address is asked for once when a stream's own is refused, and again once all streams have opened")
+    mutating func expiredAddress() {
+        open()
+        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
+        _ = take(.time, after: 11)
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 11) == [.tellChange(.renewal)])
+        // The answer names the same address: it stays refused, and the silence is reported.
+        #expect(take(.announced([stream]), after: 12) == [])
+        #expect(take(.time, after: 39) == [])
+        #expect(take(.time, after: 40) == [.tellSilence(Self.refused)])
+        #expect(take(.announced([other]), after: 50) == [.close(stream), .open(other)])
+        #expect(take(.ended(other, .refused(Self.refused)), after: 51) == [])
+        #expect(take(.announced([stream]), after: 60) == [.close(other), .open(stream)])
+        _ = take(.opened(stream), after: 61)
+        #expect(take(.time, after: 63) == [.tellChange(.gap)])
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 70) == [.tellChange(.renewal)])
+    }
+
+    @Test("a server that names new addresses in each answer and always refuses one of them is asked once a minute")
+    mutating func halfRefused() throws {
+        var told: [Double] = []
+        for round in [0.0, 10, 20, 70, 80] {
+            let good = try Samples.stream("https://events.example.com/a?\(round)")
+            let bad = try Samples.stream("https://events.example.com/b?\(round)")
+            let effects =
+                take(.announced([good, bad]), after: round) + take(.opened(good), after: round + 1)
+                + take(.ended(bad, .refused(Self.refused)), after: round + 2)
+                + take(.time, after: round + 5)
+            told += effects.contains(.tellChange(.renewal)) ? [round] : []
+        }
+        #expect(told == [0, 70])
+    }
+
+    @Test("streams refused while new addresses are asked for aren't reported as a silence before half a minute")
+    mutating func refusedTogether() {
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        _ = take(.time, after: 2)
+        _ = take(.ended(stream, .lost(Self.lost)), after: 10)
+        _ = take(.ended(other, .lost(Self.lost)), after: 10)
+        #expect(take(.time, after: 11) == [.open(stream), .open(other)])
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 11) == [.tellChange(.renewal)])
+        #expect(take(.ended(other, .refused(Self.refused)), after: 11) == [])
+        #expect(take(.time, after: 39.9) == [])
+        #expect(take(.time, after: 40) == [.tellSilence(Self.refused)])
+    }
+
+    @Test("a refusal waits for the question that is planned, although an answer to an earlier one comes first")
+    mutating func earlierAnswer() {
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        #expect(take(.time, after: 2) == [.tellChange(.gap)])
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 2.5) == [])
+        #expect(take(.announced([stream, other]), after: 2.6) == [])
+        #expect(take(.ended(other, .refused(Self.refused)), after: 2.7) == [])
+        #expect(take(.time, after: 3) == [.tellChange(.renewal)])
+        #expect(take(.announced([stream, other]), after: 4) == [])
+        #expect(take(.time, after: 32.5) == [.tellSilence(Self.refused)])
+    }
+}
