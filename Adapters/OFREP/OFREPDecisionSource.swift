@@ -39,7 +39,13 @@ final class OFREPDecisionSource: DecisionSource {
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let question = try context.ofrepQuestion
         var change = listener?.lastChange
-        var decisions = try await ask(question, for: context.user.id, after: change)
+        var decisions: Decisions
+        do throws(ExperimentationError) {
+            decisions = try await ask(question, for: context.user.id, after: change)
+        } catch {
+            listener?.noteFailure(of: context.user.id)
+            throw error
+        }
         // The answer may predate a change announced during the request.
         for _ in 1..<Self.rounds {
             guard let later = listener?.lastChange, later.number != change?.number else { break }

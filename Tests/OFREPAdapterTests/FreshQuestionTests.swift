@@ -137,6 +137,32 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
+    @Test("a question for a new address that fails is asked again, without a refresh by the application")
+    func unansweredAddress() async throws {
+        let transport = StreamingTransport { number, _ in
+            number == 3 ? .status(503) : Samples.answer("green", more: Self.stream(number <= 2 ? "a" : "b"))
+        }
+        let (client, session) = try await begin(transport)
+        transport.end()
+        try await eventually("the end of the stream") { transport.streams.isEmpty }
+        try await eventually("the stream is tried again") {
+            time.advance(by: .milliseconds(100))
+            return transport.streams == ["/a"]
+        }
+        transport.open(status: 401)
+        try await eventually("the question that fails") {
+            time.advance(by: .milliseconds(100))
+            return transport.questions.count == 3
+        }
+        try await eventually("the new address") {
+            time.advance(by: .milliseconds(100))
+            return transport.streams == ["/b"]
+        }
+        #expect(transport.questions.count == 4)
+        try await eventually("the session is ready") { session.status == .ready }
+        await client.shutdown()
+    }
+
     @Test("an open stream is closed only when the one that takes its place is open")
     func replacedStream() async throws {
         let transport = StreamingTransport { number, _ in

@@ -95,4 +95,66 @@ struct RefusedStreamTests {
         #expect(take(.announced([stream, other]), after: 4) == [])
         #expect(take(.time, after: 32.5) == [.tellSilence(Self.refused)])
     }
+
+    @Test("a question for new addresses that fails is asked again after 1, 2, 4 … 60 s, until it is answered")
+    mutating func unanswered() {
+        open()
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
+        var now = 10.0
+        var waits: [Double] = []
+        for _ in 0..<8 {
+            // Of two users who share the stream, each has asked.
+            _ = take(.failed([stream]), after: now)
+            _ = take(.failed([stream]), after: now)
+            var wait = 0.5
+            while !take(.time, after: now + wait).contains(.tellChange(.renewal)), wait < 100 { wait += 0.5 }
+            waits.append(wait)
+            now += wait
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60])
+        #expect(take(.announced([other]), after: now) == [.close(stream), .open(other)])
+        #expect(take(.failed([other]), after: now) == [])
+        _ = take(.opened(other), after: now)
+        #expect(take(.time, after: now + 2) == [.tellChange(.gap)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a question that fails is asked again for a refused stream, although another user's was answered")
+    mutating func halfAnswered() {
+        _ = take(.announced([stream]), after: 0)
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
+        #expect(take(.announced([other, stream]), after: 10.5) == [.open(other)])
+        #expect(take(.failed([stream]), after: 10.6) == [])
+        #expect(take(.time, after: 11.6) == [.tellChange(.renewal)])
+        // The answer names the refused address, and the other stream fails for another reason.
+        #expect(take(.announced([other, stream]), after: 12) == [])
+        #expect(take(.failed([other]), after: 12) == [])
+        #expect(take(.time, after: 20) == [])
+    }
+
+    @Test("a stream that is refused after its user's question has failed waits for the next one, too")
+    mutating func refusedLater() {
+        _ = take(.announced([stream, other]), after: 0)
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
+        #expect(take(.failed([other]), after: 10.1) == [])
+        #expect(take(.ended(other, .refused(Self.refused)), after: 10.2) == [])
+        #expect(take(.time, after: 11.1) == [.tellChange(.renewal)])
+    }
+
+    @Test("a question for new addresses that fails in the background is asked again on return")
+    mutating func outOfSight() {
+        open()
+        _ = take(.sight(false), after: 5)
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
+        #expect(take(.failed([stream]), after: 11) == [])
+        #expect(take(.time, after: 30) == [])
+        #expect(take(.sight(true), after: 35) == [.tellChange(.renewal)])
+    }
+
+    @Test("a question that fails isn't asked again while no stream's address was refused")
+    mutating func otherFailure() {
+        open()
+        _ = take(.failed([stream]), after: 10)
+        #expect(listening.wake == nil)
+    }
 }

@@ -27,6 +27,11 @@ struct OFREPConnection: Sendable {
         if case .open = phase { true } else { false }
     }
 
+    /// Whether it isn't to be reopened.
+    var isRefused: Bool {
+        if case .refused = phase { true } else { false }
+    }
+
     /// Whether it is already closed for the background.
     var isResting: Bool {
         switch phase {

@@ -56,6 +56,11 @@ final class OFREPListener: ChangeSource {
     /// Announces a change again whose question failed.
     func repeatChange(_ cause: OFREPCause) { drive(.unanswered(cause)) }
 
+    /// Asks again for the addresses of a user's streams, if they were refused, because a question about the user failed.
+    func noteFailure(of userID: String) {
+        drive(.failed(state.withLock { state in state.users.first { $0.id == userID }?.streams ?? [] }))
+    }
+
     /// Adopts the streams announced with a user's answer.
     func listen(to announcements: [OFREPStream.Announcement], for userID: String) {
         guard opensStreams else { return }

@@ -21,6 +21,8 @@ struct OFREPListening: Sendable {
         case sight(Bool)
         /// The question for a reported change failed.
         case unanswered(OFREPCause)
+        /// A question failed of a user to whom these streams were announced.
+        case failed([OFREPStream])
         /// Time has passed.
         case time
     }
@@ -76,6 +78,7 @@ struct OFREPListening: Sendable {
     private struct AddressQuestion: Sendable {
         /// When it was answered; `nil` while it is planned or under way.
         var answered: ContinuousClock.Instant?
+        var failures = 0
     }
 
     /// The time of the next timer, if any.
@@ -112,6 +115,7 @@ struct OFREPListening: Sendable {
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
         case .unanswered(let cause): plan(cause, at: now)
+        case .failed(let streams): askAgainForAddresses(of: streams, at: now, jitter: jitter)
         case .time: break
         }
         effects += rest(at: now)
@@ -160,7 +164,8 @@ struct OFREPListening: Sendable {
         if !resting.isEmpty {
             plan(.renewal, at: now)
         } else if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) {
-            plan(.gap, at: now)
+            // A confirmation wouldn't name the new address of a refused stream.
+            plan(connections.values.contains(where: \.isRefused) ? .renewal : .gap, at: now)
         }
         for stream in resting { open(stream, at: now) }
         return closed + resting.sorted { $0.path < $1.path }.map { .open($0) }
@@ -228,9 +233,7 @@ struct OFREPListening: Sendable {
             }
             connection.failures += 1
             connection.missed = .sinceBreak
-            let limit = min(.seconds(1) * (1 << min(connection.failures - 1, 6)), Self.longestWait)
-            // At least half the limit, so that clients that lost the same server don't reconnect together.
-            let wait = max(asked ?? .zero, limit * (0.5 + 0.5 * min(max(jitter, 0), 1)))
+            let wait = max(asked ?? .zero, Self.wait(after: connection.failures, jitter: jitter))
             connection.phase = .waiting(until: now.advanced(by: wait))
             miss(at: now, error)
         }
@@ -248,6 +251,30 @@ struct OFREPListening: Sendable {
         addressQuestion = AddressQuestion()
         plan(.renewal, at: now)
         return true
+    }
+
+    /// Plans the question for new addresses again after one has failed, later each time.
+    private mutating func askAgainForAddresses(
+        of streams: [OFREPStream],
+        at now: ContinuousClock.Instant,
+        jitter: Double
+    ) {
+        // Back in the foreground it is asked anyway, and what is planned already is one question for all users.
+        guard unseen == nil, due?.cause != .renewal, var question = addressQuestion else { return }
+        // It may have been answered for other users alone.
+        let isMissing = streams.contains { connections[$0]?.isRefused ?? false }
+        guard question.answered == nil || isMissing else { return }
+        question.answered = nil
+        question.failures += 1
+        addressQuestion = question
+        plan(.renewal, in: Self.wait(after: question.failures, jitter: jitter), at: now)
+    }
+
+    /// Returns how long to wait after a number of failures in succession.
+    private static func wait(after failures: Int, jitter: Double) -> Duration {
+        let limit = min(.seconds(1) * (1 << min(failures - 1, 6)), longestWait)
+        // At least half the limit, so that clients that lost the same server don't reconnect together.
+        return limit * (0.5 + 0.5 * min(max(jitter, 0), 1))
     }
 
     /// Records that a stream is missing, and since when.
