@@ -46,56 +46,29 @@ struct OFREPListening: Sendable {
 
     /// Events within this time count as one.
     static let debounce = Duration.milliseconds(50)
-    /// The minimum time between two reported changes.
-    static let spacing = Duration.seconds(1)
     /// How soon after a first opening earlier changes are asked for; up to as long again, so that clients spread out.
     static let afterOpening = Duration.seconds(1)
     /// How long a stream may be missing before the silence is reported.
     static let grace = Duration.seconds(30)
-    /// How long opening a stream may take.
-    static let patience = Duration.seconds(30)
-    /// How long a stream must stay open before its failures are reset.
-    static let steady = Duration.seconds(5)
-    /// The maximum wait before a stream is reopened.
-    static let longestWait = Duration.seconds(60)
-    /// How long after an answer no other question for new addresses is asked, unless all streams have opened meanwhile.
-    static let addressSpacing = Duration.seconds(60)
     /// The maximum number of open streams beside those that they replace.
     static let mostStreams = 8
 
+    private static let slow = ExperimentationError(.timeout, "an event stream doesn't open")
+
     private var connections: [OFREPStream: OFREPConnection] = [:]
-    /// The next change to report: when, and why.
-    private var due: (at: ContinuousClock.Instant, cause: OFREPCause)?
-    private var lastTold: ContinuousClock.Instant?
+    private var questions = OFREPQuestions()
     /// Since when the application has been in the background.
     private var unseen: ContinuousClock.Instant?
-    /// Since when a stream is missing, why, and whether that was reported.
-    private var deaf: (since: ContinuousClock.Instant, reason: ExperimentationError, isTold: Bool)?
-    /// The last question for new addresses, unless all streams have opened since.
-    private var addressQuestion: AddressQuestion?
-
-    /// The question for the addresses of refused streams.
-    private struct AddressQuestion: Sendable {
-        /// When it was answered; `nil` while it is planned or under way.
-        var answered: ContinuousClock.Instant?
-        var failures = 0
-    }
+    /// Why a stream is missing, and when to report it; never again once it was.
+    private var silence: (reason: ExperimentationError, due: ContinuousClock.Instant?)?
 
     /// The time of the next timer, if any.
     var wake: ContinuousClock.Instant? {
-        var moments = connections.values.compactMap { connection -> ContinuousClock.Instant? in
-            switch connection.phase {
-            case .opening(let since): since.advanced(by: Self.patience)
-            case .waiting(let until): until
-            case .open, .resting, .refused: nil
-            }
-        }
+        var moments = connections.values.compactMap(\.due)
         if let unseen {
-            moments += connections.filter { !$1.isResting }.keys.map { unseen.advanced(by: $0.inactivityDelay) }
+            moments += connections.filter { !$1.isClosed }.keys.map { unseen.advanced(by: $0.inactivityDelay) }
         }
-        if let due { moments.append(due.at) }
-        if let deaf, !deaf.isTold { moments.append(deaf.since.advanced(by: Self.grace)) }
-        return moments.min()
+        return (moments + [questions.due, silence?.due].compactMap(\.self)).min()
     }
 
     /// Handles an input.
@@ -106,16 +79,17 @@ struct OFREPListening: Sendable {
     ///   - jitter: A random number in 0..<1, fresh for each call.
     /// - Returns: The effects, in order.
     mutating func take(_ input: Input, at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
+        let jitter = min(max(jitter, 0), 1)
         var effects: [Effect] = []
         switch input {
         case .announced(let streams): effects += announce(Array(streams.prefix(Self.mostStreams)), at: now)
         case .opened(let stream): effects += noteOpen(stream, at: now, jitter: jitter)
         case .event(let stream, let event):
-            if connections[stream] != nil { plan(.event(event), in: Self.debounce, at: now) }
+            if connections[stream] != nil { questions.plan(.event(event), in: Self.debounce, at: now) }
         case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
-        case .unanswered(let cause): plan(cause, at: now)
-        case .failed(let streams): askAgainForAddresses(of: streams, at: now, jitter: jitter)
+        case .unanswered(let cause): questions.plan(cause, at: now)
+        case .failed(let streams): noteFailure(of: streams, at: now, jitter: jitter)
         case .time: break
         }
         effects += rest(at: now)
@@ -144,9 +118,8 @@ struct OFREPListening: Sendable {
                 gone.append(stream)
             }
         }
-        // An answer that comes before the question is told was to an earlier one.
-        if due?.cause != .renewal, addressQuestion?.answered == nil { addressQuestion?.answered = now }
-        if !connections.isEmpty { noteHearing() } else { deaf = nil }
+        questions.noteAnswer(at: now)
+        noteHearing()
         return gone.map { .close($0) } + new.map { .open($0) }
     }
 
@@ -160,12 +133,11 @@ struct OFREPListening: Sendable {
         // No timer fires while the process is suspended.
         let closed = rest(at: now)
         unseen = nil
-        let resting = connections.filter { if case .resting = $1.phase { true } else { false } }.keys
-        if !resting.isEmpty {
-            plan(.renewal, at: now)
+        let resting = connections.filter { $1.phase == .resting }.keys
+        if connections.values.contains(where: \.isClosed) {
+            questions.plan(.renewal, at: now)
         } else if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) {
-            // A confirmation wouldn't name the new address of a refused stream.
-            plan(connections.values.contains(where: \.isRefused) ? .renewal : .gap, at: now)
+            questions.plan(.gap, at: now)
         }
         for stream in resting { open(stream, at: now) }
         return closed + resting.sorted { $0.path < $1.path }.map { .open($0) }
@@ -174,7 +146,7 @@ struct OFREPListening: Sendable {
     /// Closes streams whose inactivity delay has passed in the background.
     private mutating func rest(at now: ContinuousClock.Instant) -> [Effect] {
         guard let unseen else { return [] }
-        let over = connections.filter { !$1.isResting && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
+        let over = connections.filter { !$1.isClosed && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
         guard !over.isEmpty else { return [] }
         for stream in over {
             let isFormer = connections[stream]?.successor != nil
@@ -185,8 +157,9 @@ struct OFREPListening: Sendable {
     }
 
     private mutating func open(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
-        connections[stream, default: OFREPConnection(phase: .refused)].phase = .opening(since: now)
-        miss(at: now, ExperimentationError(.timeout, "an event stream doesn't open"))
+        let phase = OFREPConnection.Phase.opening(since: now)
+        connections[stream, default: OFREPConnection(phase: phase)].phase = phase
+        miss(Self.slow, until: now.advanced(by: Self.grace))
     }
 
     private mutating func noteOpen(
@@ -196,11 +169,11 @@ struct OFREPListening: Sendable {
     ) -> [Effect] {
         guard let connection = connections[stream], case .opening = connection.phase else { return [] }
         connections[stream]?.phase = .open(since: now)
-        if connections.values.allSatisfy(\.isOpen) { addressQuestion = nil }
+        if connections.values.allSatisfy(\.isOpen) { questions.noteAllOpen() }
         switch connection.missed {
         case .nothing: break
-        case .sinceAnswer: plan(.gap, in: Self.afterOpening * (1 + min(max(jitter, 0), 1)), at: now)
-        case .sinceBreak: plan(.gap, at: now)
+        case .sinceAnswer: questions.plan(.gap, in: Self.afterOpening * (1 + jitter), at: now)
+        case .sinceBreak: questions.plan(.gap, at: now)
         }
         noteHearing()
         let replaced = connections.filter { $1.successor == stream }.keys
@@ -224,103 +197,51 @@ struct OFREPListening: Sendable {
         case .refused(let error):
             connection.phase = .refused
             // Its address may have expired, and the next answer names one that hasn't.
-            let isHopeful = error.code == .unauthorized && askForAddresses(at: now)
-            // Otherwise it won't reopen, so the silence is reported without the grace period.
-            miss(at: isHopeful ? now : now.advanced(by: .zero - Self.grace), error)
+            let isHopeful = error.code == .unauthorized && questions.planForAddresses(at: now)
+            // Otherwise it won't reopen, so the silence is reported at once.
+            miss(error, until: isHopeful ? now.advanced(by: Self.grace) : now)
         case .lost(let error, let asked):
-            if case .open(let since) = connection.phase, since.duration(to: now) >= Self.steady {
-                connection.failures = 0
-            }
-            connection.failures += 1
-            connection.missed = .sinceBreak
-            let wait = max(asked ?? .zero, Self.wait(after: connection.failures, jitter: jitter))
-            connection.phase = .waiting(until: now.advanced(by: wait))
-            miss(at: now, error)
+            connection.noteBreak(at: now, waiting: asked, jitter: jitter)
+            miss(error, until: now.advanced(by: Self.grace))
         }
         connections[stream] = connection
     }
 
-    /// Plans the question for new addresses, unless the last one is still to be answered.
-    ///
-    /// - Returns: Whether an answer will come; not if there was one shortly before.
-    private mutating func askForAddresses(at now: ContinuousClock.Instant) -> Bool {
-        if let addressQuestion {
-            guard let answered = addressQuestion.answered else { return true }
-            guard answered.duration(to: now) >= Self.addressSpacing else { return false }
-        }
-        addressQuestion = AddressQuestion()
-        plan(.renewal, at: now)
-        return true
+    private mutating func noteFailure(of streams: [OFREPStream], at now: ContinuousClock.Instant, jitter: Double) {
+        // Back in the foreground it is asked anyway.
+        guard unseen == nil else { return }
+        let isMissing = streams.contains { connections[$0]?.phase == .refused }
+        questions.planAgainForAddresses(evenIfAnswered: isMissing, at: now, jitter: jitter)
     }
 
-    /// Plans the question for new addresses again after one has failed, later each time.
-    private mutating func askAgainForAddresses(
-        of streams: [OFREPStream],
-        at now: ContinuousClock.Instant,
-        jitter: Double
-    ) {
-        // Back in the foreground it is asked anyway, and what is planned already is one question for all users.
-        guard unseen == nil, due?.cause != .renewal, var question = addressQuestion else { return }
-        // It may have been answered for other users alone.
-        let isMissing = streams.contains { connections[$0]?.isRefused ?? false }
-        guard question.answered == nil || isMissing else { return }
-        question.answered = nil
-        question.failures += 1
-        addressQuestion = question
-        plan(.renewal, in: Self.wait(after: question.failures, jitter: jitter), at: now)
-    }
-
-    /// Returns how long to wait after a number of failures in succession.
-    private static func wait(after failures: Int, jitter: Double) -> Duration {
-        let limit = min(.seconds(1) * (1 << min(failures - 1, 6)), longestWait)
-        // At least half the limit, so that clients that lost the same server don't reconnect together.
-        return limit * (0.5 + 0.5 * min(max(jitter, 0), 1))
-    }
-
-    /// Records that a stream is missing, and since when.
-    private mutating func miss(at since: ContinuousClock.Instant, _ reason: ExperimentationError) {
-        deaf = (min(deaf?.since ?? since, since), reason, deaf?.isTold ?? false)
+    /// Records that a stream is missing, and until when that isn't reported.
+    private mutating func miss(_ reason: ExperimentationError, until moment: ContinuousClock.Instant) {
+        let due = if let silence { silence.due.map { min($0, moment) } } else { moment }
+        silence = (reason, due)
     }
 
     /// Ends the silence if every stream is open.
     private mutating func noteHearing() {
-        let isWhole = connections.values.allSatisfy { connection in
-            switch connection.phase {
-            case .open, .resting: true
-            case .opening, .waiting, .refused: false
-            }
-        }
-        if isWhole { deaf = nil }
-    }
-
-    private mutating func plan(_ cause: OFREPCause, in delay: Duration = .zero, at now: ContinuousClock.Instant) {
-        let earliest = max(now.advanced(by: delay), lastTold?.advanced(by: Self.spacing) ?? now)
-        due = (min(due?.at ?? earliest, earliest), due?.cause.joined(by: cause) ?? cause)
+        if connections.values.allSatisfy({ $0.isOpen || $0.phase == .resting }) { silence = nil }
     }
 
     private mutating func whatIsDue(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
         var effects: [Effect] = []
         for (stream, connection) in connections.sorted(by: { $0.key.path < $1.key.path }) {
-            switch connection.phase {
-            case .waiting(let until) where until <= now:
+            guard let due = connection.due, due <= now else { continue }
+            if case .waiting = connection.phase {
                 open(stream, at: now)
                 effects.append(.open(stream))
-            case .opening(let since) where since.duration(to: now) >= Self.patience:
-                let error = ExperimentationError(.timeout, "an event stream doesn't open")
-                noteEnd(of: stream, .lost(error), at: now, jitter: jitter)
+            } else {
+                noteEnd(of: stream, .lost(Self.slow), at: now, jitter: jitter)
                 effects.append(.close(stream))
-            default: break
             }
         }
-        if let deaf, !deaf.isTold, deaf.since.duration(to: now) >= Self.grace {
-            self.deaf?.isTold = true
-            effects.append(.tellSilence(deaf.reason))
+        if let silence, let due = silence.due, due <= now {
+            self.silence?.due = nil
+            effects.append(.tellSilence(silence.reason))
         }
-        if let due, due.at <= now {
-            effects.append(.tellChange(due.cause))
-            self.due = nil
-            lastTold = now
-        }
+        if let cause = questions.take(at: now) { effects.append(.tellChange(cause)) }
         return effects
     }
 }
