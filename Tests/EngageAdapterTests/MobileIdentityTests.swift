@@ -93,6 +93,21 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
     }
 
+    @Test("a prepared id is given to a known recipient even if nothing was noted as under way")
+    func recipientKnownAndWanted() async throws {
+        let id = try await bench.addRecipient(["Email": "ann@example.test"])
+        let engage = bench.engage()
+        _ = try await engage.mobileIdentity.prepareRecipient()
+        try await engage.profile.storeRecipientID(id)
+        // As earlier versions left it.
+        try await engage.profile.update { $0.addUnderWay = nil }
+        let result = try await engage.mobileIdentity.setupRecipient()
+        #expect(result == .init(recipientID: id, mobileUserID: "ID-1"))
+        #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
+        _ = try await engage.mobileIdentity.setupRecipient()
+        #expect(bench.operations == ["token", "UpdateRecipient"])
+    }
+
     @Test("a recipient whose mobile user id couldn't be written isn't complete")
     func recipientOnlyFails() async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])

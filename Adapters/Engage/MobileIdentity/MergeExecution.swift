@@ -87,8 +87,8 @@ struct MergeExecution: Sendable {
         let mobileUserID = intent.mobileUserID
         let record = profile.record
         let known = record.recipient(of: mobileUserID)
-        let isUnderWay = record.isOwn(mobileUserID) && record.addUnderWay != nil
-        if !known.isEmpty, !isUnderWay { return known }
+        let isKnown = record.isOwn(mobileUserID) ? record.isComplete : !known.isEmpty
+        if isKnown { return known }
         let recipient = try await client.setUp(mobileUserID, known: known, afterSearch: true)
         try await keep(of: intent) { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient

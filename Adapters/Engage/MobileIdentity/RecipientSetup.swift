@@ -15,13 +15,8 @@ struct RecipientSetup: Sendable {
         try configuration.validateRecipients()
         try await profile.load()
         return try await ensureID { record, isNew in
-            if record.recipientID.isEmpty {
-                record.isWanted = true
-            } else if isNew {
-                // Both ids are known from now on, but the vendor has to be told of this one.
-                record.addUnderWay = record.mobileUserID
-                record.isWanted = true
-            }
+            // Where both ids are known from now on, the vendor has to be told of the new one.
+            if record.recipientID.isEmpty || isNew { record.isWanted = true }
         }.mobileUserID
     }
 
@@ -34,9 +29,7 @@ struct RecipientSetup: Sendable {
         try await profile.load()
         let removals = profile.removals
         let record = profile.record
-        if !record.recipientID.isEmpty, !record.mobileUserID.isEmpty, record.addUnderWay == nil {
-            return (record.recipientID, record.mobileUserID)
-        }
+        if record.isComplete { return (record.recipientID, record.mobileUserID) }
         let before = try await ensureID { record, _ in
             // The next attempt must know that an answer may have been lost.
             record.addUnderWay = record.mobileUserID

@@ -140,11 +140,7 @@ public final class EngageProfile: Sendable {
 
     /// Stores the recipient's id.
     public func storeRecipientID(_ id: String) async throws(ExperimentationError) {
-        try await update { record in
-            record.recipientID = id
-            // The mobile user id was prepared before the recipient was known, and has yet to be written to it.
-            if record.isWanted, !record.mobileUserID.isEmpty { record.addUnderWay = record.mobileUserID }
-        }
+        try await update { $0.recipientID = id }
     }
 
     /// Stores the id of the anonymous recipient.

@@ -36,6 +36,9 @@ struct EngageRecord: Sendable, Hashable, Codable {
     /// Whether an id is the own user's; ids are compared byte by byte, as everywhere.
     func isOwn(_ userID: String) -> Bool { ExactText(userID) == ExactText(mobileUserID) }
 
+    /// Whether the own user has both ids, and the vendor knows of that.
+    var isComplete: Bool { !mobileUserID.isEmpty && !recipientID.isEmpty && addUnderWay == nil && !isWanted }
+
     /// Returns a user's recipient; empty if it isn't known.
     func recipient(of userID: String) -> String {
         isOwn(userID) ? recipientID : place(of: userID).map { others[$0].value } ?? ""
