@@ -88,6 +88,9 @@ struct NetworkTests {
         let news = CatalogItem(
             id: "n",
             kind: .article,
+            price: 9,
+            currency: "EUR",
+            categories: ["c"],
             attributes: ["listPrice": 9, "alternateId": "x", "location": ["lat": 48.4]]
         )
         let mug = CatalogItem(
@@ -99,20 +102,22 @@ struct NetworkTests {
         try await session.track(.viewItem(shoe))
         try await session.track(.viewTag(brand))
         try await session.track(.share(news))
+        try await session.track(.viewCategory(CatalogItem(id: "top", kind: .category, categories: ["other"])))
         try await session.track(.share(mug))
         try await session.track(.purchase(Order(lines: [LineItem(item: shoe), LineItem(item: shoe)])))
         try await bench.client.flush()
         #expect(
             bench.log.entries.filter { $0.event == "evergage.event" }.map(\.message) == [
                 "viewItem: its items' attributes have no place on the wire: color, rating, tagType",
-                "share: its items' attributes have no place on the wire: alternateId, listPrice, location",
+                "share: its items' attributes have no place on the wire: alternateId, currency, listPrice, location, price",
+                "viewCategory: its items' attributes have no place on the wire: categories",
                 "share: its items' attributes have no place on the wire: department, expiration, modifiedDate, subTitle",
                 "purchase: its items' attributes have no place on the wire: Brand, color, rating, tagType",
             ]
         )
         #expect(
             bench.transport.events.dropFirst(2).prefix(2).map { $0["catalog"] } == [
-                ["Article": ["_id": "n"]], ["Product": ["_id": "m"]],
+                ["Article": ["_id": "n", "categories": [["_id": "c", "type": "c"]]]], ["Category": ["_id": "top"]],
             ]
         )
     }

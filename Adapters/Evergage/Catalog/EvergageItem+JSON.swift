@@ -15,7 +15,8 @@ extension EvergageItem {
 
     /// Creates an item from its JSON form.
     ///
-    /// `nil` without a `type` (code or name) or with a blank `_id`; a tag needs a `tagType` that the vendor has.
+    /// `nil` without a `type` (code or name) or with a blank `_id`; a tag needs a `tagType` that the vendor has. Fields
+    /// that only other kinds have are ignored, and a date may also be ISO 8601.
     public init?(json: FlagValue) {
         guard var members = json.objectValue, let type = members["type"]?.stringValue,
             let id = members["_id"]?.stringValue,
@@ -142,6 +143,16 @@ extension EvergageItem.Kind {
         default:
             guard let type = EvergageTagType(name: type) else { return nil }
             self = .tag(type)
+        }
+    }
+}
+
+extension EvergageItem.Kind {
+    /// Whether items of the kind may have categories.
+    var hasCategories: Bool {
+        switch self {
+        case .product, .article, .blog: true
+        case .category, .tag: false
         }
     }
 }

@@ -8,8 +8,8 @@ extension EvergageItem {
     /// - Parameters:
     ///   - item: The neutral item.
     ///   - kind: The vendor's kind, if the item's own doesn't decide it.
-    ///   - unread: Receives the names of the attributes that the vendor doesn't have for this kind, or whose value has
-    ///     another type.
+    ///   - unread: Receives the names of the fields and attributes that the vendor doesn't have for this kind, or whose
+    ///     value has another type.
     init(_ item: CatalogItem, as kind: Kind? = nil, unread: inout Set<String>) {
         self.init(kind ?? Kind(item), id: item.id, name: item.name)
         price = item.price.flatMap { Double($0.description) }
@@ -23,6 +23,11 @@ extension EvergageItem {
         // It is in the kind already.
         if case .tag = self.kind { _ = rest.take("tagType") { $0.stringValue.flatMap(EvergageTagType.init(name:)) } }
         unread.formUnion(rest.keys)
+        if self.kind != .product {
+            if item.price != nil { unread.insert("price") }
+            if item.currency != nil { unread.insert("currency") }
+        }
+        if !self.kind.hasCategories, !categories.isEmpty { unread.insert("categories") }
     }
 
     /// Returns the type of a neutral tag: from its attributes or its kind, else a keyword.

@@ -223,8 +223,9 @@ public final class ExperimentationClient: Sendable {
 
     /// Removes all users' events that wait for this client's destinations.
     ///
-    /// Deliveries under way are stopped first, and what is removed counts as purged. Signals of withdrawn consent stay:
-    /// they are owed to the users. So do events that the store keeps for other destinations.
+    /// What is removed counts as purged, and deliveries under way are interrupted; when this returns, no request with a
+    /// removed event is under way. Signals of withdrawn consent stay: they are owed to the users. So do events that the
+    /// store keeps for other destinations.
     ///
     /// - Returns: How many deliveries were removed; an event owed to two destinations counts twice.
     /// - Throws: As ``waitingEvents(after:limit:)``.
