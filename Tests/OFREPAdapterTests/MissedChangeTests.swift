@@ -101,6 +101,40 @@ struct MissedChangeTests {
         #expect(listening.wake == nil)
     }
 
+    @Test("of several open streams that one replaces, none is closed before it is open")
+    mutating func joinedStreams() throws {
+        let third = try Samples.stream("https://events.example.com/c")
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        _ = take(.time, after: 2)
+        #expect(take(.announced([third]), after: 3) == [.open(third)])
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(other, event), after: 3.5)
+        #expect(take(.time, after: 4) == [.tellChange(.event(event))])
+        #expect(take(.opened(third), after: 5) == [.close(stream), .close(other)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a server whose new addresses never open doesn't keep more and more former streams open")
+    mutating func boundedHandovers() throws {
+        var open: Set<OFREPStream> = []
+        for round in 0..<20 {
+            let streams = try (0..<8).map { try Samples.stream("https://events.example.com/\(round)/\($0)") }
+            var effects = take(.announced([streams[0]]), after: Double(round))
+            effects += take(.announced(streams), after: Double(round))
+            for stream in streams.dropFirst() { effects += take(.opened(stream), after: Double(round)) }
+            for effect in effects {
+                switch effect {
+                case .open(let stream): open.insert(stream)
+                case .close(let stream): open.remove(stream)
+                case .tellChange, .tellSilence: break
+                }
+            }
+            #expect(open.count <= 3 * OFREPListening.mostStreams, "round \(round)")
+        }
+    }
+
     @Test("an open stream isn't replaced by one that was announced before, and closed if no other is announced")
     mutating func withdrawn() throws {
         let third = try Samples.stream("https://events.example.com/c")

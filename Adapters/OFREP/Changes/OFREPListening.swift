@@ -107,11 +107,13 @@ struct OFREPListening: Sendable {
         }
         for stream in streams { connections[stream]?.successor = nil }
         var successors = new[...]
+        // Several may share one, unless a server's addresses change so fast that former streams would pile up.
+        let shared = former.count <= Self.mostStreams ? new.last : nil
         var gone: [OFREPStream] = []
         for stream in former {
             if let successor = connections[stream]?.successor, streams.contains(successor) { continue }
             // What changes before another stream is open in its place would be told to nobody.
-            if connections[stream]?.isOpen ?? false, let successor = successors.popFirst() {
+            if connections[stream]?.isOpen ?? false, let successor = successors.popFirst() ?? shared {
                 connections[stream]?.successor = successor
             } else {
                 connections[stream] = nil
@@ -176,7 +178,7 @@ struct OFREPListening: Sendable {
         case .sinceBreak: questions.plan(.gap, at: now)
         }
         noteHearing()
-        let replaced = connections.filter { $1.successor == stream }.keys
+        let replaced = connections.filter { $1.successor == stream }.keys.sorted { $0.path < $1.path }
         for stream in replaced { connections[stream] = nil }
         return replaced.map { .close($0) }
     }
