@@ -80,7 +80,7 @@ final class OFREPDecisionSource: DecisionSource {
         let isNews = change.flatMap { change in held.map { change.number > $0.change } } ?? false
         let isConfirmable = held.map { $0.change >= change?.lastRenewal ?? 0 } ?? false
         let validator = isConfirmable ? held?.validator : nil
-        let request = try requests.evaluation(unless: validator, after: isNews ? change?.event : nil)
+        let request = try requests.evaluation(unless: validator, after: isNews ? change?.cause.event : nil)
         let reply = try await client.send(request, body: question, limits: limits)
         try note(reply, since: now, isConditional: validator != nil)
         if reply.status == 304, let held {

@@ -198,8 +198,9 @@ struct MissedChangeTests {
         _ = take(.time, after: 130)
         _ = take(.unanswered(.gap), after: 500)
         _ = take(.sight(true), after: 500.1)
-        _ = take(.event(stream, OFREPEvent(etag: "1")), after: 500.2)
-        #expect(take(.time, after: 501) == [.tellChange(.renewal)])
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(stream, event), after: 500.2)
+        #expect(take(.time, after: 501) == [.tellChange(OFREPCause(event: event, isRenewal: true))])
     }
 
     @Test("changes missed while a stream was closed are asked for when it is back, without an event")

@@ -96,6 +96,25 @@ struct RefusedStreamTests {
         #expect(take(.time, after: 32.5) == [.tellSilence(Self.refused)])
     }
 
+    @Test("an event and a refused address close together are one question, which names the event and no validator")
+    mutating func eventAndRefusal() {
+        let event = OFREPEvent(etag: "7")
+        let both = OFREPCause(event: event, isRenewal: true)
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        #expect(take(.time, after: 2) == [.tellChange(.gap)])
+        #expect(take(.ended(other, .refused(Self.refused)), after: 2.5) == [])
+        #expect(take(.event(stream, event), after: 2.6) == [])
+        #expect(take(.time, after: 3) == [.tellChange(both)])
+        _ = take(.announced([stream]), after: 3.5)
+        #expect(take(.opened(stream), after: 3.5) == [])
+        #expect(take(.event(stream, event), after: 70) == [])
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 70.02) == [.tellChange(both)])
+        let change = OFREPChange(both, after: OFREPChange(.gap, after: nil))
+        #expect(change.lastRenewal == change.number)
+    }
+
     @Test("a question for new addresses that fails is asked again after 1, 2, 4 … 60 s, until it is answered")
     mutating func unanswered() {
         open()

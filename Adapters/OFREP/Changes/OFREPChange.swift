@@ -1,20 +1,22 @@
 /// Why decisions are asked for again.
-enum OFREPCause: Sendable, Hashable {
-    /// A stream announced a change.
-    case event(OFREPEvent)
+struct OFREPCause: Sendable, Hashable {
     /// Changes may have been missed.
-    case gap
-    /// Changes may have been missed, and no held answer may be confirmed: streams were closed for the background, or an
-    /// address of a stream was refused, and a confirmation names no other.
-    case renewal
+    static let gap = OFREPCause()
+    /// Changes may have been missed, and no held answer may be confirmed.
+    static let renewal = OFREPCause(isRenewal: true)
+
+    /// The event that announced a change, if one did; otherwise changes may have been missed.
+    var event: OFREPEvent?
+    /// Whether no held answer may be confirmed: streams were closed for the background, or an address of a stream was
+    /// refused, and a confirmation names no other.
+    var isRenewal = false
+
+    /// A stream announced a change.
+    static func event(_ event: OFREPEvent) -> OFREPCause { OFREPCause(event: event) }
 
     /// Returns the cause of a question that is also asked for another, later reason.
     func joined(by later: OFREPCause) -> OFREPCause {
-        switch (self, later) {
-        case (.renewal, _), (_, .renewal): .renewal
-        case (_, .event): later
-        case (_, .gap): self
-        }
+        OFREPCause(event: later.event ?? event, isRenewal: isRenewal || later.isRenewal)
     }
 }
 
@@ -30,11 +32,6 @@ struct OFREPChange: Sendable, Hashable {
     init(_ cause: OFREPCause, after last: OFREPChange?) {
         number = (last?.number ?? 0) + 1
         self.cause = cause
-        lastRenewal = cause == .renewal ? number : last?.lastRenewal ?? 0
-    }
-
-    /// The event that announced it, if one did.
-    var event: OFREPEvent? {
-        if case .event(let event) = cause { event } else { nil }
+        lastRenewal = cause.isRenewal ? number : last?.lastRenewal ?? 0
     }
 }

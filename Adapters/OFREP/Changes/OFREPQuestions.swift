@@ -56,7 +56,7 @@ struct OFREPQuestions: Sendable {
     ///   - jitter: A random number in 0...1.
     mutating func planAgainForAddresses(evenIfAnswered: Bool, at now: ContinuousClock.Instant, jitter: Double) {
         // What is planned already is one question for all users.
-        guard var question = forAddresses, next?.cause != .renewal, evenIfAnswered || question.answered == nil
+        guard var question = forAddresses, next?.cause.isRenewal != true, evenIfAnswered || question.answered == nil
         else { return }
         question.answered = nil
         question.failures += 1
@@ -67,7 +67,7 @@ struct OFREPQuestions: Sendable {
     /// Records an answer.
     mutating func noteAnswer(at now: ContinuousClock.Instant) {
         // Before the question for addresses is asked, it is the answer to an earlier one.
-        guard next?.cause != .renewal, forAddresses?.answered == nil else { return }
+        guard next?.cause.isRenewal != true, forAddresses?.answered == nil else { return }
         forAddresses?.answered = now
     }
 
