@@ -155,12 +155,13 @@ public final class Telemetry: Sendable {
     private func measureLedgers(of client: ExperimentationClient, from baseline: Baseline?) async {
         guard let meters else { return }
         let store = meters.stores.store(of: client.ledgersOwner)
-        await store.turns.run { [measurements] in
-            guard let ledgers = try? await client.ledgers() else { return }
-            measurements.put {
-                // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-                meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false)
-            }
+        // In this task, so that its cancellation ends the wait for a store that doesn't answer.
+        do { try await store.turns.enter() } catch { return }
+        defer { store.turns.leave() }
+        guard let ledgers = try? await client.ledgers() else { return }
+        measurements.put {
+            // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
+            meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false)
         }
     }
 

@@ -127,6 +127,43 @@ struct LastIntervalTests {
         await healthy.shutdown()
     }
 
+    @Test("following and flushing end while a store hangs, and leave nobody waiting for it")
+    func cancelled() async throws {
+        let metrics = TestMetrics()
+        let time = ManualTime()
+        let options = TelemetryOptions()
+        let telemetry = Telemetry(metrics: metrics, options: options, time: time)
+        let memory = ClientStore.inMemory()
+        let outbox = HangingOutbox(base: memory.outbox)
+        defer { outbox.gate.open() }
+        let client = try await client(telemetry, store: ClientStore(outbox: outbox, state: memory.state))
+        try await client.track(.custom("a"), for: user)
+        let following = try await follow(client, telemetry, metrics)
+        await time.waitForSleepers(1)
+        outbox.hang()
+        time.advance(by: options.interval)
+        try await eventually("the store is asked") { outbox.gate.waiting == 1 }
+        let flushing = Task { await telemetry.flush(within: .seconds(5)) }
+        let turns = telemetry.meters?.stores.store(of: client.ledgersOwner).turns
+        try await eventually("the flush waits for its turn") { turns?.waiting == 1 }
+        let hasEnded = AsyncGate()
+        Task {
+            await following.value
+            hasEnded.open()
+        }
+        following.cancel()
+        try await eventually("following has ended", within: .seconds(10)) { hasEnded.isOpen }
+        // The store answers what is cancelled, and hangs again when the flush asks.
+        try await eventually("the flush asks the store", within: .seconds(10)) {
+            outbox.gate.waiting == 1 && turns?.waiting == 0
+        }
+        await time.waitForSleepers(1)
+        time.advance(by: .seconds(5))
+        #expect(await flushing.value == false)
+        try await eventually("the flush no longer waits", within: .seconds(10)) { outbox.gate.waiting == 0 }
+        await client.shutdown()
+    }
+
     @Test("a measurement of a slow store that ends after a later one counts nothing again")
     func order() async throws {
         let metrics = TestMetrics()
