@@ -5,7 +5,13 @@ import Synchronization
 final class MeasuredStores: Sendable {
     private struct Entry {
         let store = MeasuredStore()
-        /// The store's object that was measured last.
+        /// The measured objects: a file that two clients open has two.
+        var objects: [Opened] = []
+
+        var exists: Bool { objects.contains { $0.object != nil } }
+    }
+
+    private struct Opened {
         weak var object: (any AnyObject & Sendable)?
     }
 
@@ -16,23 +22,20 @@ final class MeasuredStores: Sendable {
         entries.withLock { entries in
             // An address may be another object's by now, but contents are the same when they are opened again.
             entries = entries.filter { key, entry in
-                if case .contents = key { true } else { entry.object != nil }
+                if case .contents = key { true } else { entry.exists }
             }
             var entry = entries[owner.key] ?? Entry()
-            entry.object = owner.object
+            entry.objects.removeAll { $0.object == nil || $0.object === owner.object }
+            entry.objects.append(Opened(object: owner.object))
             entries[owner.key] = entry
             return entry.store
         }
     }
 
-    /// What waits for a destination in all stores that still exist.
-    func pending(for destination: Destination) -> Int {
-        entries.withLock { entries in
-            entries.values.reduce(0) { sum, entry in
-                entry.object == nil ? sum : sum + (entry.store.ledgers[destination]?.pending ?? 0)
-            }
-        }
-    }
+    /// The stores that exist now.
+    ///
+    /// To be asked when a store is measured: when the backend takes the measurement, the store may be gone.
+    var existing: [MeasuredStore] { entries.withLock { $0.values.filter(\.exists).map(\.store) } }
 }
 
 /// A store whose ledgers are measured.

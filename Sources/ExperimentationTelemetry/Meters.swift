@@ -69,12 +69,19 @@ final class Meters: Sendable {
     /// - Parameters:
     ///   - ledgers: The ledgers.
     ///   - store: The store that they are in.
+    ///   - existing: The stores that existed when they were read.
     ///   - isFirst: Whether this is only the baseline for later increments.
-    func record(_ ledgers: [Destination: Ledger], of store: MeasuredStore, isFirst: Bool) {
+    func record(
+        _ ledgers: [Destination: Ledger],
+        of store: MeasuredStore,
+        among existing: [MeasuredStore],
+        isFirst: Bool
+    ) {
         let earlier = store.replace(ledgers)
         for (destination, ledger) in ledgers {
             let place = ("destination", destination.description)
-            record(Double(stores.pending(for: destination)), as: "experimentation.outbox.pending", [place])
+            let pending = existing.reduce(0) { $0 + ($1.ledgers[destination]?.pending ?? 0) }
+            record(Double(pending), as: "experimentation.outbox.pending", [place])
             let old = earlier[destination] ?? (isFirst ? ledger : Ledger())
             add(ledger.accepted - old.accepted, to: "experimentation.outbox.accepted", [place])
             add(ledger.delivered - old.delivered, to: "experimentation.outbox.delivered", [place])

@@ -159,9 +159,10 @@ public final class Telemetry: Sendable {
         do { try await store.turns.enter() } catch { return }
         defer { store.turns.leave() }
         guard let ledgers = try? await client.ledgers() else { return }
+        let existing = meters.stores.existing
         measurements.put {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-            meters.record(ledgers, of: store, isFirst: baseline?.take() ?? false)
+            meters.record(ledgers, of: store, among: existing, isFirst: baseline?.take() ?? false)
         }
     }
 
