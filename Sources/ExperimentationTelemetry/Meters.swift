@@ -82,7 +82,9 @@ final class Meters: Sendable {
             let place = ("destination", destination.description)
             let pending = existing.reduce(0) { $0 + ($1.ledgers[destination]?.pending ?? 0) }
             record(Double(pending), as: "experimentation.outbox.pending", [place])
-            let old = earlier[destination] ?? (isFirst ? ledger : Ledger())
+            var old = earlier[destination] ?? (isFirst ? ledger : Ledger())
+            // A ledger never shrinks: the file or schema was deleted, and made anew under its name.
+            if ledger.accepted < old.accepted { old = Ledger() }
             add(ledger.accepted - old.accepted, to: "experimentation.outbox.accepted", [place])
             add(ledger.delivered - old.delivered, to: "experimentation.outbox.delivered", [place])
             add(ledger.purged - old.purged, to: "experimentation.outbox.purged", [place])

@@ -119,9 +119,9 @@ public final class Telemetry: Sendable {
 
     /// Measures a client until the task is cancelled: evaluations, waiting events by destination, the age of answers.
     ///
-    /// Events in the outbox are counted from this call on; evaluations, exposures and mismatches from the beginning. What
-    /// happens between the last measurement and the client's end is counted by ``flush(within:)``. Clients that share a
-    /// store are counted once.
+    /// Events in the outbox are counted from this call on, or from the last measurement of their store if there was one;
+    /// evaluations, exposures and mismatches from the beginning. What happens between the last measurement and the
+    /// client's end is counted by ``flush(within:)``. Clients that share a store are counted once.
     public func follow(_ client: ExperimentationClient) async {
         let baseline = followed.add(client)
         await measure(client, from: baseline)

@@ -257,6 +257,30 @@ struct LastIntervalTests {
         await again.shutdown()
     }
 
+    @Test("a file that is deleted and made anew under its name is counted from zero")
+    func newFile() async throws {
+        let metrics = TestMetrics()
+        let telemetry = Telemetry(metrics: metrics)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("events.sqlite")
+        let provider = shop()
+        for count in [5, 3] {
+            weak var gone: (any AnyObject & Sendable)?
+            do {
+                let client = try await client(telemetry, provider, store: .sqlite(at: file))
+                gone = client.ledgersOwner.object
+                for _ in 0..<count { try await client.track(.custom("a"), for: user) }
+                await telemetry.measure(client)
+                #expect(await telemetry.flush(within: .seconds(60)))
+                await client.shutdown()
+            }
+            try await eventually("the file is closed") { gone == nil }
+            try FileManager.default.removeItem(at: folder)
+        }
+        #expect(total(metrics, "accepted", provider) == 8)
+    }
+
     @Test("a store in wrappers that are values is the store inside")
     func wrapped() async throws {
         let metrics = TestMetrics()
