@@ -16,8 +16,8 @@ struct OutboxGaugeTests {
 
     /// A client whose events wait.
     private func client(store: ClientStore, events: Int) async throws -> ExperimentationClient {
+        provider.setVerdict { _ in .outage() }
         let client = try await ExperimentationClient(provider: provider, store: store)
-        await client.holdDelivery()
         for _ in 0..<events { try await client.track(.custom("a"), for: user) }
         return client
     }
