@@ -76,11 +76,11 @@ final class OFREPDecisionSource: DecisionSource {
         if let objection = state.withLock({ $0.patience.objection(at: now) }) { throw objection }
         // Sent only with the question it was issued for, whatever else the server would confirm by it.
         let held = state.withLock { $0.answers.answer(to: question, of: userID) }
-        // A question without a held answer isn't asked because of the change.
-        let isNews = change.flatMap { change in held.map { change.number > $0.change } } ?? false
+        // A question without a held answer isn't asked because of an event.
+        let event = held.flatMap { change?.event(since: $0.change) }
         let isConfirmable = held.map { $0.change >= change?.lastRenewal ?? 0 } ?? false
         let validator = isConfirmable ? held?.validator : nil
-        let request = try requests.evaluation(unless: validator, after: isNews ? change?.cause.event : nil)
+        let request = try requests.evaluation(unless: validator, after: event)
         let reply = try await client.send(request, body: question, limits: limits)
         try note(reply, since: now, isConditional: validator != nil)
         if reply.status == 304, let held {

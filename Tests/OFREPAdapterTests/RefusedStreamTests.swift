@@ -115,6 +115,13 @@ struct RefusedStreamTests {
         #expect(change.lastRenewal == change.number)
     }
 
+    @Test("an event goes with the question for every answer from before it, whatever was announced since")
+    func eventBeforeGap() {
+        let event = OFREPEvent(etag: "7")
+        let change = [OFREPCause.gap, .event(event), .gap].reduce(nil) { OFREPChange($1, after: $0) }
+        #expect((0...3).map { change?.event(since: $0) } == [event, event, nil, nil])
+    }
+
     @Test("a question for new addresses that fails is asked again after 1, 2, 4 … 60 s, until it is answered")
     mutating func unanswered() {
         open()

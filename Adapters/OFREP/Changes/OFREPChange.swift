@@ -21,17 +21,25 @@ struct OFREPCause: Sendable, Hashable {
 }
 
 /// A change that is to be asked for.
-struct OFREPChange: Sendable, Hashable {
+struct OFREPChange: Sendable {
     /// Increases from 1.
     var number: Int
     var cause: OFREPCause
     /// The number of the last renewal: an answer from before it isn't sent for confirmation.
-    var lastRenewal: Int
+    private(set) var lastRenewal: Int
+    /// The last event, and the number of its change: an answer from before it is asked for because of it.
+    private var lastEvent: (number: Int, event: OFREPEvent)?
 
     /// Returns the change after another one.
     init(_ cause: OFREPCause, after last: OFREPChange?) {
         number = (last?.number ?? 0) + 1
         self.cause = cause
         lastRenewal = cause.isRenewal ? number : last?.lastRenewal ?? 0
+        lastEvent = cause.event.map { (number, $0) } ?? last?.lastEvent
+    }
+
+    /// The last event that was announced after an answer's change; `nil` if none was.
+    func event(since number: Int) -> OFREPEvent? {
+        lastEvent.flatMap { $0.number > number ? $0.event : nil }
     }
 }
