@@ -1,6 +1,6 @@
 import Foundation
 
-#if canImport(UIKit)
+#if canImport(UIKit) && !os(watchOS)
     import UIKit
 #endif
 
@@ -42,7 +42,7 @@ public enum HostDevice {
     /// The platform's id of this device for applications of one vendor, `identifierForVendor` on iOS; `nil` where there
     /// is none.
     @MainActor public static var vendorID: String? {
-        #if canImport(UIKit)
+        #if canImport(UIKit) && !os(watchOS)
             UIDevice.current.identifierForVendor?.uuidString
         #else
             nil
@@ -53,7 +53,7 @@ public enum HostDevice {
     ///
     /// It waits for the main actor only where there is an id: a server may never run it.
     public static func requestVendorID() async -> String? {
-        #if canImport(UIKit)
+        #if canImport(UIKit) && !os(watchOS)
             await vendorID
         #else
             nil

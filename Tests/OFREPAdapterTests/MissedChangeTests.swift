@@ -6,37 +6,10 @@ import Testing
 
 /// What is asked for because it may have been missed; all times are passed in.
 @Suite("OFREP: changes that may have been missed")
-struct MissedChangeTests {
-    private static let lost = ExperimentationError(.transport, "lost")
-    private let start = ContinuousClock.now
-    private let stream: OFREPStream
-    private let other: OFREPStream
-    private var listening = OFREPListening()
+struct MissedChangeTests: StreamTests {
+    var story: StreamStory
 
-    init() throws {
-        stream = try Samples.stream("https://events.example.com/a")
-        other = try Samples.stream("https://events.example.com/b")
-    }
-
-    private mutating func take(
-        _ input: OFREPListening.Input,
-        after seconds: Double,
-        jitter: Double = 1
-    ) -> [OFREPListening.Effect] {
-        listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
-    }
-
-    /// Opens the stream, and asks for changes before its opening.
-    private mutating func open() {
-        _ = take(.announced([stream]), after: 0)
-        _ = take(.opened(stream), after: 0)
-        _ = take(.time, after: 2)
-    }
-
-    /// The time until the next timer, from a given moment.
-    private func wait(from seconds: Double) -> Duration? {
-        listening.wake.map { start.advanced(by: .seconds(seconds)).duration(to: $0) }
-    }
+    init() throws { story = try StreamStory() }
 
     @Test(
         "changes between an answer and the opening of its stream are asked for within two seconds, by chance",

@@ -6,33 +6,10 @@ import Testing
 
 /// What happens when the address of a stream is refused; all times are passed in.
 @Suite("OFREP: refused addresses of streams")
-struct RefusedStreamTests {
-    private static let lost = ExperimentationError(.transport, "lost")
-    private static let refused = ExperimentationError(.unauthorized, "no")
-    private let start = ContinuousClock.now
-    private let stream: OFREPStream
-    private let other: OFREPStream
-    private var listening = OFREPListening()
+struct RefusedStreamTests: StreamTests {
+    var story: StreamStory
 
-    init() throws {
-        stream = try Samples.stream("https://events.example.com/a")
-        other = try Samples.stream("https://events.example.com/b")
-    }
-
-    private mutating func take(
-        _ input: OFREPListening.Input,
-        after seconds: Double,
-        jitter: Double = 1
-    ) -> [OFREPListening.Effect] {
-        listening.take(input, at: start.advanced(by: .seconds(seconds)), jitter: jitter)
-    }
-
-    /// Opens the stream, and asks for changes before its opening.
-    private mutating func open() {
-        _ = take(.announced([stream]), after: 0)
-        _ = take(.opened(stream), after: 0)
-        _ = take(.time, after: 2)
-    }
+    init() throws { story = try StreamStory() }
 
     @Test("a new address is asked for once when a stream's own is refused, and again once all streams have opened")
     mutating func expiredAddress() {
