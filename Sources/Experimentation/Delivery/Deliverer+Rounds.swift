@@ -4,8 +4,9 @@ import Foundation
 extension Deliverer {
     /// Longer than any delivery: the lease of a process that died expires after this.
     private static let lease: Duration = .seconds(120)
-    /// The maximum number of batches leased at once; the number doubles while deliveries succeed.
-    private static let mostAtOnce = 4
+    /// The number of batches leased ahead at once: reading more of them in one go would keep a processor from the
+    /// request under way.
+    private static let batchesAhead = 2
     /// How long to wait before looking again at events of users whose denial the store couldn't carry out.
     private static let passedOverWait: Duration = .seconds(10)
     /// How often to ask for a lane that another process holds.
@@ -127,7 +128,6 @@ extension Deliverer {
         _ began: Moment,
         _ ahead: inout LookAhead?
     ) async throws(ExperimentationError) -> End {
-        var width = 1
         var leased = began.instant
         while true {
             if round?.isExhausted == true, let next = ahead {
@@ -142,8 +142,7 @@ extension Deliverer {
             }
             guard let batch = round?.next(leavingOut: owed.users) else { break }
             if ahead == nil, round?.wantsMore == true {
-                width = min(width * 2, Self.mostAtOnce)
-                ahead = look(for: request(batches: width, now: now(since: began), after: token))
+                ahead = look(for: request(batches: Self.batchesAhead, now: now(since: began), after: token))
             }
             sending = Sending(batch: batch)
             guard try await store.isCurrent(token), round?.isOver == false else { return End(ending: .again) }
