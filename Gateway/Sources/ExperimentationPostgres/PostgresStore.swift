@@ -79,17 +79,19 @@ public final class PostgresStore: Sendable {
         try await events.hasUnclaimedEvents(before: date, now: now)
     }
 
-    /// Whether an event waits in the store.
+    /// Whether an event whose acceptance failed was accepted all the same.
     ///
-    /// For a caller that never heard what became of an acceptance. Looks at the user's events alone.
+    /// For a caller that never heard the outcome. Waits, within the store's patience, for acceptances that the server is
+    /// still carrying out, and looks at the user's events alone.
     ///
     /// - Parameters:
     ///   - id: The event's id.
     ///   - userID: Whose event it is.
-    /// - Returns: Whether it is there; an event that has been delivered isn't any more.
-    /// - Throws: `ErrorCode.store`.
-    public func isWaiting(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
-        try await events.isWaiting(id, of: userID)
+    /// - Returns: Whether it was. An event that was accepted through another instance of this type, and has been
+    ///   delivered since, can't be found any more.
+    /// - Throws: `ErrorCode.store`, also if the server is still carrying it out.
+    public func wasAccepted(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
+        try await events.wasAccepted(id, of: userID)
     }
 
     /// Whether the database didn't answer when it was last looked at; known once ``sharing(_:lease:)`` has been called and a

@@ -117,7 +117,7 @@ struct HostsTests {
         )
         let pool = ConnectionPool(to: address, schema: newSchema(), connections: 1, patience: .milliseconds(400))
         let error = await #expect(throws: ExperimentationError.self) {
-            try await pool.transaction(.opening, within: .seconds(60)) { _ throws(ConnectionFailure) in }
+            try await pool.transaction(.repeatable, within: .seconds(60)) { _ throws(ConnectionFailure) in }
         }
         #expect(error?.cause is LateAnswer, "\(String(describing: error))")
         pool.close()

@@ -105,7 +105,7 @@ struct OpeningTests {
     @Test("while the tables are opened, the server keeps the locks of a client that is gone no longer than ever")
     func limits() async throws {
         let store = try await opened(patience: .seconds(30))
-        let row = try await store.pool.transaction(.opening, within: .seconds(90)) {
+        let row = try await store.pool.transaction(.repeatable, within: .seconds(90)) {
             transaction throws(ConnectionFailure) in
             try transaction.rows(
                 Statement(

@@ -178,7 +178,7 @@ struct EventTests {
         let intake = try await EventIntake(
             client,
             seen: SeenEvents(state: store.state, time: time, isShared: true),
-            isWaiting: { id, userID throws(ExperimentationError) in
+            wasAccepted: { id, userID throws(ExperimentationError) in
                 asked.change { $0.append("\(id) of \(userID)") }
                 return id == "there"
             }

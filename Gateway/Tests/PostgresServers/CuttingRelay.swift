@@ -16,6 +16,7 @@ public final class CuttingRelay: Sendable {
     private let folder: String
     private let left = Mutex(0)
     private let isParted = Atomic<Bool>(false)
+    private let partsAtCut = Atomic<Bool>(false)
 
     /// How clients reach the database through it.
     public var url: String { "postgresql:///postgres?host=\(folder)&user=postgres" }
@@ -36,7 +37,14 @@ public final class CuttingRelay: Sendable {
     }
 
     /// Cuts the connections behind the next commits.
-    public func cut(_ count: Int) { left.withLock { $0 = count } }
+    ///
+    /// - Parameters:
+    ///   - count: How many commits.
+    ///   - andParts: Whether to part the two sides at that moment instead, as ``part(_:)`` does.
+    public func cut(_ count: Int, andParts: Bool = false) {
+        partsAtCut.store(andParts, ordering: .relaxed)
+        left.withLock { $0 = count }
+    }
 
     /// How many cuts are still to come.
     public var cutsLeft: Int { left.withLock { $0 } }
@@ -90,6 +98,10 @@ public final class CuttingRelay: Sendable {
                     }
                 }
                 if !Self.pass(buffer, count, to: far) { break }
+                if isCut, partsAtCut.exchange(false, ordering: .relaxed) {
+                    part(true)
+                    continue
+                }
             }
             if sockets[1].revents != 0 {
                 let count = read(far, &buffer, buffer.count)

@@ -63,7 +63,7 @@ extension ConnectionFailure {
             switch failure {
             case .lost(let message): message
             case .late: "no answer"
-            case .refused, .forgotten, .store: failure.error.message
+            case .refused, .forgotten, .store, .undecided: failure.error.message
             }
         }
         return .lost(messages.isEmpty ? "the host has no address" : messages.joined(separator: "; "))

@@ -6,7 +6,7 @@ import Experimentation
 package struct LateAnswer: Error {}
 
 /// Why a transaction failed.
-enum ConnectionFailure: Error, Sendable {
+indirect enum ConnectionFailure: Error, Sendable {
     /// The server rejected a statement.
     case refused(state: String, message: String)
     /// The connection was lost or couldn't be established.
@@ -17,6 +17,8 @@ enum ConnectionFailure: Error, Sendable {
     case forgotten
     /// The store itself rejected the operation.
     case store(ExperimentationError)
+    /// The commit had no answer, and its outcome couldn't be looked up, for this reason.
+    case undecided(TransactionMark, because: ConnectionFailure)
 
     /// Whether an immediate retry may succeed: the transaction conflicted with another one.
     var isCollision: Bool {
@@ -29,7 +31,7 @@ enum ConnectionFailure: Error, Sendable {
         switch self {
         case .lost: true
         case .refused(let state, _): state.hasPrefix("57P") || state.hasPrefix("08")
-        case .late, .forgotten, .store: false
+        case .late, .forgotten, .store, .undecided: false
         }
     }
 
@@ -57,6 +59,7 @@ enum ConnectionFailure: Error, Sendable {
                 "PostgreSQL recovered from a crash during a commit, and can't tell whether it was carried out."
             )
         case .store(let error): error
+        case .undecided(_, let reason): reason.error
         }
     }
 }

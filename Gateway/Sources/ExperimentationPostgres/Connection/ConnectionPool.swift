@@ -46,16 +46,24 @@ final class ConnectionPool: Sendable {
         within limit: Duration? = nil,
         _ body: @escaping @Sendable (Transaction) throws(ConnectionFailure) -> Value
     ) async throws(ExperimentationError) -> Value {
+        switch await outcome(mode, within: limit, body) {
+        case .success(let value): return value
+        case .failure(let failure): throw failure.error
+        }
+    }
+
+    /// Runs a transaction, as ``transaction(_:within:_:)`` does, and returns what failed in the connection's terms.
+    func outcome<Value: Sendable>(
+        _ mode: Transaction.Mode = .writing,
+        within limit: Duration? = nil,
+        _ body: @escaping @Sendable (Transaction) throws(ConnectionFailure) -> Value
+    ) async -> Result<Value, ConnectionFailure> {
         let deadline = Deadline(limit ?? patience)
-        let result: Result<Value, ConnectionFailure> = await withCheckedContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             queue.add { [patience] worker in
                 let result = worker?.transaction(mode, by: deadline, patience: patience, body)
                 continuation.resume(returning: result ?? .failure(.lost("the store is closed")))
             }
-        }
-        switch result {
-        case .success(let value): return value
-        case .failure(let failure): throw failure.error
         }
     }
 }

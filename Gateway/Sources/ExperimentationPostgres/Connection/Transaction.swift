@@ -23,13 +23,13 @@ final class Transaction {
         /// Read-write; if the answer to a commit is lost, its outcome is looked up.
         case writing
         /// Read-write, and harmless when repeated, so that no outcome is looked up; needs no tables.
-        case opening
+        case repeatable
         /// Read-only, on a single snapshot.
         case reading
 
         fileprivate var begin: String {
             switch self {
-            case .writing, .opening: "BEGIN ISOLATION LEVEL READ COMMITTED"
+            case .writing, .repeatable: "BEGIN ISOLATION LEVEL READ COMMITTED"
             case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
             }
         }

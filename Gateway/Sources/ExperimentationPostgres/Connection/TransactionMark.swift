@@ -35,7 +35,10 @@ struct TransactionMark: Sendable, Equatable {
         Statement("INSERT INTO \"\(schema)\".incarnation (word) VALUES (gen_random_uuid()) ON CONFLICT DO NOTHING")
     }
 
-    /// What the answer says about this transaction.
+    /// What the answer to ``look(in:)`` says about this transaction.
+    func outcome(_ row: Row?) -> Outcome { outcome(row?.outside(0), word: row?.cells[1]) }
+
+    /// What a state and the present word say about this transaction.
     ///
     /// Only `committed` needs the word: without it, the id may be another transaction's. `aborted` is true either way,
     /// because the id of a commit that is on the disk is never reported as aborted or assigned again.

@@ -41,7 +41,7 @@ final class Worker {
                 do throws(ConnectionFailure) { try begun.commit() } catch {
                     guard let mark = begun.mark, !connection.isOpen else { throw error }
                     // The outcome is unknown here, but the server knows it.
-                    guard try isCommitted(mark, by: deadline) else { throw .lost("at the end of a transaction") }
+                    guard try hasCommitted(mark, by: deadline) else { throw .lost("at the end of a transaction") }
                 }
                 if let mark = begun.mark, mark.word == nil { fillWord(by: deadline) }
                 return .success(value)
@@ -75,14 +75,22 @@ final class Worker {
         _ = try? connection.run([TransactionMark.fill(in: schema)], by: deadline)
     }
 
+    /// Looks up whether a transaction was committed.
+    ///
+    /// - Throws: ``ConnectionFailure/undecided(_:because:)``.
+    private func hasCommitted(_ mark: TransactionMark, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
+        do throws(ConnectionFailure) { return try isCommitted(mark, by: deadline) } catch {
+            throw .undecided(mark, because: error)
+        }
+    }
+
     /// Looks up on a new connection whether a transaction was committed.
     private func isCommitted(_ mark: TransactionMark, by deadline: Deadline) throws(ConnectionFailure) -> Bool {
         connection = nil
         while true {
             var outcome = TransactionMark.Outcome.open
             do throws(ConnectionFailure) {
-                let rows = try opened(by: deadline).run([mark.look(in: schema)], by: deadline)
-                outcome = mark.outcome(rows[0].first?.outside(0), word: rows[0].first?.cells[1])
+                outcome = mark.outcome(try opened(by: deadline).run([mark.look(in: schema)], by: deadline)[0].first)
             } catch {
                 connection = nil
                 // While it restarts there is nobody to ask, and beginning anew might carry it out twice.

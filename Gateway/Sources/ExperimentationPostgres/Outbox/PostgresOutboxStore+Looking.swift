@@ -165,23 +165,3 @@ extension PostgresOutboxStore {
         return destinationTable.number(of: destination)
     }
 }
-
-extension PostgresOutboxStore {
-    /// Whether an event of a user waits, by its id; looks at that user's events alone.
-    func isWaiting(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
-        let (mark, shard) = person(userID)
-        return try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
-            try !transaction.rows(
-                Statement(
-                    """
-                    SELECT 1 FROM delivery d JOIN event e ON e.seq = d.seq
-                    WHERE d.shard = $1 AND d.person = $2 AND e.id = $3 LIMIT 1
-                    """,
-                    .whole(shard),
-                    .bytes(mark),
-                    .outside(id)
-                )
-            ).isEmpty
-        }
-    }
-}

@@ -14,6 +14,7 @@ final class PostgresOutboxStore: OutboxStore {
     let destinationTable: DestinationTable
     private let overflows = Mutex(0)
     private let owners = Mutex<Set<Int64>>([])
+    let undecided = UndecidedEvents()
 
     init(_ pool: ConnectionPool, _ opened: StoreSchema.Opened, _ options: PostgresStoreOptions) {
         self.pool = pool
@@ -67,12 +68,18 @@ final class PostgresOutboxStore: OutboxStore {
         let arrivals = Arrivals(events, limit: limits.maximumEventBytes, person)
         if arrivals.all.isEmpty { return arrivals.refusals }
         try await destinationTable.name(arrivals.destinations)
-        let (refusals, overflowed) = try await pool.transaction { transaction throws(ConnectionFailure) in
+        let outcome = await pool.outcome { transaction throws(ConnectionFailure) in
             var acceptance = Acceptance(arrivals, self, transaction, now: now)
             return try acceptance.carryOut()
         }
-        noteOverflow(overflowed)
-        return refusals
+        switch outcome {
+        case .success(let (refusals, overflowed)):
+            noteOverflow(overflowed)
+            return refusals
+        case .failure(let failure):
+            if case .undecided(let mark, _) = failure { undecided.note(arrivals.all.map(\.event.envelope.id), mark) }
+            throw failure.error
+        }
     }
 
     func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {

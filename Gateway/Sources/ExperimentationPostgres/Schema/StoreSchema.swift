@@ -110,7 +110,7 @@ enum StoreSchema {
         within limit: Duration
     ) async throws(ExperimentationError) -> Opened {
         let name = pool.schema
-        return try await pool.transaction(.opening, within: limit) { transaction throws(ConnectionFailure) in
+        return try await pool.transaction(.repeatable, within: limit) { transaction throws(ConnectionFailure) in
             let answers = try transaction.ask(
                 Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 5551))", .text(name)),
                 Statement("SELECT to_regclass('store') IS NOT NULL"),

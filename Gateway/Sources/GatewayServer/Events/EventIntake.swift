@@ -10,15 +10,15 @@ final class EventIntake: Sendable {
     private let forgetting: Forgetting
     /// Takes what the shared database can't; `nil` where there is none, or no place for it.
     private let meanwhile: Meanwhile?
-    private let isWaiting: IsWaiting
+    private let wasAccepted: WasAccepted
     /// Whether events are taken only by ``meanwhile``.
     private let isClosed: Bool
     private let flights = Mutex<[String: Task<EventOutcome, Never>]>([:])
     /// The digests of accepted events that couldn't be recorded as such.
     private let unrecorded = BoundedSet<String>(limit: 10_000)
 
-    /// Whether an event waits in the store, by its id and its user's.
-    typealias IsWaiting = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
+    /// Whether an event was accepted although its acceptance failed, by its id and its user's.
+    typealias WasAccepted = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
 
     /// Creates an intake, and looks after what a crash may have left.
     ///
@@ -27,23 +27,23 @@ final class EventIntake: Sendable {
     ///   - seen: The ids that were accepted.
     ///   - meanwhile: Takes events while the store is away.
     ///   - isClosed: Whether the store isn't the tenant's own, so that events are taken only meanwhile, or not at all.
-    ///   - isWaiting: Asks the store about an event of which nobody knows whether it was accepted; by default it is
-    ///     looked for among all that wait.
+    ///   - wasAccepted: Asks the store about an event whose acceptance had no outcome; by default it is looked for
+    ///     among all that wait.
     /// - Throws: `ErrorCode.store`.
     init(
         _ client: ExperimentationClient,
         seen: SeenEvents,
         meanwhile: Meanwhile? = nil,
         isClosed: Bool = false,
-        isWaiting: IsWaiting? = nil
+        wasAccepted: WasAccepted? = nil
     ) async throws(ExperimentationError) {
         self.client = client
         self.seen = seen
         self.meanwhile = meanwhile
-        if let isWaiting {
-            self.isWaiting = isWaiting
+        if let wasAccepted {
+            self.wasAccepted = wasAccepted
         } else {
-            self.isWaiting = { id, _ throws(ExperimentationError) in try await client.isWaiting(id) }
+            self.wasAccepted = { id, _ throws(ExperimentationError) in try await client.isWaiting(id) }
         }
         forgetting = Forgetting(seen)
         self.isClosed = isClosed
@@ -138,7 +138,7 @@ final class EventIntake: Sendable {
             switch try await seen.claim(digest) {
             case .claimed: break
             case .taken:
-                if try await isWaiting(event.id, event.user.id) {
+                if try await wasAccepted(event.id, event.user.id) {
                     await record(digest)
                     return .repeated
                 }

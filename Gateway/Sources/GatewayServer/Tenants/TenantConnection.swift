@@ -144,7 +144,7 @@ final class TenantConnection: Sendable {
                 seen: SeenEvents(state: place.store.state, time: environment.time, isShared: shared != nil),
                 meanwhile: meanwhile,
                 isClosed: isProvisional,
-                isWaiting: shared?.isWaiting(_:of:)
+                wasAccepted: shared?.wasAccepted(_:of:)
             )
         } catch {
             // The next attempt comes in a second, so nothing may be left of this one.

@@ -1,0 +1,134 @@
+import Experimentation
+import Foundation
+import GatewayWaiting
+import PostgresServers
+import Testing
+
+@testable import ExperimentationPostgres
+
+private let start = Date(timeIntervalSince1970: 1_795_262_400)
+private let home = Destination(provider: "home", scope: "")
+
+private func event(_ id: String) -> NewEvent {
+    NewEvent(Envelope(id: id, identity: Identity(id: "u"), event: .custom("x"), date: start), to: home)
+}
+
+@Suite("An event whose acceptance had no outcome", .serialized)
+struct UndecidedEventsTests {
+    /// A store behind a relay, and one that reaches the same tables directly.
+    private struct Pair {
+        let relay: CuttingRelay
+        let store: PostgresStore
+        let other: PostgresStore
+
+        init() async throws {
+            relay = try CuttingRelay(to: try PostgresServer.shared)
+            let schema = newSchema()
+            store = try await PostgresStore.open(
+                relay.url,
+                options: PostgresStoreOptions(schema: schema, connections: 1, patience: .seconds(2), shards: 1)
+            )
+            other = try await opened(schema)
+            #expect(try await store.outbox.append([event("first")], now: start) == [nil])
+        }
+
+        /// Has the store hear nothing from a commit on.
+        func appendUnheard(_ id: String) async throws {
+            relay.cut(1, andParts: true)
+            let error = await #expect(throws: ExperimentationError.self) {
+                _ = try await store.outbox.append([event(id)], now: start)
+            }
+            #expect(error?.cause is LateAnswer)
+            #expect(relay.cutsLeft == 0)
+            relay.part(false)
+        }
+
+        func end() async {
+            await store.close()
+            await other.close()
+            relay.stop()
+        }
+    }
+
+    /// Delivers everything that waits.
+    private static func deliver(_ store: PostgresStore) async throws {
+        let request = LeaseRequest(
+            for: home,
+            owner: 1,
+            batches: 1,
+            of: 100,
+            bytes: .max,
+            now: start,
+            until: start.addingTimeInterval(60)
+        )
+        guard case .leased(let lease) = try await store.outbox.lease(request) else {
+            Issue.record("nothing was leased")
+            return
+        }
+        let settlements = lease.batches.joined().map { Settlement(of: $0, .delivered) }
+        _ = try await store.outbox.settle(settlements, under: lease.token, now: start)
+    }
+
+    @Test("is known as accepted by the instance that tried, even after its delivery; another one is not")
+    func delivered() async throws {
+        let pair = try await Pair()
+        try await pair.appendUnheard("unheard")
+        try await eventually("it has been accepted") {
+            try await pair.other.outbox.waiting(after: 0, limit: 9).map(\.envelope.id) == ["first", "unheard"]
+        }
+        try await Self.deliver(pair.other)
+        #expect(try await pair.other.outbox.waiting(after: 0, limit: 9).isEmpty)
+        #expect(try await pair.store.wasAccepted("unheard", of: "u"))
+        #expect(try await !pair.store.wasAccepted("never", of: "u"))
+        await pair.end()
+    }
+
+    @Test("is waited for while the server still carries it out", arguments: [true, false])
+    func underWay(commits: Bool) async throws {
+        let store = try await opened(connections: 2)
+        _ = try await store.outbox.append([event("first")], now: start)
+        let events = try #require(store.outbox as? PostgresOutboxStore)
+        let (gate, isLocked) = (DispatchSemaphore(value: 0), Noted(false))
+        async let appended: Void = try store.pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
+            let arrivals = Arrivals([event("late")], limit: 1_000_000, events.person)
+            var acceptance = Acceptance(arrivals, events, transaction, now: start)
+            _ = try acceptance.carryOut()
+            isLocked.change { $0 = true }
+            gate.wait()
+            if !commits { throw .store(ExperimentationError(.store, "as the test wants it")) }
+        }
+        // Also if an expectation fails: the transaction's thread must not wait for ever.
+        defer { gate.signal() }
+        try await eventually("the event's shard is locked") { isLocked.value }
+        async let answer = store.wasAccepted("late", of: "u")
+        try await eventually("the question waits for it") {
+            let waiting = try PostgresServer.shared.ask(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR SHARE%'"
+            )
+            return waiting != "0\n"
+        }
+        gate.signal()
+        #expect(try await answer == commits)
+        _ = try? await appended
+        await store.close()
+    }
+
+    @Test("is forgotten once its outcome is known, and after 10,000 others", arguments: [1, 400])
+    func bounded(size: Int) {
+        let undecided = UndecidedEvents()
+        let mark = TransactionMark(number: 1, word: nil)
+        undecided.note(["first", "second"], mark)
+        undecided.note(["second"], TransactionMark(number: 2, word: nil))
+        #expect(undecided.mark(of: "first") == mark)
+        #expect(undecided.mark(of: "second")?.number == 2)
+        undecided.decided("second")
+        #expect(undecided.mark(of: "second") == nil)
+        for number in 0..<(10_000 / size - 1) {
+            undecided.note((0..<size).map { "\(number)/\($0)" }, TransactionMark(number: 3, word: nil))
+        }
+        #expect(undecided.mark(of: "first") == mark)
+        undecided.note((0..<size).map { "last/\($0)" }, TransactionMark(number: 4, word: nil))
+        #expect(undecided.mark(of: "first") == nil)
+        #expect(undecided.mark(of: "0/0")?.number == 3)
+    }
+}
