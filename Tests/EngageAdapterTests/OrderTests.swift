@@ -80,6 +80,8 @@ struct OrderTests {
             ("OptOutRecipient", 315, .outage(because: .fault(.recipientOptOutInternalError))),
             ("OptOutRecipient", 129, .delivered),
             ("OptOutRecipient", 128, .failed("OptOutRecipient: fault RECIPIENT_NOT_LIST_MEMBER (128)")),
+            ("OptOutRecipient", 150, .failed("OptOutRecipient: fault INVALID_PERMISSIONS (150)")),
+            ("SelectRecipientData", 150, .failed("SelectRecipientData: fault INVALID_PERMISSIONS (150)")),
         ] as [(String, Int, Verdict)]
     )
     func optOutFault(operation: String, code: Int, verdict: Verdict) async throws {
@@ -88,6 +90,21 @@ struct OrderTests {
         await bench.fault(code, on: operation)
         let report = await engage.events.deliver(batch([("ada", "out")]))
         #expect(report.verdicts == .each([verdict]))
+    }
+
+    @Test(
+        "an opt-out refused because of the list stops deliveries: the list is wrong for everybody",
+        arguments: [106, 310]
+    )
+    func wrongList(code: Int) async throws {
+        let (sink, ada) = try await sink()
+        await bench.fault(code, on: "OptOutRecipient")
+        let report = await sink.deliver(batch([(ada, "out")]))
+        guard case .each(let verdicts) = report.verdicts, case .stop(let error) = verdicts.first else {
+            Issue.record("\(report.verdicts)")
+            return
+        }
+        #expect(error.code == .configuration)
     }
 
     @Test("an opt-out waits for a recipient that is still being added")

@@ -72,13 +72,17 @@ enum EngageErrors {
     /// Returns the verdict for an opt-out from an error.
     ///
     /// Only what the vendor would refuse again counts against it: an opt-out isn't dropped because of the vendor's own
-    /// failures.
+    /// failures, nor because of a list that is to be corrected.
     static func verdict(onOptOut error: ExperimentationError) -> Verdict {
-        guard error.code == .vendorFault else { return verdict(on: error, after: nil) }
-        guard let fault = error.cause as? XMLAPIFault else { return .failed(error.message) }
+        guard let fault = error.cause as? XMLAPIFault else {
+            return error.code == .vendorFault ? .failed(error.message) : verdict(on: error, after: nil)
+        }
+        switch fault.code {
         // The recipient was opted out already.
-        if fault.code == .recipientOptedOut { return .delivered }
-        return fault.isLasting ? .failed(error.message) : .outage(because: .fault(fault.code))
+        case .recipientOptedOut: return .delivered
+        case .listIdNotInteger, .listIdNotValid: return .stop(error)
+        default: return fault.isLasting ? .failed(error.message) : .outage(because: .fault(fault.code))
+        }
     }
 }
 
