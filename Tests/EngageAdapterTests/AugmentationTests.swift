@@ -301,7 +301,8 @@ struct AugmentationTests {
         "coordinates have ten digits at most, rounded away from zero",
         arguments: [
             (0.0, "0"), (48.5, "48.5"), (-0.1, "-0.1"), (1.000000000049, "1.0000000001"), (-16.37208, "-16.37208"),
-            (179.99999999991, "180"),
+            (179.99999999991, "180"), (151.2093, "151.2093"), (164.491, "164.491"), (-164.491, "-164.491"),
+            (180, "180"), (0.00001, "0.00001"), (-0.00000000001, "-0.0000000001"),
         ]
     )
     func coordinates(degrees: Double, text: String) { #expect(CoordinatesPlugin.text(degrees) == text) }

@@ -1,4 +1,5 @@
 import Experimentation
+import Foundation
 
 /// A plug-in that adds a feed's data about the place of a behavior.
 protocol PlacePlugin: AugmentationPlugin {
@@ -29,16 +30,11 @@ struct CoordinatesPlugin: PlacePlugin {
 
     /// At most ten decimal places, rounded away from zero.
     static func text(_ degrees: Double) -> String {
-        let scaled = degrees * 1e10
-        let rounded = (scaled < 0 ? scaled.rounded(.down) : scaled.rounded(.up))
-        // A number that already has ten decimal places must not be changed by the rounding error of the multiplication.
-        let exact = (scaled - scaled.rounded()).magnitude < 1e-4 ? scaled.rounded() : rounded
-        let whole = Int64(exact.magnitude)
-        let digits = String(whole % 10_000_000_000)
-        var fraction = String(repeating: "0", count: 10 - digits.count) + digits
-        while fraction.hasSuffix("0") { fraction.removeLast() }
-        let sign = exact < 0 ? "-" : ""
-        return sign + String(whole / 10_000_000_000) + (fraction.isEmpty ? "" : "." + fraction)
+        // Decimal, because a number with at most ten places must stay as it is.
+        var exact = Decimal(string: String(degrees.magnitude)) ?? 0
+        var rounded = Decimal()
+        NSDecimalRound(&rounded, &exact, 10, .up)
+        return (degrees < 0 ? "-" : "") + rounded.description
     }
 }
 
