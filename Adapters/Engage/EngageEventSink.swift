@@ -189,7 +189,8 @@ struct EngageEventSink: EventSink {
             date: envelope.date,
             userID: envelope.identity.id,
             attributes: Dictionary(whole.attributes.map { ($0.name, $0.value) }) { first, _ in first },
-            said: said
+            said: said,
+            age: .seconds(max(0, connection.environment.time.now.timeIntervalSince(envelope.date)))
         )
     }
 

@@ -93,6 +93,40 @@ struct FeedTests {
         #expect(await readiness(after: 0) == [.ready, .ready, .ready])
     }
 
+    @Test(
+        "a place is waited for as long after the event as it can count, whenever the delivery begins",
+        arguments: [(0, 14, true), (0, 15, false), (10, 4, true), (10, 5, false), (86_400, 0, false)]
+    )
+    func oldEvent(age: Int, waited: Int, isAwaited: Bool) async {
+        let event = AugmentedEvent(
+            type: .namedEvent,
+            date: bench.time.now,
+            userID: "u",
+            attributes: [:],
+            said: [:],
+            age: .seconds(age)
+        )
+        for plugin in LocationFeed().plugins(names: .init()) {
+            let readiness = await plugin.readiness(for: event, waited: .seconds(waited))
+            #expect(readiness == (isAwaited ? .notYet : .never))
+        }
+    }
+
+    @Test("an event of yesterday is posted at once, without a place", .timeLimit(.minutes(1)))
+    func yesterday() async throws {
+        let feed = LocationFeed()
+        let engage = bench.engage { $0.augmentation.plugins = feed.plugins(names: $0.attributes) }
+        let client = try await bench.client(engage)
+        await client.setConnectivity(.offline)
+        try await client.session(for: User(id: "u")).track(.custom("A"))
+        bench.time.advance(by: .seconds(86_400))
+        let begun = bench.time.instant
+        await client.setConnectivity(.online)
+        try await client.flush()
+        #expect(bench.time.instant == begun)
+        #expect(try await bench.behaviors().map { $0["Event Name"] } == ["A"])
+    }
+
     @Test("a link's route is logged if the file says so, without the link itself", arguments: [true, false])
     func linksAreLogged(logs: Bool) async throws {
         let log = RecordingLog()

@@ -7,6 +7,17 @@ protocol PlacePlugin: AugmentationPlugin {
     var feed: LocationFeed { get }
 }
 
+extension PlacePlugin {
+    /// Whether a place that isn't known yet may still be found in time, which begins with the behavior.
+    fileprivate func patience(
+        for event: AugmentedEvent,
+        waited: Duration,
+        _ timeout: Duration
+    ) -> AugmentationReadiness {
+        event.age + waited >= timeout ? .never : .notYet
+    }
+}
+
 /// Adds the coordinates.
 struct CoordinatesPlugin: PlacePlugin {
     let feed: LocationFeed
@@ -17,7 +28,7 @@ struct CoordinatesPlugin: PlacePlugin {
         guard feed.isUsable else { return .never }
         if feed.position(at: event.date) != nil { return .ready }
         if feed.hasPassedPosition(at: event.date) { return .never }
-        return waited >= feed.settings.acquisitionTimeout ? .never : .notYet
+        return patience(for: event, waited: waited, feed.settings.acquisitionTimeout)
     }
 
     func process(_ event: AugmentedEvent) -> AugmentedEvent {
@@ -48,7 +59,7 @@ struct PlacemarkPlugin: PlacePlugin {
         guard feed.isUsable else { return .never }
         if feed.placemark(at: event.date) != nil { return .ready }
         if feed.hasPassedPlacemark(at: event.date) { return .never }
-        return waited >= feed.settings.placemarkTimeout ? .never : .notYet
+        return patience(for: event, waited: waited, feed.settings.placemarkTimeout)
     }
 
     func process(_ event: AugmentedEvent) -> AugmentedEvent {
