@@ -48,7 +48,7 @@ public struct Engage: Sendable {
         environment = context.environment
         sessions = AsyncSemaphore(limit: 1)
         resuming = ResumingTask()
-        profile = EngageProfile(store: context.state, key: "profile", log: environment.log)
+        profile = EngageProfile(store: context.state, key: "profile", environment: environment)
         let requests = EngageRequests(endpoint: configuration.endpoint)
         let client = HTTPClient(transport: transport, environment: environment)
         let authorization = EngageAuthorization(

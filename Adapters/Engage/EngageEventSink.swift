@@ -141,12 +141,13 @@ struct EngageEventSink: EventSink {
 
     /// Stores the campaigns that these events bring, and gives the device an id if it has none.
     private func keepCampaigns(of batch: [Envelope]) async throws(ExperimentationError) {
-        let campaigns = batch.compactMap { translation.campaign(of: $0.event, at: $0.date) }
+        let campaigns = batch.compactMap { translation.campaign(of: $0) }
         let isNameless = translation.device.id == nil && profile.record.deviceID.isEmpty
         guard !campaigns.isEmpty || isNameless else { return }
         let id = isNameless ? connection.environment.makeID() : ""
+        let now = connection.environment.time.now
         try await profile.update { record in
-            for campaign in campaigns { record.campaigns.put(campaign) }
+            for campaign in campaigns { record.campaigns.putLate(campaign, at: now) }
             if record.deviceID.isEmpty { record.deviceID = id }
         }
     }

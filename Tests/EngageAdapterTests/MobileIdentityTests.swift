@@ -294,6 +294,7 @@ struct MobileIdentityTests {
         let (c, m) = try await current(engage)
         try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         try await engage.profile.storeMobileUserID("own")
+        try await engage.profile.storeRecipientID(c)
         bench.forgetExchanges()
         let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(result == .init(recipientID: c, mergedRecipientID: nil, mobileUserID: "own"))
@@ -717,6 +718,7 @@ struct MobileIdentityTests {
         }
         #expect(engage.profile.record != kept)
         try await engage.profile.clear()
+        kept.clear(at: bench.time.now)
         #expect(engage.profile.record == kept)
         let next = bench.engage()
         try await next.begin()

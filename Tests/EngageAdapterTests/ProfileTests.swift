@@ -87,7 +87,7 @@ struct ProfileTests {
         let store = InMemoryStateStore()
         try await store.setValue(text.map { Array($0.utf8) }, for: "p")
         let log = RecordingLog()
-        let profile = EngageProfile(store: store, key: "p", log: log)
+        let profile = EngageProfile(store: store, key: "p", environment: ClientEnvironment(log: log))
         try await profile.load()
         #expect(profile.record == EngageRecord())
         #expect(log.entries.map(\.event) == (text == nil ? [] : ["engage.profile.unreadable"]))
@@ -161,11 +161,14 @@ struct EarlyChangeTests {
         case .launch: try await engage.tracker(for: client.session(for: User(id: "u"))).launch()
         }
         var (before, after) = (kept, engage.profile.record)
-        #expect(after.isInstalled && after.merge == kept.merge && after.others == kept.others)
+        // Another mobile user id leaves the recipient to the former one.
+        var others = kept.others
+        if call == .mobileUserID { others[kept.mobileUserID] = kept.recipientID }
+        #expect(after.isInstalled && after.merge == kept.merge && after.others == others)
         #expect(after.campaigns.current(at: Date.distantPast.addingTimeInterval(1)) == "Spring")
         #expect(try #require(after.refreshToken) >= "refresh-1")
         if call != .mobileUserID { #expect(after.mobileUserID == kept.mobileUserID) }
-        if call != .recipientID { #expect(after.recipientID == kept.recipientID) }
+        if ![.recipientID, .mobileUserID].contains(call) { #expect(after.recipientID == kept.recipientID) }
         // The first token wasn't requested again.
         let tokens = bench.exchanges("token").map {
             FormEncoding.decode($0.request.text).first { $0.name == "refresh_token" }?.value

@@ -159,6 +159,14 @@ struct RemovalTests {
         #expect((record.merge == nil) == (user != "cleo"))
     }
 
+    /// What a removal of all users leaves.
+    private func emptied(isInstalled: Bool = false) -> EngageRecord {
+        var record = EngageRecord()
+        record.isInstalled = isInstalled
+        record.clear(at: bench.time.now)
+        return record
+    }
+
     /// Removes all users whenever an event is accepted.
     private struct ClearingOutbox: OutboxStoreDecorator {
         let base: any OutboxStore
@@ -184,17 +192,15 @@ struct RemovalTests {
     func notification() async throws {
         let engage = bench.engage()
         try await tracker(of: engage).handlePushReceived(["CurrentCampaign": "Spring"])
-        #expect(engage.profile.record == EngageRecord())
+        #expect(engage.profile.record == emptied())
     }
 
     @Test("leaves no session that begins meanwhile")
     func session() async throws {
         let engage = bench.engage()
-        var installed = EngageRecord()
-        installed.isInstalled = true
-        try await engage.profile.update { [installed] in $0 = installed }
+        try await engage.profile.update { $0.isInstalled = true }
         try await tracker(of: engage).launch()
-        #expect(engage.profile.record == installed)
+        #expect(engage.profile.record == emptied(isInstalled: true))
     }
 
     @Test("leaves no campaign of an event that is delivered meanwhile")
@@ -210,7 +216,7 @@ struct RemovalTests {
         bench.letGo()
         _ = try await flush.value
         #expect(try await bench.behaviors().map(\.code) == ["49"])
-        #expect(engage.profile.record == EngageRecord())
+        #expect(engage.profile.record == emptied())
     }
 
     @Test("leaves no anonymous recipient that is being added, not even without a mobile user id")
@@ -223,7 +229,7 @@ struct RemovalTests {
         bench.letGo()
         let error = await #expect(throws: ExperimentationError.self) { try await creation.value }
         #expect(error == EngageErrors.forgotten)
-        #expect(engage.profile.record == EngageRecord())
+        #expect(engage.profile.record == emptied())
     }
 
     @Test("is no change of the mobile user id: an anonymous recipient that is being added stays")

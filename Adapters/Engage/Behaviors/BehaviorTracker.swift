@@ -89,13 +89,15 @@ public struct BehaviorTracker: Sendable {
 
     // MARK: Campaigns
 
-    /// The campaign that currently counts; empty if there is none.
-    public var currentCampaign: String { profile.record.campaigns.current(at: now) }
+    /// The campaign of the session's user that currently counts; empty if there is none.
+    public var currentCampaign: String { campaigns.current(at: now) }
 
-    /// The latest campaign, expired or not; empty if there is none.
-    public var lastCampaign: String { profile.record.campaigns.last(at: now) }
+    /// The latest campaign of the session's user, expired or not; empty if there is none.
+    public var lastCampaign: String { campaigns.last(at: now) }
 
-    /// Stores a campaign.
+    private var campaigns: CampaignShelf { profile.record.campaigns(of: session.user.id) }
+
+    /// Stores a campaign of the session's user.
     ///
     /// - Parameters:
     ///   - name: Its name.
@@ -105,7 +107,7 @@ public struct BehaviorTracker: Sendable {
         let names = engage.configuration.parameters
         var values: [String: FlagValue] = [names.currentCampaign: .string(name)]
         if let expiration { values[names.campaignExpiresAt] = .string(expiration) }
-        try await keepCampaign(in: values, at: now, unlessRemovedSince: profile.removals)
+        try await storeCampaign(in: values)
     }
 
     /// Stores a campaign that ends at a time in seconds since 1970; a text that isn't a number has already ended.
@@ -114,16 +116,18 @@ public struct BehaviorTracker: Sendable {
         let values: [String: FlagValue] = [
             names.currentCampaign: .string(name), names.campaignEnd: .string(endTimestamp.isEmpty ? "-" : endTimestamp),
         ]
-        try await keepCampaign(in: values, at: now, unlessRemovedSince: profile.removals)
+        try await storeCampaign(in: values)
     }
 
-    private func keepCampaign(
-        in values: [String: FlagValue],
-        at date: Date,
-        unlessRemovedSince removals: Int
-    ) async throws(ExperimentationError) {
-        guard let campaign = translation.scan.campaign(in: values, at: date) else { return }
-        try await profile.update(unlessRemovedSince: removals) { $0.campaigns.put(campaign) }
+    private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
+        guard let campaign = campaign(in: values, at: now, of: session.user.id) else { return }
+        try await profile.update { $0.campaigns.put(campaign) }
+    }
+
+    private func campaign(in values: [String: FlagValue], at date: Date, of userID: String) -> CampaignShelf.Entry? {
+        var campaign = translation.scan.campaign(in: values, at: date)
+        campaign?.users = [userID]
+        return campaign
     }
 
     // MARK: Notifications
@@ -181,13 +185,13 @@ public struct BehaviorTracker: Sendable {
         _ attributes: Attributes,
         scanning payload: [String: FlagValue]
     ) async throws(ExperimentationError) -> String {
-        let date = now
-        let removals = profile.removals
+        let (date, userID, removals) = (now, session.user.id, profile.removals)
         // First: of an event that is refused, as after a denial, nothing is kept.
         let eventID = try await session.trackWithID(TrackingEvent(kind, attributes: attributes), at: date)
         do throws(ExperimentationError) {
             let values = payload.merging(attributes.values) { $1 }
-            try await keepCampaign(in: values, at: date, unlessRemovedSince: removals)
+            guard let campaign = campaign(in: values, at: date, of: userID) else { return eventID }
+            try await profile.update(unlessAnyoneRemovedSince: removals) { $0.campaigns.put(campaign) }
         } catch {
             // The event is accepted, and its delivery stores the campaign once more.
             engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")

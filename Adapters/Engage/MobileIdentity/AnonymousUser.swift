@@ -51,7 +51,11 @@ public struct AnonymousUser: Sendable {
         guard !anonymous.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no anonymous recipient; create one first")
         }
-        try await profile.storeMobileUserID(userID)
+        try await profile.update { record in
+            record.become(userID)
+            // They are the same person.
+            record.anonymousID = anonymous
+        }
         let merged = try await client.send(
             .updateRecipient(id: anonymous, list: list, columns: [mergeColumn: userID])
         )

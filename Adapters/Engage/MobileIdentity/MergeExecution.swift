@@ -98,6 +98,7 @@ struct MergeExecution: Sendable {
     private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
         try await keep(of: intent) { record in
+            record.shareCampaigns(of: intent.mobileUserID, with: after)
             if record.isOwn(intent.mobileUserID) || record.isOwn(after) {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor

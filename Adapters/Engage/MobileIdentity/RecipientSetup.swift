@@ -48,15 +48,31 @@ struct RecipientSetup: Sendable {
             }
             throw error
         }
-        let isKept = try await profile.update { record in
+        if try await keep(recipientID, of: mobileUserID, since: removals) { return (recipientID, mobileUserID) }
+        // The application has stored another mobile user id meanwhile.
+        return try await complete()
+    }
+
+    /// Stores a recipient; that of a former user too, whose events may still wait.
+    ///
+    /// - Returns: Whether it is the own user's.
+    /// - Throws: ``EngageErrors/forgotten`` if the user was removed meanwhile; `ErrorCode.store`.
+    private func keep(
+        _ recipientID: String,
+        of mobileUserID: String,
+        since removals: EngageProfile.Removals
+    ) async throws(ExperimentationError) -> Bool {
+        let isOwn = try await profile.update { record in
             guard record.isOwn(mobileUserID) else { return false }
             record.note(recipient: recipientID, of: mobileUserID)
             return true
         }
-        if isKept { return (recipientID, mobileUserID) }
-        if profile.removals != removals { throw EngageErrors.forgotten }
-        // The application has stored another mobile user id meanwhile.
-        return try await complete()
+        if isOwn { return true }
+        if profile.removals.ofOwnUser != removals.ofOwnUser { throw EngageErrors.forgotten }
+        try await profile.update(unlessAnyoneRemovedSince: removals) {
+            $0.note(recipient: recipientID, of: mobileUserID)
+        }
+        return false
     }
 
     /// Ensures that there is a mobile user id, and changes the state together with it.

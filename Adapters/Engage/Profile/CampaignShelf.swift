@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// The campaigns that brought this installation's user here, and how long each counts.
+/// The campaigns that brought users here, and how long each counts.
 ///
 /// Behaviors carry the campaign of the time when they happened, however late they are sent, so the shelf
 /// keeps the latest campaigns with their times.
@@ -11,6 +11,11 @@ struct CampaignShelf: Sendable, Hashable, Codable {
         var name: String
         var from: Date
         var until: Date
+        /// The ids of the user whom it brought; nobody's in particular if empty.
+        var users: [String] = []
+
+        /// Whether it brought a user.
+        func isOf(_ userID: String) -> Bool { users.contains { ExactText($0) == ExactText(userID) } }
     }
 
     /// The maximum number of campaigns kept.
@@ -18,13 +23,48 @@ struct CampaignShelf: Sendable, Hashable, Codable {
 
     /// Sorted by beginning, earliest first.
     private(set) var entries: [Entry] = []
+    /// When all campaigns were last removed; `nil` for never.
+    private(set) var emptied: Date?
+
+    init() {}
+
+    /// Creates an empty shelf to which campaigns up to a time don't return.
+    init(emptied date: Date) { emptied = date }
 
     /// Adds a campaign; adding the same one with the same beginning again has no effect.
     mutating func put(_ entry: Entry) {
-        if entries.contains(where: { $0.name == entry.name && $0.from == entry.from }) { return }
+        let isKnown = entries.contains { known in
+            known.name == entry.name && known.from == entry.from
+                && (known.users == entry.users || entry.users.contains(where: known.isOf))
+        }
+        if isKnown { return }
         let place = entries.firstIndex { $0.from > entry.from } ?? entries.endIndex
         entries.insert(entry, at: place)
         if entries.count > Self.longest { entries.removeFirst(entries.count - Self.longest) }
+    }
+
+    /// Adds the campaign of an event that has waited, unless all campaigns were removed since it happened.
+    mutating func putLate(_ entry: Entry, at now: Date) {
+        // A removal in the future is one before the clock was set back: it says nothing of the order.
+        if let emptied, entry.from <= emptied, emptied <= now { return }
+        put(entry)
+    }
+
+    /// Removes campaigns.
+    mutating func remove(where isRemoved: (Entry) -> Bool) { entries.removeAll(where: isRemoved) }
+
+    /// Gives campaigns to a user, who may not be the only one to have them.
+    mutating func give(to userID: String, where isGiven: (Entry) -> Bool) {
+        for place in entries.indices where isGiven(entries[place]) && !entries[place].isOf(userID) {
+            entries[place].users.append(userID)
+        }
+    }
+
+    /// Returns the shelf with only some of the campaigns.
+    func only(where isKept: (Entry) -> Bool) -> CampaignShelf {
+        var shelf = self
+        shelf.remove { !isKept($0) }
+        return shelf
     }
 
     /// Returns the campaign that counts at a given time; empty if there is none, or the last one has ended.
@@ -35,6 +75,17 @@ struct CampaignShelf: Sendable, Hashable, Codable {
 
     /// Returns the latest campaign before a given time, ended or not; empty if there is none.
     func last(at date: Date) -> String { entries.last { $0.from <= date }?.name ?? "" }
+}
+
+extension CampaignShelf.Entry {
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        name = try values.decode(String.self, forKey: .name)
+        from = try values.decode(Date.self, forKey: .from)
+        until = try values.decode(Date.self, forKey: .until)
+        // Earlier versions stored no users.
+        users = try values.decodeIfPresent([String].self, forKey: .users) ?? []
+    }
 }
 
 /// Finds a campaign in the values of links and notifications.

@@ -14,8 +14,13 @@ public final class EngageProfile: Sendable {
         /// The revision in the store.
         var written: UInt64 = 0
         var isLoaded = false
-        /// How often this installation's user was removed.
-        var removals = 0
+        var removals = Removals()
+    }
+
+    /// How often users were removed since the process began: by a denial of consent, or ``clear()``.
+    struct Removals: Sendable, Hashable {
+        fileprivate(set) var ofOwnUser = 0
+        fileprivate(set) var ofAnyone = 0
     }
 
     /// The users of merges under way.
@@ -23,7 +28,7 @@ public final class EngageProfile: Sendable {
     private let state: Mutex<State>
     private let store: (any StateStore)?
     private let key: String
-    private let log: any LogSink
+    private let environment: ClientEnvironment
     /// One write at a time.
     private let turn = AsyncSemaphore(limit: 1)
 
@@ -32,12 +37,12 @@ public final class EngageProfile: Sendable {
     /// - Parameters:
     ///   - store: Where it is stored; `nil` for this process only.
     ///   - key: The key in the store.
-    ///   - log: Where a stored state that can't be used is reported.
-    init(store: (any StateStore)?, key: String, log: any LogSink = NoLog()) {
+    ///   - environment: The clock, and where a stored state that can't be used is reported.
+    init(store: (any StateStore)?, key: String, environment: ClientEnvironment = ClientEnvironment()) {
         state = Mutex(State())
         self.store = store
         self.key = key
-        self.log = log
+        self.environment = environment
     }
 
     /// Reads an earlier run's state, once.
@@ -56,15 +61,16 @@ public final class EngageProfile: Sendable {
             return true
         }
         if isFirst, bytes != nil, record == nil {
-            log.log(.error, "engage.profile.unreadable", "the stored ids, merge and refresh token can't be read")
+            let message = "the stored ids, merge and refresh token can't be read"
+            environment.log.log(.error, "engage.profile.unreadable", message)
         }
     }
 
     /// The current state.
     var record: EngageRecord { state.withLock(\.record) }
 
-    /// How often this installation's user was removed since the process began: by a denial of consent, or ``clear()``.
-    var removals: Int { state.withLock(\.removals) }
+    /// How often users were removed until now.
+    var removals: Removals { state.withLock(\.removals) }
 
     /// Changes the state; the change is in the store when this returns.
     @discardableResult
@@ -83,11 +89,24 @@ public final class EngageProfile: Sendable {
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     func update(
-        unlessRemovedSince removals: Int,
+        unlessRemovedSince removals: Removals,
         _ change: @Sendable (inout EngageRecord) -> Void
     ) async throws(ExperimentationError) -> Bool {
         try await apply { state in
-            guard state.removals == removals else { return false }
+            guard state.removals.ofOwnUser == removals.ofOwnUser else { return false }
+            change(&state.record)
+            return true
+        }
+    }
+
+    /// Changes the state, unless any user was removed meanwhile, who may be the one whom it is about.
+    @discardableResult
+    func update(
+        unlessAnyoneRemovedSince removals: Removals,
+        _ change: @Sendable (inout EngageRecord) -> Void
+    ) async throws(ExperimentationError) -> Bool {
+        try await apply { state in
+            guard state.removals.ofAnyone == removals.ofAnyone else { return false }
             change(&state.record)
             return true
         }
@@ -134,8 +153,11 @@ public final class EngageProfile: Sendable {
     public var deviceID: String { record.deviceID }
 
     /// Stores a mobile user id chosen by the application.
+    ///
+    /// Another id than the one so far is another user's. The former user's recipient, anonymous id and campaigns aren't
+    /// theirs, so store an id of the recipient that you know after this one, not before.
     public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
-        try await update { $0.mobileUserID = id }
+        try await update { $0.become(id) }
     }
 
     /// Stores the recipient's id.
@@ -153,7 +175,8 @@ public final class EngageProfile: Sendable {
         guard !userID.isEmpty else { return }
         try await apply { [merging] state in
             merging.remove(userID)
-            if state.record.isOwn(userID) { state.removals += 1 }
+            state.removals.ofAnyone += 1
+            if state.record.isOwn(userID) { state.removals.ofOwnUser += 1 }
             state.record.forget(userID)
         }
     }
@@ -163,10 +186,12 @@ public final class EngageProfile: Sendable {
     /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported, and
     /// a refresh token that replaced the configured one, which the vendor may not accept any more.
     public func clear() async throws(ExperimentationError) {
+        let now = environment.time.now
         try await apply { [merging] state in
             merging.removeAll()
-            state.removals += 1
-            state.record = state.record.withoutUsers
+            state.removals.ofAnyone += 1
+            state.removals.ofOwnUser += 1
+            state.record.clear(at: now)
         }
     }
 

@@ -45,7 +45,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
     }
 
     /// Returns another user's place; of several ids that differ only in their Unicode form, a dictionary holds one.
-    private func place(of userID: String) -> Dictionary<String, String>.Index? {
+    func place(of userID: String) -> Dictionary<String, String>.Index? {
         guard let place = others.index(forKey: userID), ExactText(others[place].key) == ExactText(userID) else {
             return nil
         }
@@ -73,42 +73,6 @@ struct EngageRecord: Sendable, Hashable, Codable {
         guard !audits.contains(where: { $0.key == audit.key }) else { return }
         audits.append(audit)
         if audits.count > Self.mostAudits { audits.removeFirst() }
-    }
-
-    /// What remains without any user: the application's installation and its token.
-    var withoutUsers: EngageRecord {
-        var rest = EngageRecord()
-        rest.isInstalled = isInstalled
-        rest.hasLocationColumns = hasLocationColumns
-        rest.refreshToken = refreshToken
-        rest.refreshTokenOrigin = refreshTokenOrigin
-        rest.hasTakenOver = hasTakenOver
-        return rest
-    }
-
-    /// Removes a user, under every id from which they were merged as far as that is still known.
-    mutating func forget(_ userID: String) {
-        let person = person(userID)
-        for id in person.ids {
-            if let place = place(of: id.text) { others.remove(at: place) }
-        }
-        audits.removeAll { person.owns($0) }
-        if let merge, person.owns(merge) { self.merge = nil }
-        guard isOwn(userID) else { return }
-        var rest = withoutUsers
-        rest.others = others
-        rest.audits = audits
-        rest.merge = merge
-        self = rest
-    }
-
-    /// Returns the ids and recipients of a user: rows that are owed, and a merge, tell the former ones.
-    private func person(_ userID: String) -> MergedPerson {
-        var person = MergedPerson(id: userID, recipient: recipient(of: userID))
-        if let merge { person.add(merge) }
-        // The latest first: its former recipient may be the new one of an earlier row.
-        for audit in audits.reversed() { person.add(audit) }
-        return person
     }
 
     init() {}

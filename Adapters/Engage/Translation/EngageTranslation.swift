@@ -86,10 +86,13 @@ struct EngageTranslation: Sendable {
         }
     }
 
-    /// Returns the campaign that an event brings.
-    func campaign(of event: TrackingEvent, at date: Date) -> CampaignShelf.Entry? {
+    /// Returns the campaign that an event brings to its user.
+    func campaign(of envelope: Envelope) -> CampaignShelf.Entry? {
+        let event = envelope.event
         guard let scanned = draft(of: event)?.scanned else { return nil }
-        return scan.campaign(in: scanned.merging(event.attributes.values) { $1 }, at: date)
+        var campaign = scan.campaign(in: scanned.merging(event.attributes.values) { $1 }, at: envelope.date)
+        campaign?.users = [envelope.identity.id]
+        return campaign
     }
 
     /// Returns the application's attributes of an event as the vendor accepts them: strings, without objects.
@@ -124,10 +127,11 @@ struct EngageTranslation: Sendable {
             attributes.append(.init(name: name, value: said[name] ?? value))
         }
         for extra in draft.extras { add(extra.name, extra.value) }
+        let campaigns = record.campaigns(of: envelope.identity.id)
         if draft.namesCurrentCampaign {
-            add(names.currentCampaign, record.campaigns.current(at: envelope.date))
+            add(names.currentCampaign, campaigns.current(at: envelope.date))
         } else {
-            add(names.lastCampaign, record.campaigns.last(at: envelope.date))
+            add(names.lastCampaign, campaigns.last(at: envelope.date))
         }
         let core = Set(Self.coreNames)
         for name in said.keys.filter({ !core.contains($0) }).sorted() { add(name, said[name] ?? "") }

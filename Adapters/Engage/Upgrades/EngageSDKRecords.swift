@@ -71,6 +71,7 @@ extension Engage {
         return try await profile.update { record in
             guard !record.hasTakenOver else { return false }
             record.hasTakenOver = true
+            record.isInstalled = record.isInstalled || records.isInstalled
             // Both ids or none: those of two people must not be mixed.
             if record.mobileUserID.isEmpty, record.recipientID.isEmpty {
                 record.mobileUserID = records.mobileUserID
@@ -82,10 +83,10 @@ extension Engage {
             }
             if record.anonymousID.isEmpty { record.anonymousID = records.anonymousID }
             if record.deviceID.isEmpty { record.deviceID = records.deviceID }
-            record.isInstalled = record.isInstalled || records.isInstalled
             if record.campaigns.entries.isEmpty,
-                let campaign = scan.campaign(in: [names.currentCampaign: .string(records.campaign)], at: now)
+                var campaign = scan.campaign(in: [names.currentCampaign: .string(records.campaign)], at: now)
             {
+                if !records.mobileUserID.isEmpty { campaign.users = [records.mobileUserID] }
                 record.campaigns.put(campaign)
             }
             return true

@@ -1,0 +1,87 @@
+import Experimentation
+import Foundation
+
+/// The arrival of another own user, and the removal of users.
+extension EngageRecord {
+    /// Makes a user the own one.
+    ///
+    /// What has no user yet is theirs. Of a former user, the recipient stays known as the former's, whose events may
+    /// still wait.
+    mutating func become(_ userID: String) {
+        guard !isOwn(userID) else { return }
+        let former = self
+        mobileUserID = userID
+        guard !former.mobileUserID.isEmpty else { return }
+        campaigns.give(to: former.mobileUserID) { $0.users.isEmpty }
+        anonymousID = ""
+        recipientID = former.recipient(of: userID)
+        if !recipientID.isEmpty { isWanted = false }
+        if !former.recipientID.isEmpty { note(recipient: former.recipientID, of: former.mobileUserID) }
+    }
+
+    // MARK: Campaigns
+
+    /// Returns the campaigns that brought a user.
+    func campaigns(of userID: String) -> CampaignShelf {
+        campaigns.entries.isEmpty ? campaigns : campaigns.only { isCampaign($0, of: userID) }
+    }
+
+    /// Gives a user the campaigns of another, who is the same person.
+    mutating func shareCampaigns(of userID: String, with other: String) {
+        let record = self
+        campaigns.give(to: other) { record.isCampaign($0, of: userID) }
+    }
+
+    /// Whether a campaign brought a user; nobody's in particular brought the own one, or whoever comes if there is none.
+    private func isCampaign(_ campaign: CampaignShelf.Entry, of userID: String) -> Bool {
+        guard campaign.users.isEmpty else { return campaign.isOf(userID) }
+        return mobileUserID.isEmpty || isOwn(userID)
+    }
+
+    // MARK: Removal
+
+    /// What remains without any user: the application's installation and its token.
+    private var withoutUsers: EngageRecord {
+        var rest = EngageRecord()
+        rest.isInstalled = isInstalled
+        rest.hasLocationColumns = hasLocationColumns
+        rest.refreshToken = refreshToken
+        rest.refreshTokenOrigin = refreshTokenOrigin
+        rest.hasTakenOver = hasTakenOver
+        return rest
+    }
+
+    /// Removes all users.
+    mutating func clear(at now: Date) {
+        self = withoutUsers
+        campaigns = CampaignShelf(emptied: now)
+    }
+
+    /// Removes a user, under every id from which they were merged as far as that is still known.
+    mutating func forget(_ userID: String) {
+        let person = person(userID)
+        for id in person.ids {
+            if let place = place(of: id.text) { others.remove(at: place) }
+        }
+        audits.removeAll { person.owns($0) }
+        campaigns.remove { campaign in person.ids.contains { campaign.isOf($0.text) } }
+        if let merge, person.owns(merge) { self.merge = nil }
+        guard isOwn(userID) else { return }
+        campaigns.remove { $0.users.isEmpty }
+        var rest = withoutUsers
+        rest.others = others
+        rest.audits = audits
+        rest.campaigns = campaigns
+        rest.merge = merge
+        self = rest
+    }
+
+    /// Returns the ids and recipients of a user: rows that are owed, and a merge, tell the former ones.
+    private func person(_ userID: String) -> MergedPerson {
+        var person = MergedPerson(id: userID, recipient: recipient(of: userID))
+        if let merge { person.add(merge) }
+        // The latest first: its former recipient may be the new one of an earlier row.
+        for audit in audits.reversed() { person.add(audit) }
+        return person
+    }
+}

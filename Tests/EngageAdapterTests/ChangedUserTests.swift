@@ -1,0 +1,104 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@testable import EngageAdapter
+
+@Suite("An installation that gets another mobile user id")
+struct ChangedUserTests {
+    private let bench = EngageWorkbench()
+
+    private func posted(_ client: ExperimentationClient) async throws -> [[String?]] {
+        try await client.flush()
+        return try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"], $0.contactID] }
+    }
+
+    @Test("sends the former recipient with the former user's events only, waiting ones included")
+    func another() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeMobileUserID("ada")
+        let recipient = try await engage.mobileIdentity.setupRecipient().recipientID
+        await client.setConnectivity(.offline)
+        try await client.session(for: User(id: "ada")).track(.custom("waits"))
+        try await engage.profile.storeMobileUserID("ben")
+        try await client.session(for: User(id: "ben")).track(.custom("A"))
+        await client.setConnectivity(.online)
+        #expect(try await posted(client) == [["ada", recipient, recipient], ["ben", "", nil]])
+        #expect(engage.profile.recipientID == "")
+    }
+
+    @Test("gets a recipient of its own, and the former one keeps its id")
+    func setUp() async throws {
+        let engage = bench.engage()
+        try await engage.profile.storeMobileUserID("ada")
+        try await engage.mobileIdentity.setupRecipient()
+        try await engage.profile.storeMobileUserID("ben")
+        #expect(try await engage.mobileIdentity.setupRecipient() == .init(recipientID: "100001", mobileUserID: "ben"))
+        #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == ["ada", "ben"])
+    }
+
+    @Test(
+        "while the former one is being written to a known recipient leaves both with their own",
+        arguments: [true, false]
+    )
+    func whileSettingUp(isKnown: Bool) async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        if isKnown {
+            try await engage.profile.storeRecipientID(try await bench.addRecipient(["Email": "ann@example.test"]))
+        }
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        await client.setConnectivity(.offline)
+        try await client.session(for: User(id: id)).track(.custom("waits"))
+        let operation = isKnown ? "UpdateRecipient" : "AddRecipient"
+        bench.hold(operation)
+        let setup = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await bench.isHolding()
+        try await engage.profile.storeMobileUserID("ben")
+        bench.letGo()
+        #expect(try await setup.value == .init(recipientID: "100001", mobileUserID: "ben"))
+        #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == [id, "ben"])
+        await client.setConnectivity(.online)
+        #expect(try await posted(client) == [[id, "100000", "100000"]])
+    }
+
+    @Test("gets the recipient that is known of the other user, and forgets the former's anonymous id")
+    func back() {
+        var record = EngageRecord()
+        record.become("ada")
+        record.recipientID = "1"
+        record.anonymousID = "9"
+        record.become("ben")
+        record.recipientID = "2"
+        record.become("ada")
+        #expect([record.recipientID, record.anonymousID] == ["1", ""])
+        #expect(["ada", "ben"].map(record.recipient) == ["1", "2"])
+    }
+
+    @Test("gives its first user the recipient, anonymous id and campaign that it has already")
+    func first() {
+        var record = EngageRecord()
+        record.recipientID = "1"
+        record.anonymousID = "9"
+        record.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture))
+        record.become("ada")
+        #expect([record.recipientID, record.anonymousID] == ["1", "9"])
+        #expect(record.campaigns(of: "ada").last(at: bench.time.now) == "Spring")
+    }
+
+    @Test("keeps no recipient of a former user who is removed before the vendor answers")
+    func removedMeanwhile() async throws {
+        let engage = bench.engage()
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        bench.hold("AddRecipient")
+        let setup = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await bench.isHolding()
+        try await engage.profile.storeMobileUserID("ben")
+        try await engage.profile.forget(id)
+        bench.letGo()
+        #expect(try await setup.value == .init(recipientID: "100001", mobileUserID: "ben"))
+        #expect(engage.profile.recipientID(of: id) == "")
+    }
+}
