@@ -38,6 +38,15 @@ struct MigrationPageTests {
         _ = tracker
     }
 
+    private func consent(_ engage: Engage, _ client: ExperimentationClient) async throws {
+        // page: begin
+        try await engage.profile.grantConsent()
+        let id = try await engage.mobileIdentity.prepareRecipient()
+        let session = client.session(for: User(id: id))
+        try await engage.tracker(for: session, of: client).launch()
+        // page: end
+    }
+
     /// Returns the mobile user id.
     private func upgrade(
         _ engage: Engage,
@@ -139,7 +148,7 @@ struct MigrationPageTests {
         /// Ignores layout: the formatter breaks lines that the page doesn't.
         func code(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
         let samples = own.matches(of: /\/\/ page: begin\n((?s).*?)\/\/ page: end/).map { String($0.output.1) }
-        #expect(samples.count == 4)
+        #expect(samples.count == 5)
         #expect(samples.filter { !code(page).contains(code($0)) } == [])
     }
 }

@@ -236,7 +236,7 @@ struct TrackerTests {
         #expect(tracker.currentCampaign == "Spring")
     }
 
-    @Test("of a notification after a denial, no campaign is kept")
+    @Test("after a denial no campaign is kept, neither of a notification nor by hand")
     func refusedPush() async throws {
         let (_, tracker, session) = try await start()
         try await session.setConsent(.denied)
@@ -244,7 +244,9 @@ struct TrackerTests {
             try await tracker.handlePushReceived(["CurrentCampaign": "Spring"])
         }
         #expect(error?.code == .consentDenied)
-        #expect(tracker.lastCampaign == "")
+        let storing = await #expect(throws: ExperimentationError.self) { try await tracker.storeCampaign("Summer") }
+        #expect(storing?.code == .consentDenied)
+        #expect(tracker.engage.profile.record.campaigns.entries == [])
     }
 
     @Test("a campaign that only the attributes of a notification name is found, and one of another event isn't")

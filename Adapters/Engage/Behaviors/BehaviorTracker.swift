@@ -102,7 +102,7 @@ public struct BehaviorTracker: Sendable {
     /// - Parameters:
     ///   - name: Its name.
     ///   - expiration: When it ends, as parsed by ``Expiration``; the default length if `nil`.
-    /// - Throws: `ErrorCode.store`.
+    /// - Throws: `ErrorCode.store`; `ErrorCode.consentDenied` if the user denies consent.
     public func storeCampaign(_ name: String, until expiration: String? = nil) async throws(ExperimentationError) {
         let names = engage.configuration.parameters
         var values: [String: FlagValue] = [names.currentCampaign: .string(name)]
@@ -120,7 +120,9 @@ public struct BehaviorTracker: Sendable {
     }
 
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
-        guard let campaign = campaign(in: values, at: now, of: session.user.id) else { return }
+        let user = session.user
+        if user.consent == .denied { throw EngageErrors.denied }
+        guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
         try await profile.update { $0.campaigns.put(campaign) }
     }
 

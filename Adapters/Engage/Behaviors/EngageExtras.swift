@@ -37,10 +37,12 @@ extension Engage {
     /// first write.
     ///
     /// - Parameter placemark: The place; `nil`, or one without names, is written as `UNKNOWN`.
-    /// - Throws: `ErrorCode.invalidArgument` without a recipient; what the XML interface throws.
+    /// - Throws: `ErrorCode.invalidArgument` without a recipient; `ErrorCode.consentDenied` if the user denied consent;
+    ///   what the XML interface throws.
     public func updateLastKnownLocation(_ placemark: LocationFeed.Placemark?) async throws(ExperimentationError) {
         guard configuration.location.isEnabled else { return }
         try await profile.load()
+        if profile.isConsentDenied { throw EngageErrors.denied }
         let recipient = profile.recipientID
         guard !recipient.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no recipient; set one up first")

@@ -13,10 +13,12 @@ public struct AnonymousUser: Sendable {
     /// Replaced by ``MobileIdentity/setupRecipient()``.
     ///
     /// - Returns: The vendor's answer, including a fault.
-    /// - Throws: What the interface throws; `ErrorCode.consentDenied` if the user denied consent before the vendor
-    ///   answered.
+    /// - Throws: What the interface throws; `ErrorCode.consentDenied` if the user denied consent, at the latest before
+    ///   the vendor answered.
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
+        try await profile.load()
+        if profile.isConsentDenied { throw EngageErrors.denied }
         let removals = profile.removals
         let result = try await client.send(.addAnonymousRecipient(list: list))
         guard result.isSuccess, let id = result.recipientID else { return result }
@@ -37,7 +39,8 @@ public struct AnonymousUser: Sendable {
     ///   - primaryColumn: The column by which the known user is found.
     ///   - mergeColumn: The column that receives the id in both.
     /// - Returns: The last answer, or the first fault.
-    /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; what the interface throws.
+    /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; `ErrorCode.consentDenied` if the
+    ///   user denied consent; what the interface throws.
     @discardableResult
     public func updateToPrimaryUser(
         _ userID: String,
@@ -51,6 +54,7 @@ public struct AnonymousUser: Sendable {
         guard !anonymous.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no anonymous recipient; create one first")
         }
+        if profile.isConsentDenied || profile.record.isDenied(userID) { throw EngageErrors.denied }
         try await profile.update { record in
             record.become(userID)
             // They are the same person.

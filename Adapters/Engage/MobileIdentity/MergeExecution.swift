@@ -174,6 +174,12 @@ extension EngageErrors {
         "the user was removed before the vendor answered"
     )
 
+    /// The error for a call about a user who has denied consent.
+    static let denied = ExperimentationError(
+        .consentDenied,
+        "the user has denied consent; the vendor isn't told of them"
+    )
+
     /// Returns the error for a fault in an answer.
     static func error(_ result: XMLAPIResult, of operation: XMLAPIOperation) -> ExperimentationError {
         error(XMLAPIFault(operation: operation, code: result.errorCode, text: result.faultText))

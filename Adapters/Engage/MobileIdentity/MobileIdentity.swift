@@ -43,8 +43,8 @@ public struct MobileIdentity: Sendable {
     /// before it is sent. After a lost answer the recipient is looked for before another one is added.
     ///
     /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id if
-    ///   none may be generated; `ErrorCode.consentDenied` if the user denied consent before the vendor answered; what
-    ///   the XML interface throws.
+    ///   none may be generated; `ErrorCode.consentDenied` if the user denied consent, in this run or an earlier one
+    ///   (``EngageProfile/grantConsent()`` ends that); what the XML interface throws.
     @discardableResult
     public func setupRecipient() async throws(ExperimentationError) -> SetupResult {
         try await turn.take()
@@ -60,7 +60,7 @@ public struct MobileIdentity: Sendable {
     /// unless ``setupRecipient()`` does so earlier.
     ///
     /// - Returns: The mobile user id.
-    /// - Throws: `ErrorCode.configuration` as ``setupRecipient()``; `ErrorCode.store`.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.consentDenied` as ``setupRecipient()``; `ErrorCode.store`.
     @discardableResult
     public func prepareRecipient() async throws(ExperimentationError) -> String {
         try await turn.take()
@@ -92,6 +92,7 @@ public struct MobileIdentity: Sendable {
         try await turn.take()
         defer { turn.leave() }
         try await profile.load()
+        if profile.isConsentDenied { throw EngageErrors.denied }
         do throws(ExperimentationError) {
             try await finishPending()
         } catch {
@@ -121,12 +122,16 @@ public struct MobileIdentity: Sendable {
     ///   - fields: Columns and values.
     ///   - session: The session of this installation's user.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``checkIdentity(_:)``; the session then stays as it was.
+    /// - Throws: As ``checkIdentity(_:)``, and `ErrorCode.consentDenied` if the session's user denies consent; the session
+    ///   then stays as it was.
     @discardableResult
     public func checkIdentity(
         _ fields: [String: String],
         for session: UserSession
     ) async throws(ExperimentationError) -> CheckResult {
+        let user = session.user
+        if user.consent == .denied { throw EngageErrors.denied }
+        if user.consent == .granted { try await profile.noteConsent(of: user.id) }
         let result = try await checkIdentity(fields)
         var identity = session.user.identity
         identity.id = result.mobileUserID

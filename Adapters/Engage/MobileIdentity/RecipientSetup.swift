@@ -11,6 +11,8 @@ struct RecipientSetup: Sendable {
     private var configuration: EngageConfiguration { client.connection.configuration }
 
     /// Ensures that there is a mobile user id, and notes that its recipient is wanted.
+    ///
+    /// - Throws: As ``ensureID(_:)``.
     func prepare() async throws(ExperimentationError) -> String {
         try configuration.validateRecipients()
         try await profile.load()
@@ -29,7 +31,7 @@ struct RecipientSetup: Sendable {
         try await profile.load()
         let removals = profile.removals
         let record = profile.record
-        if record.isComplete { return (record.recipientID, record.mobileUserID) }
+        if record.isComplete, !record.isDenied(record.mobileUserID) { return (record.recipientID, record.mobileUserID) }
         let before = try await ensureID { record, _ in
             // The next attempt must know that an answer may have been lost.
             record.addUnderWay = record.mobileUserID
@@ -79,16 +81,18 @@ struct RecipientSetup: Sendable {
     ///
     /// - Parameter change: Changes a state that has the id; told whether the id is new.
     /// - Returns: The state before the change, but with the id.
-    /// - Throws: `ErrorCode.configuration` if there is no id and none may be generated; `ErrorCode.store`.
+    /// - Throws: `ErrorCode.configuration` if there is no id and none may be generated; ``EngageErrors/denied`` if the user
+    ///   has denied consent; `ErrorCode.store`.
     private func ensureID(
         _ change: @Sendable (inout EngageRecord, _ isNew: Bool) -> Void
     ) async throws(ExperimentationError) -> EngageRecord {
         while true {
             let known = profile.record.mobileUserID
+            if profile.record.isDenied(known) { throw EngageErrors.denied }
             let id = known.isEmpty ? try makeID() : known
             let before = try await profile.update { record -> EngageRecord? in
                 // Not if the user was removed since: that would bring them back.
-                guard record.isOwn(known) else { return nil }
+                guard record.isOwn(known), !record.isDenied(known) else { return nil }
                 record.mobileUserID = id
                 let before = record
                 change(&record, known.isEmpty)

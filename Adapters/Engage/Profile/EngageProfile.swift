@@ -37,7 +37,7 @@ public final class EngageProfile: Sendable {
     /// - Parameters:
     ///   - store: Where it is stored; `nil` for this process only.
     ///   - key: The key in the store.
-    ///   - environment: The clock, and where a stored state that can't be used is reported.
+    ///   - environment: The clock, the source of ids, and where a stored state that can't be used is reported.
     init(store: (any StateStore)?, key: String, environment: ClientEnvironment = ClientEnvironment()) {
         state = Mutex(State())
         self.store = store
@@ -152,6 +152,11 @@ public final class EngageProfile: Sendable {
     /// The device's stored id, which counts if ``EngageDevice/id`` is `nil`; empty until the first behavior without one.
     public var deviceID: String { record.deviceID }
 
+    /// Whether this installation's user has denied consent and not given it since.
+    ///
+    /// Until then nothing is prepared for them or sent about them.
+    public var isConsentDenied: Bool { record.isDenied(record.mobileUserID) }
+
     /// Stores a mobile user id chosen by the application.
     ///
     /// Another id than the one so far is another user's. The former user's recipient, anonymous id and campaigns aren't
@@ -170,21 +175,37 @@ public final class EngageProfile: Sendable {
         try await update { $0.anonymousID = id }
     }
 
-    /// Removes a user: their ids, campaigns, session and merge.
+    /// Records that this installation's user consents again, after a denial.
+    ///
+    /// Their former ids are removed, so they get a new mobile user id, and with it a new session. Has no effect unless
+    /// ``isConsentDenied``.
+    public func grantConsent() async throws(ExperimentationError) {
+        try await update { $0.consent() }
+    }
+
+    /// Records that a user consents again, as their events or their session tell.
+    func noteConsent(of userID: String) async throws(ExperimentationError) {
+        guard record.isDenied(userID) else { return }
+        try await update { $0.consent(of: userID) }
+    }
+
+    /// Removes a user who denies consent: their ids, campaigns, session and merge.
     func forget(_ userID: String) async throws(ExperimentationError) {
         guard !userID.isEmpty else { return }
+        let salt = environment.makeID()
         try await apply { [merging] state in
             merging.remove(userID)
             state.removals.ofAnyone += 1
             if state.record.isOwn(userID) { state.removals.ofOwnUser += 1 }
-            state.record.forget(userID)
+            state.record.deny(userID, salt: salt)
         }
     }
 
     /// Removes everything that belongs to users: ids, campaigns, session, a merge in progress and rows that are owed.
     ///
-    /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported, and
-    /// a refresh token that replaced the configured one, which the vendor may not accept any more.
+    /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported,
+    /// that consent was denied, and a refresh token that replaced the configured one, which the vendor may not accept
+    /// any more.
     public func clear() async throws(ExperimentationError) {
         let now = environment.time.now
         try await apply { [merging] state in

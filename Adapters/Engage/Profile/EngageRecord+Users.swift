@@ -40,7 +40,7 @@ extension EngageRecord {
 
     // MARK: Removal
 
-    /// What remains without any user: the application's installation and its token.
+    /// What remains without any user: the application's installation and its token, and who denied consent.
     private var withoutUsers: EngageRecord {
         var rest = EngageRecord()
         rest.isInstalled = isInstalled
@@ -48,6 +48,8 @@ extension EngageRecord {
         rest.refreshToken = refreshToken
         rest.refreshTokenOrigin = refreshTokenOrigin
         rest.hasTakenOver = hasTakenOver
+        rest.denials = denials
+        rest.awaitsConsent = awaitsConsent
         return rest
     }
 
@@ -83,5 +85,47 @@ extension EngageRecord {
         // The latest first: its former recipient may be the new one of an earlier row.
         for audit in audits.reversed() { person.add(audit) }
         return person
+    }
+
+    // MARK: Consent
+
+    /// Whether a user denied consent while they were the own one, and hasn't consented since; an empty id stands for
+    /// one who is still to be made up.
+    func isDenied(_ userID: String) -> Bool {
+        userID.isEmpty ? awaitsConsent : denials.contains { $0.isOf(userID) }
+    }
+
+    /// Returns the users of events who denied consent, as far as is known here.
+    func denied(among events: [Envelope]) -> [String] {
+        denials.isEmpty ? [] : events.map(\.identity.id).filter { !$0.isEmpty && isDenied($0) }
+    }
+
+    /// Removes a user who denies consent, and remembers that if they are the own one.
+    mutating func deny(_ userID: String, salt: String) {
+        let isOwn = isOwn(userID)
+        forget(userID)
+        guard isOwn else { return }
+        awaitsConsent = true
+        denials.append(UserMark(of: userID, salt: salt))
+        if denials.count > Self.mostDenials { denials.removeFirst() }
+    }
+
+    /// Ends the own user's denial.
+    mutating func consent() {
+        awaitsConsent = false
+        let own = mobileUserID
+        denials.removeAll { $0.isOf(own) }
+    }
+
+    /// Ends the denial of a user who has consented again, and makes them the own one if there is no other since.
+    mutating func consent(of userID: String) {
+        guard !userID.isEmpty, isDenied(userID) else { return }
+        denials.removeAll { $0.isOf(userID) }
+        guard mobileUserID.isEmpty, awaitsConsent else { return }
+        awaitsConsent = false
+        mobileUserID = userID
+        isWanted = true
+        // The vendor may have their recipient.
+        addUnderWay = userID
     }
 }

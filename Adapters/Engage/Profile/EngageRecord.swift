@@ -7,6 +7,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
     static let mostOthers = 10_000
     /// The maximum number of rows owed to the audit table.
     static let mostAudits = 1_000
+    /// The maximum number of users whose denials are remembered.
+    static let mostDenials = 100
 
     var mobileUserID = ""
     var recipientID = ""
@@ -22,6 +24,10 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var isInstalled = false
     var hasLocationColumns = false
     var campaigns = CampaignShelf()
+    /// Those who denied consent while they were the own user; at most ``mostDenials``, the latest last.
+    var denials: [UserMark] = []
+    /// Whether the own user was removed by a denial: no other may be made up until there is consent.
+    var awaitsConsent = false
     var session = SessionClock()
     /// A merge in progress.
     var merge: MergeIntent?
@@ -89,6 +95,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
         isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
         hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
         campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
+        denials = try values.decodeIfPresent([UserMark].self, forKey: .denials) ?? []
+        awaitsConsent = try values.decodeIfPresent(Bool.self, forKey: .awaitsConsent) ?? false
         session = try values.decodeIfPresent(SessionClock.self, forKey: .session) ?? SessionClock()
         merge = try values.decodeIfPresent(MergeIntent.self, forKey: .merge)
         audits = try values.decodeIfPresent([OwedAudit].self, forKey: .audits) ?? []
