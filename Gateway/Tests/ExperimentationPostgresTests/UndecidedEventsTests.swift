@@ -85,29 +85,31 @@ struct UndecidedEventsTests {
 
     @Test("is waited for while the server still carries it out", arguments: [true, false])
     func underWay(commits: Bool) async throws {
+        let server = try PostgresServer.shared
         let store = try await opened(connections: 2)
         _ = try await store.outbox.append([event("first")], now: start)
         let events = try #require(store.outbox as? PostgresOutboxStore)
-        let (gate, isLocked) = (DispatchSemaphore(value: 0), Noted(false))
-        async let appended: Void = try store.pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
+        // The acceptance stands still in the server for as long as this is held.
+        let name = newSchema()
+        let lock = try OpeningLock(of: name, at: server)
+        func isWaiting(for text: String) throws -> Bool {
+            try server.ask(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(text)%'"
+            ) != "0\n"
+        }
+        async let appended: Void = store.pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
             let arrivals = Arrivals([event("late")], limit: 1_000_000, events.person)
             var acceptance = Acceptance(arrivals, events, transaction, now: start)
             _ = try acceptance.carryOut()
-            isLocked.change { $0 = true }
-            gate.wait()
+            _ = try transaction.rows(
+                Statement("SELECT 1 FROM pg_advisory_xact_lock(hashtextextended($1, 5551))", .text(name))
+            )
             if !commits { throw .store(ExperimentationError(.store, "as the test wants it")) }
         }
-        // Also if an expectation fails: the transaction's thread must not wait for ever.
-        defer { gate.signal() }
-        try await eventually("the event's shard is locked") { isLocked.value }
+        try await eventually("the acceptance is under way") { try isWaiting(for: "pg_advisory_xact_lock") }
         async let answer = store.wasAccepted("late", of: "u")
-        try await eventually("the question waits for it") {
-            let waiting = try PostgresServer.shared.ask(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR SHARE%'"
-            )
-            return waiting != "0\n"
-        }
-        gate.signal()
+        try await eventually("the question waits for it") { try isWaiting(for: "FOR SHARE") }
+        try lock.release()
         #expect(try await answer == commits)
         _ = try? await appended
         await store.close()
