@@ -5,6 +5,15 @@ import Synchronization
 
 /// Inspecting a store.
 extension SQLiteStore {
+    /// The file's path without symbolic links, and a digest of random bytes that the contents have from their creation.
+    ///
+    /// A file that is made anew has others; a restored copy, and what was saved from a damaged file, has the same.
+    public var contentsID: String? {
+        let salt = commits.look(StoreSchema.salt) ?? (try? commits.database.writeWithoutTransaction(StoreSchema.salt))
+        let mark = Identity.mark(of: realPath, salt: Array(salt ?? Data())).map { String($0, radix: 16) }
+        return "\(realPath) \(mark.joined(separator: "."))"
+    }
+
     /// The destinations that this file has ledgers of.
     public func destinations() async throws(ExperimentationError) -> [Destination] {
         try await look { _, table in table.lanes.map(\.lane.destination) }

@@ -28,7 +28,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
     public let hasSetAsideDamage: Bool
 
     let file: StoreFile
-    private let realPath: String
+    let realPath: String
     let lock: FileLock
     let commits: GroupCommit
     let traces = Traces()
@@ -124,9 +124,6 @@ public final class SQLiteStore: OutboxStore, StateStore {
         }
         return refusals
     }
-
-    /// The file's path without symbolic links.
-    public var contentsID: String? { realPath }
 
     /// The number of deliveries that this process has dropped to make room since it opened the file.
     public var overflowed: Int { given.load(ordering: .relaxed) }

@@ -77,23 +77,15 @@ final class Meters: Sendable {
         among existing: [MeasuredStore],
         isFirst: Bool
     ) {
-        let earlier = store.replace(ledgers)
-        for (destination, ledger) in ledgers {
+        for (destination, growth) in store.replace(ledgers, isFirst: isFirst) {
             let place = ("destination", destination.description)
             let pending = existing.reduce(0) { $0 + ($1.ledgers[destination]?.pending ?? 0) }
             record(Double(pending), as: "experimentation.outbox.pending", [place])
-            var old = earlier[destination] ?? (isFirst ? ledger : Ledger())
-            // A ledger never shrinks: the file or schema was deleted, and made anew under its name.
-            if ledger.accepted < old.accepted { old = Ledger() }
-            add(ledger.accepted - old.accepted, to: "experimentation.outbox.accepted", [place])
-            add(ledger.delivered - old.delivered, to: "experimentation.outbox.delivered", [place])
-            add(ledger.purged - old.purged, to: "experimentation.outbox.purged", [place])
-            for (reason, count) in ledger.dropped {
-                add(
-                    count - (old.dropped[reason] ?? 0),
-                    to: "experimentation.outbox.dropped",
-                    [place, ("reason", reason.rawValue)]
-                )
+            add(growth.accepted, to: "experimentation.outbox.accepted", [place])
+            add(growth.delivered, to: "experimentation.outbox.delivered", [place])
+            add(growth.purged, to: "experimentation.outbox.purged", [place])
+            for (reason, count) in growth.dropped {
+                add(count, to: "experimentation.outbox.dropped", [place, ("reason", reason.rawValue)])
             }
         }
     }

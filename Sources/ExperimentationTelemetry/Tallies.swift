@@ -9,10 +9,15 @@ struct Tallies: Sendable {
         let variation: String
     }
 
+    /// A signal whose items may be left out; dropped measurements are recorded where they are found to be missing.
+    enum Signal: Sendable { case log }
+
     let evaluations: EvaluationTally
     let exposures = Tally<Arm>()
     /// By kind.
     let mismatches = Tally<String>()
+    /// Events that were left out.
+    let drops = Tally<Signal>()
     private let meters: Meters
 
     init(for meters: Meters, _ options: TelemetryOptions) {
@@ -25,6 +30,7 @@ struct Tallies: Sendable {
         meters.record(evaluations.take())
         for (arm, count) in exposures.take() { meters.exposed(arm, count) }
         for (kind, count) in mismatches.take() { meters.mismatched(kind, count) }
+        for count in drops.take().values { meters.dropped(count) }
     }
 }
 

@@ -34,7 +34,7 @@ public final class Telemetry: Sendable {
     private let followed = FollowedClients()
 
     /// The most measurements that wait for a metrics backend that blocks: those of some minutes of heavy traffic.
-    private static let mostMeasurements = 16_384
+    static let mostMeasurements = 16_384
 
     /// Creates telemetry; leave out the parameters of signals that you don't want.
     ///
@@ -63,8 +63,8 @@ public final class Telemetry: Sendable {
             if dropped > 0 { meters?.dropped(dropped) }
         }
         self.measurements = measurements
-        let writer = EventWriter(logger: logger, options: options) { dropped in
-            if let meters { measurements.put { meters.dropped(dropped) } }
+        let writer = EventWriter(logger: logger, options: options) { [tallies] dropped in
+            tallies?.drops.add(.log, dropped)
         }
         relay = Relay(limit: options.waitingLimit) { writer.write($0, dropped: $1) }
     }
@@ -120,15 +120,27 @@ public final class Telemetry: Sendable {
     /// Measures a client until the task is cancelled: evaluations, waiting events by destination, the age of answers.
     ///
     /// Events in the outbox are counted from this call on, or from the last measurement of their store if there was one;
-    /// evaluations, exposures and mismatches from the beginning. What happens between the last measurement and the
-    /// client's end is counted by ``flush(within:)``. Clients that share a store are counted once.
+    /// evaluations, exposures and mismatches from the beginning. A task makes this call later than the line that creates
+    /// the task: if events may be accepted before, call ``startCounting(_:)`` first. What happens between the last
+    /// measurement and the client's end is counted by ``flush(within:)``. Clients that share a store are counted once.
+    ///
+    /// It ends once the store has answered: a store carries out what it was asked, cancelled or not.
     public func follow(_ client: ExperimentationClient) async {
         let baseline = followed.add(client)
-        await measure(client, from: baseline)
+        await start(client, baseline)
         while !Task.isCancelled {
             do { try await time.sleep(for: options.interval) } catch { break }
             await measure(client, from: baseline)
         }
+    }
+
+    /// Counts the events in a client's outbox from this call on, as ``follow(_:)`` does, but measures them no further than
+    /// ``flush(within:)`` does.
+    public func startCounting(_ client: ExperimentationClient) async { await start(client, followed.add(client)) }
+
+    private func start(_ client: ExperimentationClient, _ baseline: Baseline) async {
+        // In a task of its own: a cancelled one wouldn't wait for its turn, and nothing would tell later where it began.
+        await Task { await measure(client, from: baseline) }.value
     }
 
     /// Measures a client once.
@@ -154,11 +166,14 @@ public final class Telemetry: Sendable {
 
     private func measureLedgers(of client: ExperimentationClient, from baseline: Baseline?) async {
         guard let meters else { return }
-        let store = meters.stores.store(of: client.ledgersOwner)
-        // In this task, so that its cancellation ends the wait for a store that doesn't answer.
+        let owner = client.ledgersOwner
+        let store = meters.stores.store(of: owner)
+        // In this task, so that its cancellation ends the wait for the turn: behind a store that hangs nobody is left.
         do { try await store.turns.enter() } catch { return }
         defer { store.turns.leave() }
         guard let ledgers = try? await client.ledgers() else { return }
+        // Whether these are the old contents' or the new ones' can't be told.
+        guard client.ledgersOwner.key == owner.key else { return }
         let existing = meters.stores.existing
         measurements.put {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.

@@ -43,6 +43,17 @@ struct OpeningTests {
         for store in stores { await store.close() }
     }
 
+    @Test("a schema that is dropped and made anew has other contents")
+    func madeAnew() async throws {
+        let schema = newSchema()
+        let old = try await opened(schema)
+        await old.close()
+        try PostgresServer.shared.ask("DROP SCHEMA \(schema) CASCADE")
+        let new = try await opened(schema)
+        #expect(new.outbox.contentsID != old.outbox.contentsID)
+        await new.close()
+    }
+
     @Test("a store of a newer version, or with another number of shards, is left unchanged")
     func versions() async throws {
         let schema = newSchema()

@@ -132,10 +132,12 @@ public protocol OutboxStore: Sendable {
     /// were removed; ``ledger(of:)`` is exact.
     var overflowed: Int { get }
 
-    /// Names what the ledgers are kept in, such as a file: the same for every store over it.
+    /// Names the contents that the ledgers are part of: the same for every store over them.
     ///
-    /// By it those who count tell that two stores, opened one beside or after the other, have one ledger. `nil`, unless
-    /// implemented, for a store that is alone with its ledgers.
+    /// By it those who count tell that two stores, opened one beside or after the other, have one ledger. A place isn't
+    /// enough: contents that are made anew in it, as in a file deleted before, need another name, such as one with
+    /// something random that they keep from their creation. A store whose contents become part of others, ledgers
+    /// included, has their name from then on. `nil`, unless implemented, for a store that is alone with its ledgers.
     var contentsID: String? { get }
 
     /// Waits until no trace is left, in any file, of what was removed.

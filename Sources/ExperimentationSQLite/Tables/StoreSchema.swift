@@ -1,3 +1,4 @@
+import Foundation
 internal import GRDB
 
 /// The tables, by version.
@@ -145,6 +146,11 @@ enum StoreSchema {
         DROP TABLE ledger;
         """,
     ]
+
+    /// The random bytes that the contents have from their creation.
+    static func salt(_ database: Database) throws -> Data {
+        try Data.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [StoreMeta.salt]) ?? Data()
+    }
 
     /// The columns of all tables, which the statements rely on.
     private static func columns(_ database: Database) throws -> Set<String> {

@@ -39,8 +39,11 @@ final class PostgresOutboxStore: OutboxStore {
         return number
     }
 
-    /// The schema, in the database as the address names it.
-    var contentsID: String? { "\(pool.address.shown) \(pool.schema)" }
+    /// The schema, in the database as the address names it, and a digest of random bytes from the schema's creation.
+    var contentsID: String? {
+        let mark = Identity.mark(of: pool.schema, salt: salt).map { String($0, radix: 16) }
+        return "\(pool.address.shown) \(pool.schema) \(mark.joined(separator: "."))"
+    }
 
     var overflowed: Int { overflows.withLock { $0 } }
 

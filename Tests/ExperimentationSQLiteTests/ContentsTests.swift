@@ -1,0 +1,74 @@
+import Experimentation
+import ExperimentationSQLite
+import ExperimentationTesting
+import Foundation
+import Testing
+
+@Suite("What the contents of a store are known by")
+struct ContentsTests {
+    private let folder = TemporaryFolder()
+
+    private func remove() throws {
+        for ending in ["", "-wal", "-shm"] {
+            try FileManager.default.removeItem(at: folder.file("store.sqlite" + ending))
+        }
+    }
+
+    @Test("stores over one file have the same contents, also one that opens it later")
+    func together() async throws {
+        let one = try SQLiteStore(at: folder.file())
+        let two = try SQLiteStore(at: folder.file())
+        #expect(one.contentsID != nil && one.contentsID == two.contentsID)
+        let id = one.contentsID
+        for store in [one, two] { await store.close() }
+        #expect(try SQLiteStore(at: folder.file()).contentsID == id)
+    }
+
+    @Test("a file made anew under its name has other contents, which a store with the old one open keeps apart")
+    func anew() async throws {
+        let old = try SQLiteStore(at: folder.file())
+        try await old.file([.sample("1")])
+        let id = old.contentsID
+        try remove()
+        let new = try SQLiteStore(at: folder.file())
+        #expect(new.contentsID != id)
+        #expect(old.contentsID == id)
+        // Its contents go where the file is now.
+        try await old.file([.sample("2")])
+        #expect(old.contentsID == new.contentsID)
+    }
+
+    @Test("a store that goes on in a new file takes its contents along, with what they are known by")
+    func moved() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.file([.sample("1")])
+        let id = store.contentsID
+        try remove()
+        try await store.file([.sample("2")])
+        #expect(store.contentsID == id)
+        #expect(try await store.ledger().accepted == 2)
+    }
+
+    @Test("an earlier copy that is put in its place, or what is saved from a damaged file, is the same store")
+    func restored() async throws {
+        var store = try SQLiteStore(at: folder.file())
+        try await store.file([.sample("1")])
+        let id = store.contentsID
+        await store.close()
+        try FileManager.default.copyItem(at: folder.file(), to: folder.file("backup"))
+        store = try SQLiteStore(at: folder.file())
+        try await store.file([.sample("2")])
+        await store.close()
+        try FileManager.default.removeItem(at: folder.file())
+        try FileManager.default.moveItem(at: folder.file("backup"), to: folder.file())
+        store = try SQLiteStore(at: folder.file())
+        #expect(store.contentsID == id)
+        try await store.deliver(1)
+        await store.close()
+        try Data().write(to: folder.file())
+        store = try SQLiteStore(at: folder.file())
+        #expect(store.hasSetAsideDamage)
+        #expect(store.contentsID == id)
+        await store.close()
+    }
+}

@@ -1,0 +1,133 @@
+import Experimentation
+import ExperimentationSQLite
+import ExperimentationTesting
+import Foundation
+import MetricsTestKit
+import Synchronization
+import Testing
+
+@testable import ExperimentationTelemetry
+
+@Suite("What ledgers have grown by")
+struct LedgerGrowthTests {
+    private let metrics = TestMetrics()
+
+    private func total(_ name: String = "accepted") -> Int64 {
+        metrics.counterTotal(label: "experimentation.outbox.\(name)")
+    }
+
+    private func pending(_ destination: Destination) -> Double? {
+        let place = [("destination", destination.description)]
+        return metrics.recorders(label: "experimentation.outbox.pending", dimensions: place).last?.lastValue
+    }
+
+    @Test(
+        "contents whose ledger has shrunk count again only once they have passed what was counted",
+        arguments: [
+            ([10, 9], 10), ([10, 9, 10], 10), ([10, 9, 12], 12), ([0, 3, 0, 3, 0, 4], 4),
+        ] as [([Int], Int64)]
+    )
+    func shrunk(accepted: [Int], expected: Int64) {
+        let meters = Meters(metrics)
+        let store = MeasuredStore()
+        for count in accepted {
+            let ledger = Ledger(accepted: count, delivered: count, purged: count, dropped: [.overflow: count])
+            meters.record([shop().destination: ledger], of: store, among: [store], isFirst: false)
+        }
+        for name in ["accepted", "delivered", "purged", "dropped"] { #expect(total(name) == expected, "\(name)") }
+    }
+
+    @Test("a destination that a ledger no longer names has nothing waiting")
+    func gone() {
+        let meters = Meters(metrics)
+        let store = MeasuredStore()
+        let destinations = ["a", "b"].map { Destination(provider: $0, scope: "") }
+        let waiting = Ledger(accepted: 4, pending: 4)
+        meters.record([destinations[0]: waiting, destinations[1]: waiting], of: store, among: [store], isFirst: false)
+        meters.record([destinations[1]: waiting], of: store, among: [store], isFirst: false)
+        #expect(destinations.map { pending($0) } == [0, 4])
+        #expect(total() == 8)
+    }
+
+    /// A store whose contents, and what they are known by, a test chooses.
+    private final class Scripted: OutboxStoreDecorator {
+        let base: any OutboxStore = ClientStore.inMemory().outbox
+        let now = Mutex((id: "", accepted: 0))
+
+        var contentsID: String? { now.withLock { $0.id } }
+        func destinations() async throws(ExperimentationError) -> [Destination] { [shop().destination] }
+        func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
+            Ledger(accepted: now.withLock { $0.accepted })
+        }
+    }
+
+    @Test(
+        "a store that goes on in other contents has taken its own along; those of a store opened anew are others",
+        arguments: [
+            ([("s", 5), ("t", 8)], true, 8), ([("s", 5), ("t", 3)], false, 8), ([("s", 5), ("s", 3)], false, 5),
+            ([("t", 3), ("s", 5), ("t", 9)], true, 9),
+        ] as [([(String, Int)], Bool, Int64)]
+    )
+    func taken(contents: [(String, Int)], isOneStore: Bool, expected: Int64) async throws {
+        let telemetry = Telemetry(metrics: metrics)
+        let one = Scripted()
+        var clients: [ExperimentationClient] = []
+        for (id, accepted) in contents {
+            let store = isOneStore ? one : Scripted()
+            store.now.withLock { $0 = (id, accepted) }
+            let state = ClientStore.inMemory().state
+            clients.append(
+                try await ExperimentationClient(provider: shop(), store: ClientStore(outbox: store, state: state))
+            )
+            await telemetry.measure(try #require(clients.last))
+        }
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(total() == expected)
+        for client in clients { await client.shutdown() }
+    }
+
+    /// A store that writes only what is tracked: a delivery would notice that the file is gone.
+    private struct Undelivered: OutboxStoreDecorator {
+        let base: any OutboxStore
+
+        func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+            throw ExperimentationError(.store, "Nothing is delivered.")
+        }
+    }
+
+    @Test("a client that still has a deleted file open is told from those of the file made anew, until it joins them")
+    func deletedFile() async throws {
+        let telemetry = Telemetry(metrics: metrics)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("events.sqlite")
+        let user = User(id: "u-1", consent: .granted)
+        func opened(events: Int) async throws -> ExperimentationClient {
+            let store = Undelivered(base: try SQLiteStore(at: file))
+            let client = try await ExperimentationClient(
+                provider: shop(),
+                store: ClientStore(outbox: store, state: ClientStore.inMemory().state)
+            )
+            for _ in 0..<events { try await client.track(.custom("a"), for: user) }
+            return client
+        }
+        func measured(_ clients: ExperimentationClient...) async {
+            for client in clients { await telemetry.measure(client) }
+            #expect(await telemetry.flush(within: .seconds(60)))
+        }
+        let old = try await opened(events: 5)
+        await old.shutdown()
+        let idle = try await opened(events: 0)
+        await measured(idle)
+        try FileManager.default.removeItem(at: folder)
+        let new = try await opened(events: 3)
+        await measured(new, idle, new)
+        #expect(total() == 8)
+        #expect(pending(shop().destination) == 8)
+        try await idle.track(.custom("a"), for: user)
+        await measured(idle, new)
+        #expect(total() == 9)
+        #expect(pending(shop().destination) == 9)
+        for client in [idle, new] { await client.shutdown() }
+    }
+}
