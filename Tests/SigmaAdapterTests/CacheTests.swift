@@ -368,6 +368,14 @@ struct CacheTests {
         #expect(stage.transport.paths == ["/api/v1/config.json", "/api/v1/geo", "/api/v1/geo"])
     }
 
+    @Test("a part of the location that isn't a text is dropped, and the others count")
+    func brokenPlace() async throws {
+        let stage = Stage(configuration: Self.kazan)
+        stage.sigma.servePlace(#"{"code":null,"state":7,"ip":["a"],"city":"Kazan"}"#)
+        let client = try stage.client(stage.user())
+        #expect(try await client.text("here") == "true")
+    }
+
     @Test("a client can be configured to continue without the location")
     func placeNotNeeded() async throws {
         let stage = Stage(configuration: Self.kazan)

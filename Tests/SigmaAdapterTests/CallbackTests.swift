@@ -71,6 +71,7 @@ struct CallbackTests {
         client.getUserFeatureFlagsDetails(onSuccess: nil, onError: nil)
         client.getAllUserExperiments(onSuccess: nil, onError: nil)
         client.getAllUserExperiments(estimateHoldouts: false, onSuccess: nil, onError: nil)
+        client.allUserExperiments(onSuccess: nil, onError: nil)
         client.getUserExperimentsDetails(onSuccess: nil, onError: nil)
         client.getExperiment(name: "closed", onSuccess: nil, onError: nil)
         client.getHoldout(name: "nosuch", onSuccess: nil, onError: nil)
@@ -96,6 +97,10 @@ struct CallbackTests {
             client.getAllUserExperiments(onSuccess: { continuation.resume(returning: $0) }, onError: nil)
         }
         #expect(all == "hold_q1.0")
+        let objects = await withCheckedContinuation { continuation in
+            client.allUserExperiments(onSuccess: { continuation.resume(returning: $0.map(\.name)) }, onError: nil)
+        }
+        #expect(objects == ["hold_q1"])
         let details = await withCheckedContinuation { continuation in
             client.getUserExperimentsDetails(onSuccess: { continuation.resume(returning: $0.count) }, onError: nil)
         }

@@ -48,6 +48,12 @@ struct ConditionTests {
         .init(.less, ["10"], "2", true), .init(.less, ["2"], "2.0", false),
         .init(.greaterEqual, ["2"], "2.0", true), .init(.greaterEqual, ["2"], "1.9", false),
         .init(.lessEqual, ["2"], "2", true), .init(.lessEqual, ["2"], "2.1", false),
+        // As Swift writes numbers that are small or large.
+        .init(.less, ["1"], "1e-05", true), .init(.greater, ["1"], "1e+16", true),
+        .init(.greater, ["-1"], "-2.5e-07", true), .init(.less, ["1e-05"], "0", false),
+        .init(.greater, ["1"], "1e+", false), .init(.greater, ["1"], "e+16", false),
+        .init(.greater, ["1"], "1e+16e+16", false), .init(.greater, ["1"], "1e+9", false),
+        .init(.greater, ["1"], "1e+999", false),
         .init(.greater, ["ten"], "11", false), .init(.greater, ["1"], "1e9", false),
         .init(.greater, ["1"], "0x10", false),
         .init(.less, ["1"], "-inf", false), .init(.greater, ["1"], "nan", false), .init(.greater, ["1"], "2.", false),

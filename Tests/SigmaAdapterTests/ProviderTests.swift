@@ -31,6 +31,26 @@ struct ProviderTests {
         await client.shutdown()
     }
 
+    @Test("an attribute counts for 24 hours after it was set, and setting it again renews them")
+    func lifetime() async throws {
+        let stage = try Stage()
+        let client = try await Self.client(stage)
+        let session = client.session(for: User(id: "u-1", attributes: ["plan": "pro"]))
+        func isOn(after hours: Int) async throws -> Bool {
+            stage.time.advance(by: .seconds(hours * 3_600))
+            try await session.refresh()
+            return session.bool("chat", default: false)
+        }
+        #expect(try await isOn(after: 0))
+        #expect(try await isOn(after: 23))
+        try session.update(["plan": "pro"])
+        #expect(try await isOn(after: 2))
+        #expect(try await isOn(after: 23) == false)
+        try session.update(["plan": "team"])
+        #expect(try await isOn(after: 1))
+        await client.shutdown()
+    }
+
     @Test("an override applies after the next refresh, without a request")
     func overrides() async throws {
         let stage = try Stage()

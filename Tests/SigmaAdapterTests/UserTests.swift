@@ -100,6 +100,24 @@ struct UserTests {
         #expect(builder.setEmail(nil).setCustomProperty(nil as Int?, key: "a").build().properties.count == 14)
     }
 
+    @Test("a number is compared as itself, however it is written", arguments: [0.00001, 0.25, -1e16])
+    func numbers(number: Double) async throws {
+        let less = #"{"name":"custom.n","condition_sign":"less","value":["1"]}"#
+        let stage = Stage(
+            configuration: #"""
+                {"use_geo":false,"feature_flags":[{"name":"f","type":"bool","rules":[
+                  {"is_default":true,"value":"false","conditional_statement":"-","conditions":[]},
+                  {"is_default":false,"value":"true","conditional_statement":"AND","conditions":[\#(less)]}]}]}
+                """#
+        )
+        let client = try stage.client(stage.user { $0.setCustomProperty(number, key: "n") })
+        #expect(try await client.text("f") == "true")
+        client.editUserProperties { $0.setCustomProperty(FlagValue.double(number), key: "n") }
+        #expect(try await client.text("f") == "true")
+        client.editUserProperties { $0.setCustomProperty(Float(number), key: "n") }
+        #expect(try await client.text("f") == "true")
+    }
+
     @Test("a removed property shows the device's own value again")
     func takenBack() async throws {
         let stage = try Stage()

@@ -36,6 +36,11 @@ extension SigmaClient {
         }
     }
 
+    /// Calls back with ``allUserExperiments()``.
+    public func allUserExperiments(onSuccess: SuccessCallback<[SigmaExperiment]>?, onError: ErrorCallback?) {
+        call(onSuccess, onError) { () async throws(SigmaError) in try await self.allUserExperiments() }
+    }
+
     /// Calls back with ``getUserExperimentsDetails(estimateHoldouts:)``.
     public func getUserExperimentsDetails(
         estimateHoldouts: Bool = true,

@@ -97,7 +97,7 @@ final class SigmaProfile: Sendable {
         guard let experiment = project.experiment(named: name).map({ project.experiments[$0] }),
             experiment.groups.indices.contains(index)
         else { return nil }
-        return .include(experiment: name, variation: experiment.groups[index].name)
+        return .include(experiment: name, variation: experiment.text(forGroup: index))
     }
 
     // MARK: Storing

@@ -105,7 +105,7 @@ struct Evaluation {
         switch localPlace(in: experiment) {
         case .out: return .out
         case .group(let group): return .inside(group: group, .forcedHere)
-        case .anyGroup: return drawnGroup(in: experiment, for: id, .forcedHere)
+        case .anyGroup: return forcedGroup(in: experiment, for: id, .forcedHere)
         case nil: break
         }
         guard let id else { return .out }
@@ -120,7 +120,9 @@ struct Evaluation {
         if experiment.layer == nil || project.assumptions.allocationAppliesInLayers {
             guard isInTraffic(of: experiment, id) else { return .out }
         }
-        return drawnGroup(in: experiment, for: id, .allocated)
+        if let only = experiment.onlyGroup { return .inside(group: only, .allocated) }
+        let position = position(in: .group, splitID: id, salt: experiment.salt)
+        return experiment.group(at: position).map { .inside(group: $0, .allocated) } ?? .out
     }
 
     private enum LocalPlace {
@@ -145,13 +147,13 @@ struct Evaluation {
     private mutating func vendorPlace(in experiment: SigmaProjectExperiment, of id: String) -> Membership? {
         let exact = ExactText(id)
         if let group = experiment.forcedGroups[exact] { return .inside(group: group, .forcedByVendor) }
-        if experiment.forced.contains(exact) { return drawnGroup(in: experiment, for: id, .forcedByVendor) }
+        if experiment.forced.contains(exact) { return forcedGroup(in: experiment, for: id, .forcedByVendor) }
         return nil
     }
 
     // MARK: Draws
 
-    private mutating func drawnGroup(
+    private mutating func forcedGroup(
         in experiment: SigmaProjectExperiment,
         for id: String?,
         _ origin: Assignment.Origin
@@ -159,7 +161,7 @@ struct Evaluation {
         if let only = experiment.onlyGroup { return .inside(group: only, origin) }
         guard let id else { return .out }
         let position = position(in: .group, splitID: id, salt: experiment.salt)
-        return experiment.group(at: position).map { .inside(group: $0, origin) } ?? .out
+        return experiment.forcedGroup(at: position).map { .inside(group: $0, origin) } ?? .out
     }
 
     private mutating func isInTraffic(of experiment: SigmaProjectExperiment, _ id: String) -> Bool {

@@ -39,11 +39,11 @@ struct SigmaService: Sendable {
         }
     }
 
-    /// Fetches the location, by full property names.
+    /// Fetches the location, by full property names; parts that aren't texts are left out.
     func place(privateID: String) async throws(SigmaNetworkError) -> [String: String] {
         try await attempts("location", SigmaRequests.place, privateID: privateID) {
             (raw) throws(ExperimentationError) in
-            let place = try JSON.decode([String: String].self, from: raw)
+            let place = try JSON.decode([String: FlagValue].self, from: raw).compactMapValues(\.stringValue)
             return Dictionary(uniqueKeysWithValues: place.map { (Property.placePrefix + $0, $1) })
         }
     }

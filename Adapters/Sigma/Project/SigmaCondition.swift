@@ -60,7 +60,7 @@ struct SigmaCondition: Sendable {
             let text = ignoresCase ? text.lowercased() : text
             return operands.contains { Self.matches(text, comparison, $0) } != negated
         case .number(let order, let operand):
-            guard let number = Double(decimal: text) else { return false }
+            guard let number = Double(described: text) else { return false }
             return order.holds(number, operand)
         case .version(let order, let operand):
             guard let version = VersionNumber(text) else { return false }

@@ -92,7 +92,7 @@ final class SigmaProjectFlag: Sendable {
     struct Placement: Sendable {
         /// The experiment's index.
         let experiment: Int
-        /// The flag's type there.
+        /// The flag's type there, which is its own unless the experiment states another.
         let type: ValueType
         /// The rules for each group of the experiment; `nil` for a group without any.
         let rules: [[SigmaProjectRule]?]
@@ -148,7 +148,7 @@ final class SigmaProjectFlag: Sendable {
             let rules = Dictionary(firstOf: wire.groups.map { ($0.group, prepared($0.rules)) })
             let placement = Placement(
                 experiment: experiment,
-                type: ValueType(wire.type),
+                type: wire.type.map { ValueType($0) } ?? drafts[index].type,
                 rules: groups.map { rules[$0] },
                 groupNames: wire.groups.map(\.group)
             )

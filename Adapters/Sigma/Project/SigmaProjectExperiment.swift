@@ -93,10 +93,26 @@ final class SigmaProjectExperiment: Sendable {
     /// Returns the group at a position, or `nil` past the sum of the weights.
     func group(at position: Double) -> Int? { groups.firstIndex { position < $0.end } }
 
+    /// Returns the group of a forced user, who always has one: past the sum of the weights, the rest up to 100 is divided
+    /// as the groups are; without weights the first group takes all.
+    ///
+    /// - Parameter position: The user's position in the draw.
+    /// - Returns: The group; `nil` only if there are no groups.
+    func forcedGroup(at position: Double) -> Int? {
+        guard let end = groups.last?.end, end > 0 else { return groups.isEmpty ? nil : 0 }
+        return group(at: position) ?? group(at: (position - end) / (100 - end) * end)
+    }
+
     /// The group that takes all users whatever the draw; saves hashing.
     var onlyGroup: Int? {
         guard let first = groups.firstIndex(where: { $0.end > 0 }) else { return nil }
         return groups[first].end >= 100 ? first : nil
+    }
+
+    /// Returns the text by which ``group(named:)`` finds a group: its name or, if an earlier group has the same, its index.
+    func text(forGroup index: Int) -> String {
+        let texts = sequence(first: String(index)) { "0" + $0 }
+        return ([groups[index].name] + texts.prefix(groups.count + 1)).first { group(named: $0) == index } ?? ""
     }
 
     /// Returns the group with a name or, failing that, an index written as a number.

@@ -32,4 +32,18 @@ extension Double {
         guard digits > 0, text.utf8.last != UInt8(ascii: ".") else { return nil }
         self.init(text)
     }
+
+    /// Parses a decimal number, also one with an exponent as Swift describes small and large ones: `1e-05`, `2.5e+16`.
+    init?(described text: String) {
+        let parts = text.split(separator: "e", omittingEmptySubsequences: false)
+        guard let mantissa = parts.first, Double(decimal: String(mantissa)) != nil else { return nil }
+        if parts.count > 1 {
+            let exponent = parts[1].utf8
+            guard parts.count == 2, exponent.count > 2, "+-".utf8.contains(exponent.first ?? 0),
+                exponent.dropFirst().allSatisfy({ (48...57).contains($0) })
+            else { return nil }
+        }
+        guard let number = Double(text), number.isFinite else { return nil }
+        self = number
+    }
 }
