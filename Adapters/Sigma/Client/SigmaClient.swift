@@ -19,6 +19,7 @@ public final class SigmaClient: Sendable {
         refusedURL: String? = nil,
         initialUser: SigmaUser?,
         tag: String,
+        after former: SigmaProfile? = nil,
         options: SigmaClientOptions
     ) {
         self.tag = tag
@@ -34,6 +35,7 @@ public final class SigmaClient: Sendable {
         profile = SigmaProfile(
             initialUser,
             records: records,
+            after: former,
             importing: options.importing,
             environment: environment
         )

@@ -6,7 +6,17 @@ import Synchronization
 /// Clients by tag; ``Sigma`` has one for the whole process, tests and servers create their own.
 public final class SigmaClientRegistry: Sendable {
     // A server's tags may be the ids of its users.
-    private let clients = Mutex<[ExactText: SigmaClient]>([:])
+    private struct State {
+        var clients: [ExactText: SigmaClient] = [:]
+        /// The profiles of removed clients, as long as they store something or are used.
+        var former: [ExactText: Former] = [:]
+    }
+
+    private struct Former {
+        weak var profile: SigmaProfile?
+    }
+
+    private let state = Mutex(State())
 
     /// Creates an empty registry.
     public init() {}
@@ -46,16 +56,17 @@ public final class SigmaClientRegistry: Sendable {
         )
         configuration.bucketing = options.bucketing
         configuration.assumptions = options.assumptions
-        let made = clients.withLock { clients -> SigmaClient? in
-            guard clients[ExactText(tag)] == nil else { return nil }
+        let made = state.withLock { state -> SigmaClient? in
+            guard state.clients[ExactText(tag)] == nil else { return nil }
             let client = SigmaClient(
                 configuration,
                 refusedURL: endpoint == nil ? apiURL : nil,
                 initialUser: initialUser,
                 tag: tag,
+                after: state.former.removeValue(forKey: ExactText(tag))?.profile,
                 options: options
             )
-            clients[ExactText(tag)] = client
+            state.clients[ExactText(tag)] = client
             return client
         }
         guard let made else { throw .initializationOfExistingClient(tag: tag) }
@@ -64,12 +75,17 @@ public final class SigmaClientRegistry: Sendable {
 
     /// Returns the client with a tag, or `nil`.
     public func getClient(tag: String = SigmaSDKRecords.defaultTag) -> SigmaClient? {
-        clients.withLock { $0[ExactText(tag)] }
+        state.withLock { $0.clients[ExactText(tag)] }
     }
 
-    /// Releases the client with a tag, if there is one; its stored state stays.
+    /// Releases the client with a tag, if there is one; its stored state stays, and the tag's next client waits for what it
+    /// is still storing.
     public func removeClient(tag: String = SigmaSDKRecords.defaultTag) {
-        _ = clients.withLock { $0.removeValue(forKey: ExactText(tag)) }
+        state.withLock { state in
+            guard let client = state.clients.removeValue(forKey: ExactText(tag)) else { return }
+            state.former = state.former.filter { $1.profile != nil }
+            state.former[ExactText(tag)] = Former(profile: client.profile)
+        }
     }
 
     /// Anything but a number of at least half a second means the default; `Duration` traps on what it can't hold.

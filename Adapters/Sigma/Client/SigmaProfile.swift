@@ -19,6 +19,8 @@ final class SigmaProfile: Sendable {
         var forced: [String: Int?] = [:]
         /// The records that the store doesn't have as they are here.
         var unsaved: Set<SigmaRecords.Entry> = []
+        /// Ends when the profile that had these records before has stored its changes.
+        var handover: Task<Void, Never>?
         var loading: Task<Void, Never>?
         var saving: Task<Void, Never>?
         /// Whether the last save hasn't looked at the state yet.
@@ -41,15 +43,16 @@ final class SigmaProfile: Sendable {
     init(
         _ initialUser: SigmaUser?,
         records: SigmaRecords,
+        after former: SigmaProfile? = nil,
         importing imported: SigmaSDKRecords?,
         environment: ClientEnvironment
     ) {
         self.records = records
         self.imported = imported
         self.environment = environment
-        var edits = SigmaEdits()
-        if let initialUser { edits.replace(with: initialUser) }
-        state = Mutex(State(edits: edits))
+        state = Mutex(State())
+        if let former { follow(former) }
+        if let initialUser { edit { $0.replace(with: initialUser) } }
     }
 
     // MARK: Changing
@@ -105,6 +108,15 @@ final class SigmaProfile: Sendable {
     /// Waits until everything changed before this call is stored, or the store has failed.
     func saved() async { await state.withLock { $0.saving }?.value }
 
+    private func follow(_ former: SigmaProfile) {
+        // Keeps this profile, too, until then: whoever comes after it waits for both.
+        let handover = Task {
+            await former.saved()
+            withExtendedLifetime(self) {}
+        }
+        state.withLock { ($0.handover, $0.saving) = (handover, handover) }
+    }
+
     private func saveLater() {
         state.withLock { state in
             guard !state.isSaveWaiting else { return }
@@ -130,6 +142,7 @@ final class SigmaProfile: Sendable {
     }
 
     private func restore() async {
+        await state.withLock { $0.handover }?.value
         let stored: Stored?
         do throws(ExperimentationError) { stored = try await readStored() } catch {
             stored = nil

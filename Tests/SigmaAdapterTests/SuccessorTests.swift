@@ -1,0 +1,58 @@
+import Experimentation
+import Foundation
+import MockVendors
+import Testing
+import Waiting
+
+@testable import SigmaAdapter
+
+@Suite("What a client keeps for the next one")
+struct SuccessorTests {
+    private func properties(_ client: SigmaClient) async throws -> [String: String] {
+        let context = await client.profile.context(for: try Reference.ruleset().project)
+        return context.user.attributes.values.compactMapValues(\.stringValue)
+    }
+
+    @Test("the user that a client begins with is stored, though nothing is asked of it")
+    func initialUser() async throws {
+        let stage = try Stage()
+        let client = try stage.client(stage.user("u-7"))
+        await client.saved()
+        #expect(try await properties(stage.client())["userId"] == "u-7")
+    }
+
+    @Test("a client waits for what a removed one of its tag is still storing", arguments: [false, true])
+    func removed(isOneBetween: Bool) async throws {
+        let stage = try Stage()
+        let store = ProfileTests.Holding()
+        let registry = SigmaClientRegistry()
+        func client(_ user: SigmaUser? = nil) throws -> SigmaClient {
+            var options = stage.options
+            options.store = store
+            return try registry.initializeClient(projectToken: SigmaMock.token, initialUser: user, options: options)
+        }
+        try client(stage.user("u-7")).editUserProperties { $0.setEmail("ada@example.com") }
+        try await eventually("a held write") { store.isHolding }
+        registry.removeClient()
+        if isOneBetween {
+            _ = try client()
+            registry.removeClient()
+        }
+        let next = try client()
+        let hasRead = AsyncGate()
+        async let reading = {
+            defer { hasRead.open() }
+            return try await properties(next)
+        }()
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(!hasRead.isOpen)
+        store.letGo()
+        let known = try await reading
+        #expect(known["userId"] == "u-7")
+        #expect(known["email"] == "ada@example.com")
+        next.editUserProperties { $0.setOsName("Other") }
+        await next.saved()
+        registry.removeClient()
+        #expect(try await properties(client())["os.name"] == "Other")
+    }
+}
