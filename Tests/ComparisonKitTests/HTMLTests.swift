@@ -1,6 +1,7 @@
-import ComparisonKit
 import Foundation
 import Testing
+
+@testable import ComparisonKit
 
 @Suite("The HTML page")
 struct HTMLTests {
@@ -115,6 +116,22 @@ struct HTMLTests {
     @Test("growth is drawn as one line for each vendor with the feature")
     func lines() {
         #expect(Self.page.matches(of: /<polyline points="[0-9., ]+"\/>/).count == 2)
+    }
+
+    @Test(
+        "the median of the steps that sent something is one of them, by the nearest rank",
+        arguments: [
+            ([4.5], "4.50"), ([2.5, 4.5], "2.50"), ([1.5, 2.5, 4.5], "2.50"), ([1.5, 2.5, 3.5, 4.5], "2.50"),
+        ]
+    )
+    func median(latencies: [Double], expected: String) {
+        let story = VendorStory(
+            name: "north",
+            outcomes: latencies.enumerated().map { step, latency in
+                StepOutcome(step: step, traffic: Traffic(requests: 1), latency: Latency(p50: latency))
+            }
+        )
+        #expect(story.typicalLatency == expected)
     }
 
     @Test("exchanges can be expanded, and failed ones are marked")

@@ -112,6 +112,38 @@ struct SwapSummaryTests {
         #expect(try gains(1, taking: false, before: false) == ["1 request in place of 3"])
     }
 
+    /// A way in which a vendor does less.
+    struct Less: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var change: @Sendable (inout VendorStory) -> Void
+    }
+
+    @Test(
+        "fewer requests of a vendor that does less are nothing better",
+        arguments: [
+            Less(testDescription: "refuses events") { $0.refusedEvents = ["purchase": "no orders"] },
+            Less(testDescription: "has no flags") { $0.capabilities.removeAll { $0 == .flags } },
+            Less(testDescription: "can't say a flag") { $0.gaps = [WorldGap("flags/early-birds", "no dates")] },
+            Less(testDescription: "loses events on their way") { $0.lost = 1 },
+            Less(testDescription: "drops events") { $0.ledger = Ledger(accepted: 2, dropped: [.rejected: 2]) },
+            Less(testDescription: "doesn't support a step") { $0.outcomes[2].kind = .unsupported },
+            Less(testDescription: "fails at a step") { $0.outcomes[2].kind = .failed },
+            Less(testDescription: "ends the story early") { $0.failure = "step 5 did not end within 10 s" },
+        ]
+    )
+    func less(less: Less) throws {
+        func gains(_ change: (inout VendorStory) -> Void) throws -> [String] {
+            var comparison = MadeUp.comparison
+            comparison.vendors[1] = comparison.vendors[0]
+            comparison.vendors[1].name = "east"
+            comparison.vendors[1].outcomes[1].traffic.requests = 0
+            change(&comparison.vendors[1])
+            return try #require(comparison.swap(from: "north", to: "east")).summary.gains.lines.map(\.what)
+        }
+        #expect(try gains { _ in } == ["2 requests in place of 3"])
+        #expect(try gains(less.change) == [])
+    }
+
     @Test("it comes first in every format", arguments: ["text", "markdown", "html"])
     func first(format: String) throws {
         let format = try #require(ComparisonReport.Format(rawValue: format))

@@ -213,10 +213,10 @@ struct HTMLReport {
 }
 
 extension VendorStory {
-    /// The median latency of the steps that sent something, as text.
+    /// The median latency of the steps that sent something, by the nearest rank as in ``Latency``, as text.
     var typicalLatency: String? {
         let measured = outcomes.filter { $0.traffic.requests > 0 }.compactMap { $0.latency?.p50 }.sorted()
-        return measured.isEmpty ? nil : Wording.milliseconds(measured[measured.count / 2])
+        return measured.isEmpty ? nil : Wording.milliseconds(measured[(measured.count - 1) / 2])
     }
 }
 

@@ -116,8 +116,7 @@ public struct SwapSummary: Sendable, Hashable, Codable {
         let further = TrackingEvent.types.filter { before.refusedEvents[$0] != nil && after.refusedEvents[$0] == nil }
         if !further.isEmpty { gains.append(Line("\(swap.to) takes these events: \(further.joined(separator: ", "))")) }
         let (old, new) = (swap.trafficBefore.requests, swap.trafficAfter.requests)
-        // A vendor that no longer takes events needs fewer requests because it does less.
-        if takesEvents || !tookEvents, new < old {
+        if new < old, swap.doesAsMuch(after, as: before) {
             gains.append(Line("\(new) \(new == 1 ? "request" : "requests") in place of \(old)"))
         }
         self.gains = Group(gains)
@@ -141,4 +140,25 @@ public struct SwapSummary: Sendable, Hashable, Codable {
             return Line("The \(field) of \(all) doesn't arrive as it is", "carry it in another field, or do without")
         }
     }
+}
+
+extension Swap {
+    /// Whether the new vendor took, delivered and answered all that the old one did: fewer requests for less are nothing
+    /// better.
+    fileprivate func doesAsMuch(_ after: VendorStory, as before: VendorStory) -> Bool {
+        let lost: Set<Capability> = [.flags, .objectFlags, .tracking]
+        let isShorter = steps.contains { $0.kind == .breaks || $0.kind == .missing }
+        let refuses = after.refusedEvents.keys.contains { before.refusedEvents[$0] == nil }
+        let cantSay = after.gaps.contains { gap in
+            gap.path.hasPrefix("flags") && !before.gaps.contains { $0.covers(gap.path) }
+        }
+        let loses = (after.lost ?? 0) > (before.lost ?? 0) || after.dropped > before.dropped
+        return after.failure == nil && !isShorter && !refuses && !cantSay && !loses
+            && !missing.contains { lost.contains($0.capability) }
+    }
+}
+
+extension VendorStory {
+    /// The number of events that weren't delivered.
+    fileprivate var dropped: Int { ledger.dropped.values.reduce(0, +) }
 }
