@@ -6,7 +6,8 @@ import Synchronization
 /// The HTTP exchanges of a session with a vendor, for keeping in a file and playing back without a network.
 ///
 /// Header fields of requests are left out, because they hold credentials, and so are cookies. In queries, forms and JSON, the
-/// values of known credentials are replaced: `client_secret`, `refresh_token`, `access_token`, `password` and the like.
+/// values of known credentials are replaced: `client_secret`, `refresh_token`, `access_token`, `password` and the like; so
+/// are all values in the query of a stream of events, where a server announces it and where it is asked for.
 /// Everything else is kept unchanged and may hold users' data, or credentials under other names: look at a recording
 /// before you share it.
 public struct Recording: Sendable, Hashable, Codable {
@@ -76,7 +77,7 @@ public final class RecordingTransport: HTTPTransport {
     ) async throws(ExperimentationError) -> HTTPReply {
         var exchange = Recording.Exchange(
             method: request.method.rawValue,
-            path: Redaction.path(request.path ?? ""),
+            path: Redaction.path(request.path ?? "", isSecret: request.headerFields[.accept] == "text/event-stream"),
             body: Redaction.body(body)
         )
         do throws(ExperimentationError) {

@@ -163,6 +163,30 @@ struct SessionTests {
         #expect(try await Visit(secret: "other", token: "redacted").answers(of: player) == kept)
     }
 
+    @Test("the queries of announced streams of events are redacted like tokens, and playback asks for the same streams")
+    func streams() async throws {
+        let answer = #"""
+            {"flags":[{"key":"a","value":{"url":"https://a.example/?page=1"}}],"eventStreams":[{"type":"sse",
+             "endpoint":{"requestUri":"/sse?ticket=canary-1&canary-2&n=","origin":"https://b.example"}},{"type":"sse",
+             "url":"https:\/\/b.example\/sse?t=canary-3"}],"metadata":{"url":"/?page=2"}}
+            """#
+        let recorder = RecordingTransport(ScriptedTransport { _ in .json(answer) })
+        var stream = HTTPRequest(method: .get, scheme: "https", authority: "b.example", path: "/sse?ticket=canary-1")
+        stream.headerFields[.accept] = "text/event-stream"
+        let question = HTTPRequest(method: .post, scheme: "https", authority: "b.example", path: "/flags?page=3")
+        for request in [question, stream] { _ = try await recorder.send(request, body: [], limits: HTTPLimits()) }
+        let exchanges = recorder.recording.exchanges
+        let kept = String(decoding: exchanges[0].answer, as: UTF8.self)
+        #expect(!kept.contains("canary"))
+        #expect(kept.contains(#""/sse?ticket=redacted&redacted&n=redacted""#))
+        #expect(kept.contains(#""https:\/\/b.example\/sse?t=redacted""#))
+        for url in ["https://a.example/?page=1", "/?page=2"] { #expect(kept.contains(url)) }
+        #expect(exchanges.map(\.path) == ["/flags?page=3", "/sse?ticket=redacted"])
+        let player = ScriptedTransport(playing: recorder.recording)
+        stream.path = "/sse?ticket=redacted"
+        #expect(try await player.send(stream, body: [], limits: HTTPLimits()).status == 200)
+    }
+
     @Test("a recording from before credentials were redacted is played back by the same rules")
     func olderRecording() async throws {
         let body = Array("grant_type=refresh_token&client_id=app&client_secret=a&refresh_token=b".utf8)
