@@ -296,6 +296,23 @@ struct ContextTests {
         #expect(shown.campaigns.map(\.experience.isControl) == [true])
     }
 
+    @Test("a campaign of one user isn't shown to the next, neither a held one nor one that comes late")
+    func otherUser() async throws {
+        let app = try await App(campaigns: App.campaign("c", action: "A"), App.campaign("d", action: "B"))
+        let shown = Shown()
+        app.evergage.userID = "u1"
+        try app.global.trackAction("A")
+        await app.settle()
+        try app.global.trackAction("A")
+        app.evergage.userID = "u2"
+        try app.global.setCampaignHandler(forTarget: "T", shown.handler)
+        await app.settle()
+        #expect(shown.ids == [])
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(shown.ids == ["d"])
+    }
+
     @Test("V36 a screen is active while it is visible and the application is in the foreground")
     func active() async throws {
         let app = try await App()

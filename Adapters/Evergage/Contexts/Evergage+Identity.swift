@@ -8,6 +8,7 @@ extension Evergage {
     ///
     /// `nil` makes the user anonymous again, and also sets the account's id to `nil`. A blank id is ignored. It takes
     /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another.
+    /// Campaigns of the user so far are dropped.
     public var userID: String? {
         get { currentUserID }
         set {

@@ -127,7 +127,9 @@ extension UserSession {
 }
 
 extension UserSession.State {
-    /// Clears what is remembered of events, and of what is stored: a denial removes both.
+    /// Clears what is remembered of events, of the campaigns they brought, and of what is stored: a denial removes all.
+    ///
+    /// The epochs of events stay, so that late answers are recognized as such.
     ///
     /// The vendor may have to forget the user's attributes too, so all of them are changes after another grant, and
     /// so are removals that it wasn't told of.
@@ -136,6 +138,6 @@ extension UserSession.State {
         isRestored = true
         storedAssignments = [:]
         pendingChanges = pendingChanges.merging(user.attributes)
-        epochs = [:]
+        board.dropHeld()
     }
 }

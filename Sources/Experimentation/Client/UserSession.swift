@@ -105,10 +105,12 @@ public final class UserSession: Sendable {
     /// Switches this session to another user, as at a login or logout, where the vendor needs no more than both ids.
     ///
     /// Reads keep the old decisions, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor link
-    /// the two users, call ``link(to:criteria:)``.
+    /// the two users, call ``link(to:criteria:)``. Another id is another user, who gets none of the campaigns that
+    /// earlier events brought or still bring.
     public func identify(_ identity: Identity) {
         state.withLock { state in
             guard state.user.identity != identity else { return }
+            if !state.isAbout(identity.id) { state.board.dropHeld() }
             state.user.id = identity.id
             state.user.anonymousID = identity.anonymousID
             state.user.isAuthenticated = identity.isAuthenticated
@@ -191,12 +193,11 @@ public final class UserSession: Sendable {
     func setInUse(_ isInUse: Bool) { hand(over: state.withLock { $0.board.setInUse(isInUse) }) }
 
     func receive(_ campaigns: [Campaign], for envelope: Envelope) {
-        let due = state.withLock { state in
-            state.board.receive(
-                campaigns,
-                surface: envelope.surface,
-                epoch: state.epochs.removeValue(forKey: envelope.id)
-            )
+        let due = state.withLock { state -> [CampaignBoard.Delivery] in
+            let epoch = state.epochs.removeValue(forKey: envelope.id)
+            // The event's epoch may be forgotten, but not whose it is.
+            guard state.isAbout(envelope.identity.id) else { return [] }
+            return state.board.receive(campaigns, surface: envelope.surface, epoch: epoch)
         }
         hand(over: due)
     }
