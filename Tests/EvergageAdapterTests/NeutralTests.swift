@@ -254,9 +254,49 @@ struct NeutralTests {
                         ]
                     ],
                     "flags": ["noCampaigns": true],
+                    "source": [
+                        "channel": "MobileApp", "application": "com.acme.shop", "time": 1_795_255_200_000,
+                        "contentZones": ["hero"],
+                    ],
                 ])
         )
         #expect(await bench.user("u-77")?["stats"]?.arrayValue?.count == 1)
+    }
+
+    @Test("the targets of a surface that have handlers go with each of its events, as the content zones")
+    func contentZones() async throws {
+        let bench = try await Bench()
+        let session = bench.session()
+        try await session.track(.custom("none"))
+        for target in ["b", "a", "gone"] { try session.setCampaignHandler(forTarget: target) { _ in } }
+        try session.setCampaignHandler(forTarget: "c", on: "home") { _ in }
+        try session.setCampaignHandler(forTarget: "gone", nil)
+        try await session.track(.custom("all"))
+        try await session.track(.screenView("Home"), on: "home")
+        try session.setCampaignHandler(forTarget: "late") { _ in }
+        try await bench.client.flush()
+        #expect(
+            bench.transport.events.map { $0["source"]?["contentZones"] } == [nil, ["a", "b"], ["c"]]
+        )
+        #expect(bench.transport.events.last?["source"]?["pageType"] == "Home")
+    }
+
+    @Test("a campaign for a content zone comes once its target has a handler")
+    @MainActor
+    func zoneOfCampaign() async throws {
+        let bench = try await Bench(
+            #"{"campaigns":[{"campaignId":"c","experienceId":"x","target":"hero","contentZones":["hero"]}]}"#
+        )
+        let session = bench.session()
+        try await session.track(.custom("before"))
+        try await bench.client.flush()
+        #expect(session.heldCampaigns() == [])
+        let shown = Shown()
+        try session.setCampaignHandler(forTarget: "hero", shown.handler)
+        try await session.track(.custom("after"))
+        try await bench.client.flush()
+        await mainActorTurn()
+        #expect(shown.ids == ["c"])
     }
 
     @Test("a clock that is set back after the start stops no campaigns")

@@ -439,7 +439,7 @@ struct EvergageMockStateTests {
         #expect(await Mock.user("u1", vendor)?["visits"] == 2)
     }
 
-    @Test("the control group is chosen by CRC-32 and is visible; rules match channel, application and user")
+    @Test("the control group is chosen by CRC-32 and is visible; rules match channel, application, zone and user")
     func rules() async throws {
         #expect(EvergageCampaign.crc32("123456789".utf8) == 0xCBF4_3926)
         let world = """
@@ -448,16 +448,21 @@ struct EvergageMockStateTests {
               {"campaignId":"c2","experienceId":"x2","target":"a","controlPercent":0,"shape":"payload","data":{"k":1}},
               {"campaignId":"c3","experienceId":"x3","target":"a","channel":"mobileapp","applications":["app"]},
               {"campaignId":"c4","experienceId":"x4","target":"a","userIds":["somebody"]},
-              {"campaignId":"c5","experienceId":"x5","target":"a","channel":"Web"}]}
+              {"campaignId":"c5","experienceId":"x5","target":"a","channel":"Web"},
+              {"campaignId":"c6","experienceId":"x6","target":"a","contentZones":["hero","home"]},
+              {"campaignId":"c7","experienceId":"x7","target":"a","contentZones":["cart"]}]}
             """
         let vendor = try await Mock.vendor(world)
         let body = await Mock.send(
-            #"{"action":"x","user":{"id":"u1"},"source":{"channel":"MobileApp","application":"app"}}"#,
+            """
+            {"action":"x","user":{"id":"u1"},
+             "source":{"channel":"MobileApp","application":"app","contentZones":["home"]}}
+            """,
             to: vendor
         )
         let responses = body?["campaignResponses"]?.array ?? []
-        #expect(responses.compactMap { $0["campaignId"]?.string } == ["c1", "c2", "c3"])
-        #expect(responses.compactMap { $0["userGroup"]?.string } == ["Control", "Default", "Default"])
+        #expect(responses.compactMap { $0["campaignId"]?.string } == ["c1", "c2", "c3", "c6"])
+        #expect(responses.compactMap { $0["userGroup"]?.string } == ["Control", "Default", "Default", "Default"])
         #expect(
             responses[1]["payload"]
                 == ["k": 1, "campaign": "c2", "experience": "x2", "userGroup": "Default", "contentZone": "a"]

@@ -152,10 +152,7 @@ extension EvergageContext {
         guard let owner else { return }
         var action = action
         for note in action.notes { owner.drop(note.level, note.text) }
-        var source = action.members["source"]?.objectValue ?? [:]
-        source.set("pageType", pageType?.unlessBlank)
-        if !handlers.isEmpty { source["contentZones"] = .array(handlers.keys.sorted().map(FlagValue.string)) }
-        if !source.isEmpty { action.members["source"] = .object(source) }
+        if let page = pageType?.unlessBlank { action.members["source"] = ["pageType": .string(page)] }
         owner.complete(&action)
         owner.capture(action.event, surface: surface)
     }

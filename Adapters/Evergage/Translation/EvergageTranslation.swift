@@ -114,6 +114,7 @@ enum EvergageTranslation {
         source["channel"] = .string(configuration.channel)
         source.set("application", configuration.application.unlessBlank)
         source.set("locale", configuration.locale?.unlessBlank)
+        if let targets = envelope.campaignTargets { source["contentZones"] = .array(targets.map(FlagValue.string)) }
         source.set("time", envelope.date)
         members["source"] = .object(source)
 

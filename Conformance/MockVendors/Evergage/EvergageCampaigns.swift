@@ -16,6 +16,8 @@ struct EvergageCampaign: Sendable, Hashable {
     var actions: [String]
     var channel: String?
     var applications: [String]
+    /// The content zones of which an event must name one; empty for any event.
+    var contentZones: [String]
     /// The users it is meant for; empty for all.
     var userIDs: [String]
     /// The users who are in the control group regardless of the percentage.
@@ -46,6 +48,7 @@ struct EvergageCampaign: Sendable, Hashable {
         actions = json["actions"]?.array?.compactMap(\.string) ?? []
         channel = json["channel"]?.text
         applications = json["applications"]?.array?.compactMap(\.string) ?? []
+        contentZones = json["contentZones"]?.array?.compactMap(\.string) ?? []
         userIDs = json["userIds"]?.array?.compactMap(\.string) ?? []
         controlUserIDs = json["controlUserIds"]?.array?.compactMap(\.string) ?? []
         let percent = json["controlPercent"] ?? 0
@@ -96,6 +99,7 @@ struct EvergageCampaign: Sendable, Hashable {
             guard channel == event.channel.lowercased(), isAuthenticated || channel != "server" else { return false }
         }
         if !applications.isEmpty, !applications.contains(event.application) { return false }
+        if !contentZones.isEmpty, event.contentZones.isDisjoint(with: contentZones) { return false }
         if !userIDs.isEmpty, !userIDs.contains(event.namedID ?? event.anonymousID ?? "") { return false }
         return true
     }

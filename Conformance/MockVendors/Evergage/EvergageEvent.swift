@@ -133,6 +133,7 @@ struct EvergageEvent: Sendable, Hashable {
     }
     var channel: String { json["source"]?["channel"]?.string ?? "" }
     var application: String { json["source"]?["application"]?.string ?? "" }
+    var contentZones: Set<String> { Set(json["source"]?["contentZones"]?.array?.compactMap(\.string) ?? []) }
     var time: Double? { json["source"]?["time"]?.number }
     func flag(_ name: String) -> Bool { json["flags"]?[name]?.isTrue ?? false }
     var testMessages: String? { json["debug"]?["testMessages"]?.text }

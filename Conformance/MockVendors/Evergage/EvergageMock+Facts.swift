@@ -35,6 +35,7 @@ extension EvergageMock {
         ),
         MockFact(.inferred, "lines with one id are added up in a cart, and an update to nothing removes the line"),
         MockFact(.inferred, "the control group is chosen by the CRC-32 of the user's key and the campaign's id"),
+        MockFact(.inferred, "a campaign for content zones answers events that name one of them"),
         MockFact(.inferred, "a visit ends after half an hour without an event"),
         MockFact(
             .inferred,

@@ -12,13 +12,13 @@
 ///  "campaigns": [{"campaignId": "c9", "campaignName": "Home hero", "experienceId": "xp7Qa",
 ///                 "experienceName": "A", "target": "featuredProduct", "data": {"name": "cameras"},
 ///                 "promotedItemKeys": [{"type": "p", "_id": "sku-11"}], "actions": ["View Item"],
-///                 "channel": "MobileApp", "applications": ["com.acme.shop"], "userIds": ["u-77"],
-///                 "controlUserIds": ["u-2"], "controlPercent": 0, "state": "Published", "shape": "message"}]}
+///                 "channel": "MobileApp", "applications": ["com.acme.shop"], "contentZones": ["home"],
+///                 "userIds": ["u-77"], "controlUserIds": ["u-2"], "controlPercent": 0, "state": "Published", "shape": "message"}]}
 /// ```
 ///
 /// Without `applications`, every application is known and enabled; with it, others get 404. Without `attributes`, all
-/// attributes are declared; with it, others are dropped. An empty `actions`, `applications` or `userIds` matches
-/// everything. `controlPercent` of the users are in the control group, by the CRC-32 of the user's key, a colon and the
+/// attributes are declared; with it, others are dropped. An empty `actions`, `applications`, `contentZones` or
+/// `userIds` matches everything. `controlPercent` of the users are in the control group, by the CRC-32 of the user's key, a colon and the
 /// campaign's id, in addition to `controlUserIds`. `shape` says whether the campaign is sent as a server-side message
 /// or as a template's payload.
 struct EvergageWorld: Sendable, Hashable {

@@ -125,11 +125,13 @@ extension UserSession {
             if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
             state.epochs[eventID] = state.board.epoch(of: surface)
         }
+        let targets = state.board.targets(surface: surface)
         let envelope = Envelope(
             id: eventID,
             identity: state.user.identity,
             session: id,
             surface: surface,
+            campaignTargets: targets.isEmpty ? nil : targets,
             event: event,
             date: date,
             attributeChanges: event.carriesAttributeChanges ? state.takeChanges() : [:]

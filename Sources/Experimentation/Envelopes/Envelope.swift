@@ -14,6 +14,8 @@ public struct Envelope: Sendable, Hashable, Codable, Identifiable {
     public var session: String
     /// The part of the application it happened in, for campaigns to be shown there; `nil` for the whole application.
     public var surface: String?
+    /// The targets of ``surface`` that had campaign handlers at that moment, sorted; `nil` if there were none.
+    public var campaignTargets: [String]?
     /// What happened.
     public var event: TrackingEvent
     /// When it happened.
@@ -31,6 +33,7 @@ public struct Envelope: Sendable, Hashable, Codable, Identifiable {
         identity: Identity,
         session: String = "",
         surface: String? = nil,
+        campaignTargets: [String]? = nil,
         event: TrackingEvent,
         date: Date,
         attributeChanges: Attributes = [:],
@@ -41,6 +44,7 @@ public struct Envelope: Sendable, Hashable, Codable, Identifiable {
         self.identity = identity
         self.session = session
         self.surface = surface
+        self.campaignTargets = campaignTargets
         self.event = event
         self.date = date
         self.attributeChanges = attributeChanges

@@ -37,6 +37,7 @@ struct EnvelopeReader {
         let attempts = try whole()
         try expect(",\"attributeChanges\":")
         let changes = try object(0)
+        let targets = skip(",\"campaignTargets\":") ? try texts() : nil
         try expect(",\"date\":")
         let date = try lexer.number().double
         try expect(",\"event\":{")
@@ -65,6 +66,7 @@ struct EnvelopeReader {
             identity: Identity(id: user, anonymousID: anonymousID, isAuthenticated: isAuthenticated),
             session: session,
             surface: surface,
+            campaignTargets: targets,
             event: event,
             date: Date(timeIntervalSince1970: date),
             attributeChanges: Attributes(changes),
@@ -187,6 +189,13 @@ struct EnvelopeReader {
             // The decoder decides whether long numbers and numbers with an exponent are integers.
             default: throw GivesUp()
             }
+        }
+    }
+
+    private mutating func texts() throws -> [String] {
+        try list(0).map { value in
+            guard case .string(let text) = value else { throw GivesUp() }
+            return text
         }
     }
 

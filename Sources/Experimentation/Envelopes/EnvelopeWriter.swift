@@ -21,6 +21,10 @@ struct EnvelopeWriter {
         json.number(envelope.attempts)
         json.raw(",\"attributeChanges\":")
         try json.value(.object(envelope.attributeChanges.values))
+        if let targets = envelope.campaignTargets {
+            json.raw(",\"campaignTargets\":")
+            try json.value(.array(targets.map(FlagValue.string)))
+        }
         json.raw(",\"date\":")
         try json.number(envelope.date.timeIntervalSince1970)
         json.raw(",\"event\":")

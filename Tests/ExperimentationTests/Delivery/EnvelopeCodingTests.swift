@@ -92,6 +92,7 @@ struct EnvelopeCodingTests {
             ),
             session: text(dice),
             surface: dice.below(2) == 0 ? nil : text(dice),
+            campaignTargets: dice.below(2) == 0 ? nil : (0..<dice.below(3)).map { _ in text(dice) },
             event: TrackingEvent(kinds[dice.below(kinds.count)], attributes: Attributes(object(dice, 0))),
             date: Date(timeIntervalSince1970: Double(dice.below(2_000_000_000)) + dice.fraction()),
             attributeChanges: Attributes(object(dice, 0)),
