@@ -18,9 +18,12 @@ struct EvergageAction: Sendable, Hashable {
     static let longestName = 1024
 
     /// Notes a part that the vendor has no field for.
-    mutating func leaveOut(_ what: String, _ names: String? = nil) {
-        let text = "\(what) \(what.hasSuffix("s") ? "have" : "has") no place on the wire"
-        notes.append(EvergageNote(level: .warning, text: names.map { "\(text): \($0)" } ?? text))
+    mutating func leaveOut(_ what: String) { notes.append(.warning("\(what) has no place on the wire")) }
+
+    /// Notes parts that the vendor has no fields for, if there are any.
+    mutating func leaveOut(_ what: String, _ names: Set<String>) {
+        if names.isEmpty { return }
+        notes.append(.warning("\(what) have no place on the wire: \(names.sorted().joined(separator: ", "))"))
     }
 
     /// Why there is no action.
@@ -118,7 +121,13 @@ extension EvergageAction {
         }
         var wire: [String: FlagValue] = [:]
         wire.set("orderId", order.orderID?.unlessBlank)
-        if let total = order.totalValue, total.isFinite, total > 0 { wire["totalValue"] = .number(total) }
+        if let total = order.totalValue {
+            if total.isFinite, total > 0 {
+                wire["totalValue"] = .number(total)
+            } else {
+                notes.append(.warning("a total of \(total) isn't sent; the vendor takes the sum of the lines"))
+            }
+        }
         wire.set("currency", order.totalValueCurrency?.unlessBlank)
         if !lines.isEmpty { wire["lineItems"] = .array(lines) }
         return Self(

@@ -50,6 +50,17 @@ extension EvergageItem.Kind {
     }
 }
 
+extension Order {
+    /// The names of the fields that have a value and no place in the vendor's order.
+    var unknownToEvergage: Set<String> {
+        let fields: [(name: String, isGiven: Bool)] = [
+            ("affiliation", affiliation != nil), ("coupon", coupon != nil), ("paymentMethod", paymentMethod != nil),
+            ("shipping", shipping != nil), ("shippingMethod", shippingMethod != nil), ("tax", tax != nil),
+        ]
+        return Set(fields.filter(\.isGiven).map(\.name))
+    }
+}
+
 extension EvergageOrder {
     /// Creates the vendor's order for a neutral one with these lines.
     init(_ order: Order, lineItems: [EvergageLineItem]) {

@@ -21,9 +21,9 @@ enum EvergageTranslation {
         do throws(EvergageAction.Refusal) {
             var unread: Set<String> = []
             var action = try known(event.kind, unread: &unread)
-            if !unread.isEmpty { action.leaveOut("its items' attributes", unread.sorted().joined(separator: ", ")) }
-            let names = event.attributes.values.keys.sorted()
-            if !names.isEmpty { action.leaveOut("its attributes", names.joined(separator: ", ")) }
+            action.leaveOut("its items' attributes", unread)
+            if case .purchase(let order) = event.kind { action.leaveOut("its fields", order.unknownToEvergage) }
+            action.leaveOut("its attributes", Set(event.attributes.values.keys))
             return action
         } catch {
             throw ExperimentationError(
@@ -45,9 +45,11 @@ enum EvergageTranslation {
         func item(_ item: CatalogItem, as kind: EvergageItem.Kind? = nil) -> EvergageItem {
             EvergageItem(item, as: kind, unread: &unread)
         }
-        func line(_ line: LineItem) -> EvergageLineItem {
+        func line(_ line: LineItem, in currency: String? = nil) -> EvergageLineItem {
             // On the wire, a line has no more of its item than id, name and price.
             unread.formUnion(line.item.attributes.values.filter { $0.value != .null }.keys)
+            if !line.item.categories.isEmpty { unread.insert("categories") }
+            if let own = line.item.currency, own != currency { unread.insert("currency") }
             return EvergageLineItem(item: item(line.item), quantity: Double(line.quantity))
         }
         let endOfView = "end of a view in the neutral API: EvergageContext measures view time and ends it"
@@ -73,8 +75,9 @@ enum EvergageTranslation {
         case .viewItem(nil), .viewItemDetail(nil), .viewCategory(nil), .viewTag(nil): throw unsupported(endOfView)
         case .addToCart(let added): return try .changeCart(line(added), isRemoval: false)
         case .removeFromCart(let removed): return try .changeCart(line(removed), isRemoval: true)
-        case .replaceCart(let lines): return try .viewCart(EvergageOrder(lineItems: lines.map(line)))
-        case .purchase(let order): return try .purchase(EvergageOrder(order, lineItems: order.lines.map(line)))
+        case .replaceCart(let lines): return try .viewCart(EvergageOrder(lineItems: lines.map { line($0) }))
+        case .purchase(let order):
+            return try .purchase(EvergageOrder(order, lineItems: order.lines.map { line($0, in: order.currency) }))
         case .review(let reviewed, let review):
             return try .activity(.review, item(reviewed), review: review.map { .init($0) })
         case .share(let shared): return try .activity(.share, item(shared))
