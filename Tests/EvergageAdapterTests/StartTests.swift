@@ -64,6 +64,23 @@ struct StartTests {
         #expect(app.actions.first == "A2")
     }
 
+    @Test("V01 calls after the start all count, however many wait for its end or for a change of consent")
+    func afterStart() async throws {
+        let app = try await App(start: false)
+        func call(_ numbers: ClosedRange<Int>) throws {
+            for number in numbers { try app.global.trackAction("\(number)") }
+        }
+        try call(0...100)
+        app.evergage.start(.test)
+        try call(101...300)
+        await app.settle()
+        #expect(app.actions == (1...300).map(String.init))
+        app.evergage.setConsent(.granted)
+        try call(301...600)
+        await app.settle()
+        #expect(app.actions == (1...600).map(String.init))
+    }
+
     @Test("V02 with the policy to drop, calls before the start are never sent")
     func dropBeforeStart() async throws {
         let app = try await App(policy: .drop, start: false)

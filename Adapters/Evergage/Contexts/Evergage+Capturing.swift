@@ -22,16 +22,26 @@ extension Evergage {
         guard isCapturing else { return }
         let captured = captured(.event(event), on: surface)
         if let session, consent.isKnown { return note(event, captured, in: session) }
-        preStart.append(captured)
-        let calls = preStart.count { !$0.isLaunch }
-        if calls > 100, let oldest = preStart.firstIndex(where: { !$0.isLaunch }) {
-            preStart.remove(at: oldest)
-            drop(.warning, "more than 100 calls wait to be tracked; the oldest was dropped")
-        }
+        waiting.append(captured)
+        if captured.isBeforeStart { limitCallsBeforeStart() }
+    }
+
+    /// Drops the oldest call before the start if there are more than a hundred; calls after it wait only briefly.
+    private func limitCallsBeforeStart() {
+        guard waiting.count(where: \.isBeforeStart) > 100, let oldest = waiting.firstIndex(where: \.isBeforeStart)
+        else { return }
+        waiting.remove(at: oldest)
+        drop(.warning, "more than 100 calls wait for the start; the oldest was dropped")
     }
 
     private func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
-        Captured(content: content, date: environment.time.now, userID: currentUserID, surface: surface)
+        Captured(
+            content: content,
+            date: environment.time.now,
+            userID: currentUserID,
+            surface: surface,
+            isBeforeStart: configuration == nil
+        )
     }
 
     func note(_ event: TrackingEvent, _ captured: Captured, in session: UserSession) {
@@ -46,10 +56,10 @@ extension Evergage {
     ///
     /// After a start that failed there is one already.
     func captureLaunch() {
-        guard sendsLifecycleEvents, isListening, !preStart.contains(where: \.isLaunch) else { return }
+        guard sendsLifecycleEvents, isListening, !waiting.contains(where: \.isLaunch) else { return }
         var action = EvergageAction(members: [:])
         complete(&action)
-        preStart.append(captured(.launch(action)))
+        waiting.append(captured(.launch(action)))
     }
 
     func captureLifecycle(_ name: String) {

@@ -42,7 +42,7 @@ extension Evergage {
 
     /// Discards what was captured and isn't tracked yet.
     private func forgetCaptured() {
-        preStart = []
+        waiting = []
         pendingUserAttributes = [:]
         pendingAccountAttributes = [:]
         discardViewTime()

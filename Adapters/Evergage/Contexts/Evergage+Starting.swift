@@ -48,7 +48,7 @@ extension Evergage {
         self.session = nil
         events = nil
         configuration = nil
-        preStart = []
+        waiting = []
         currentUserID = nil
         currentAccountID = nil
         pendingUserAttributes = [:]
@@ -129,11 +129,11 @@ extension Evergage {
     /// - Parameter names: The names of the launch.
     func noteWaiting(ofLaunch names: [String] = []) {
         guard let session, let knownAnonymousID else { return }
-        for captured in preStart {
+        for captured in waiting {
             session.identify(identity(of: captured.userID, anonymousID: knownAnonymousID))
             for event in captured.events(ofLaunch: names) { note(event, captured, in: session) }
         }
-        preStart = []
+        waiting = []
         session.identify(identity(of: currentUserID, anonymousID: knownAnonymousID))
     }
 

@@ -45,7 +45,8 @@ public final class Evergage {
     /// Increases with each ``reset()``, which ends all earlier work.
     var generation = 0
 
-    var preStart: [Captured] = []
+    /// The calls that can't be tracked yet.
+    var waiting: [Captured] = []
     var pendingUserAttributes: [String: FlagValue] = [:]
     var pendingAccountAttributes: [String: FlagValue] = [:]
     var currentUserID: String?

@@ -13,6 +13,7 @@ extension Evergage {
         var date: Date
         var userID: String?
         var surface: String?
+        var isBeforeStart: Bool
 
         var isLaunch: Bool { if case .launch = content { true } else { false } }
 
