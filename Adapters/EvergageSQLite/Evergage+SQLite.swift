@@ -15,7 +15,7 @@ extension Evergage {
     /// - Parameters:
     ///   - anonymousID: The device's id. If `nil`, the platform's id for vendors where there is one, otherwise a
     ///     generated and stored one.
-    ///   - applicationVersion: The version by which an upgrade is detected.
+    ///   - applicationVersion: The version by which an upgrade is detected; the main bundle's if `nil`.
     ///   - sendsLifecycleEvents: Whether install, upgrade, launch, and changes between background and foreground are
     ///     tracked.
     ///   - preStartPolicy: What happens to calls before ``start(_:)``.

@@ -63,6 +63,8 @@ final class App {
             transport: transport,
             environment: environment
         )
+        // Each is a process of its own.
+        evergage.process = EvergageProcess()
         if start {
             evergage.start(configuration)
             await settle()

@@ -498,6 +498,36 @@ struct StartTests {
         #expect(third.actions == ["App Upgrade", "App Launch"])
     }
 
+    @Test("an upgrade is told from the latest known version; an unknown one says nothing")
+    func unknownVersions() async throws {
+        let store = ClientStore.inMemory()
+        let launches: [(version: String?, actions: [String])] = [
+            (nil, ["App Install", "App Launch"]), ("1", ["App Launch"]), (nil, ["App Launch"]),
+            ("1", ["App Launch"]), (nil, ["App Launch"]), ("2", ["App Upgrade", "App Launch"]),
+            ("2", ["App Launch"]),
+        ]
+        for launch in launches {
+            let app = try await App(lifecycle: true, version: launch.version, store: store)
+            #expect(app.actions == launch.actions)
+        }
+    }
+
+    @Test("a process launches once, whatever is reset and started again in it")
+    func oneLaunch() async throws {
+        let app = try await App(lifecycle: true, start: false)
+        // Nothing was tracked yet when this start ended.
+        app.evergage.start(.test)
+        app.evergage.reset()
+        for configuration in [EvergageConfiguration.test, .test, App.second] {
+            app.evergage.start(configuration)
+            try app.global.trackAction("A")
+            await app.settle()
+            app.evergage.reset()
+            await app.settle()
+        }
+        #expect(app.actions == ["App Install", "App Launch", "A", "A", "A"])
+    }
+
     @Test("an install that the store didn't take is tracked by the next start")
     func installNotStored() async throws {
         let state = InMemoryStateStore()

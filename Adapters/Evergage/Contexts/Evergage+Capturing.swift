@@ -54,9 +54,11 @@ extension Evergage {
 
     /// Captures the launch as it is now: its user, and the data for the next event.
     ///
-    /// After a start that failed there is one already.
-    func captureLaunch() {
-        guard sendsLifecycleEvents, isListening, !waiting.contains(where: \.isLaunch) else { return }
+    /// After a start that failed there is one already, and a process has one alone.
+    func captureLaunch(in account: String) {
+        guard sendsLifecycleEvents, isListening, !process.launches.contains(account),
+            !waiting.contains(where: \.isLaunch)
+        else { return }
         var action = EvergageAction(members: [:])
         complete(&action)
         waiting.append(captured(.launch(action)))

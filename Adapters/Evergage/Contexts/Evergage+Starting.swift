@@ -28,7 +28,7 @@ extension Evergage {
         catchUp()
         self.configuration = configuration
         if configuration.useDesignMode { drop(.info, "there is no design mode here") }
-        captureLaunch()
+        captureLaunch(in: configuration.account)
         let generation = generation
         perform { await $0.open(configuration, generation) }
     }
@@ -83,11 +83,11 @@ extension Evergage {
         options.waitsForUser = true
         let client: ExperimentationClient
         let anonymousID: String
-        let launch: [String]
+        let launch: EvergageLaunch
         let stored: Consent
         do throws(ExperimentationError) {
             anonymousID = try await loadAnonymousID()
-            launch = try await launchActions()
+            launch = try await loadLaunch()
             stored = try await loadConsent()
             client = try await ExperimentationClient(
                 provider: provider,
@@ -112,7 +112,7 @@ extension Evergage {
         self.session = session
         for context in contexts { context.attach() }
         refreshAll(at: environment.time.instant)
-        noteWaiting(ofLaunch: launch)
+        noteWaiting(ofLaunch: launch.actions)
         setAlarm()
         if consent.current == .denied {
             // Deliveries begin there, once what an earlier run left is removed.
@@ -120,8 +120,7 @@ extension Evergage {
         } else {
             await client.beginDelivery()
         }
-        // One name means that the version is known.
-        if launch.count > 1 { await storeVersion(for: client) }
+        if let version = launch.versionToStore { await store(version, for: client) }
     }
 
     /// Tracks the waiting calls, each for the user it belonged to.
@@ -130,6 +129,7 @@ extension Evergage {
     func noteWaiting(ofLaunch names: [String] = []) {
         guard let session, let knownAnonymousID else { return }
         for captured in waiting {
+            if captured.isLaunch, let configuration { process.launches.insert(configuration.account) }
             session.identify(identity(of: captured.userID, anonymousID: knownAnonymousID))
             for event in captured.events(ofLaunch: names) { note(event, captured, in: session) }
         }
@@ -149,23 +149,18 @@ extension Evergage {
         return id
     }
 
-    /// Returns the names of this launch: at most one of install and upgrade, then launch.
-    private func launchActions() async throws(ExperimentationError) -> [String] {
-        let before = try await store.state.value(for: Key.version).map { String(decoding: $0, as: UTF8.self) }
-        switch before {
-        case nil: return ["App Install", "App Launch"]
-        case applicationVersion ?? "": return ["App Launch"]
-        default: return ["App Upgrade", "App Launch"]
-        }
+    private func loadLaunch() async throws(ExperimentationError) -> EvergageLaunch {
+        let stored = try await store.state.value(for: Key.version)
+        return EvergageLaunch(of: applicationVersion, after: stored.map { String(decoding: $0, as: UTF8.self) })
     }
 
     /// Stores the version once the events of its first launch are stored.
     ///
     /// If the process ends in between, the next launch tracks the install or the upgrade again: it must not be lost.
-    private func storeVersion(for client: ExperimentationClient) async {
+    private func store(_ version: String, for client: ExperimentationClient) async {
         do throws(ExperimentationError) {
             try await client.untilStored()
-            try await store.state.setValue(Array((applicationVersion ?? "").utf8), for: Key.version)
+            try await store.state.setValue(Array(version.utf8), for: Key.version)
         } catch {
             drop(.error, "the application's version wasn't stored: \(error)")
         }

@@ -36,6 +36,8 @@ public final class Evergage {
     let store: ClientStore
     let preStartPolicy: PreStartPolicy
     let applicationVersion: String?
+    /// Tests play several processes.
+    var process = EvergageProcess.current
     let sendsLifecycleEvents: Bool
 
     var attention: Attention
@@ -78,8 +80,10 @@ public final class Evergage {
     ///     over a file of the application's own.
     ///   - anonymousID: The device's id; if `nil`, the platform's id for vendors or, without one, an id generated once
     ///     and stored.
-    ///   - applicationVersion: Distinguishes an upgrade from a launch.
-    ///   - sendsLifecycleEvents: Whether to track install, upgrade, launch and the way to the background and back.
+    ///   - applicationVersion: Distinguishes an upgrade from a launch; the main bundle's `CFBundleShortVersionString`
+    ///     if `nil`.
+    ///   - sendsLifecycleEvents: Whether to track install, upgrade, launch and the way to the background and back. A
+    ///     launch is tracked once in a process for each account, whatever is reset and started again.
     ///   - preStartPolicy: What happens to calls before ``start(_:)``.
     ///   - transport: Sends requests; the platform's own if `nil`.
     ///   - environment: Clock, ids and log.
@@ -96,7 +100,8 @@ public final class Evergage {
         self.environment = environment
         self.transport = transport
         self.preStartPolicy = preStartPolicy
-        self.applicationVersion = applicationVersion
+        self.applicationVersion =
+            (applicationVersion ?? HostDevice.application("CFBundleShortVersionString"))?.unlessBlank
         self.sendsLifecycleEvents = sendsLifecycleEvents
         knownAnonymousID = (anonymousID ?? HostDevice.vendorID)?.unlessBlank
         attention = Attention(at: environment.time.instant)
