@@ -295,6 +295,23 @@ struct ViewTests {
         #expect(ping.request.method.rawValue == "GET")
     }
 
+    @Test("time counts for the user who viewed; what is too short to report isn't added to the next user's")
+    func timeOfUsers() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        for (user, seconds) in [("u1", 4), ("u2", 30), ("u3", 1.5), (nil, 1), ("u4", 5)] as [(String?, Double)] {
+            app.evergage.userID = user
+            app.evergage.userID = user
+            await app.pass(seconds)
+        }
+        screen.viewItem(nil)
+        await app.settle()
+        #expect(app.pings == ["p 4000", "p 30000", "p 5000"])
+        let users = app.transport.sent.filter { $0.path.hasPrefix("/pr") }.map { $0.query["userId"] }
+        #expect(users == ["u1", "u2", "u4"])
+        #expect(app.actions == ["View Item"])
+    }
     @Test("the time of a denial doesn't count")
     func denied() async throws {
         let app = try await App()

@@ -7,8 +7,8 @@ extension Evergage {
     /// The id of a signed-in user; set it at every launch, because it isn't stored.
     ///
     /// `nil` makes the user anonymous again, and also sets the account's id to `nil`. A blank id is ignored. It takes
-    /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another.
-    /// Campaigns of the user so far are dropped.
+    /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another. What
+    /// is viewed stays, and its time so far counts for the user so far. Campaigns of the user so far are dropped.
     public var userID: String? {
         get { currentUserID }
         set {
@@ -16,6 +16,7 @@ extension Evergage {
             if newValue == nil { currentAccountID = nil }
             guard newValue.map(ExactText.init) != currentUserID.map(ExactText.init) else { return }
             catchUp()
+            concludeViewTime()
             if currentUserID != nil, !pendingUserAttributes.isEmpty {
                 pendingUserAttributes = [:]
                 drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")

@@ -214,6 +214,11 @@ public final class Evergage {
         if !isCapturing { discardViewTime() }
     }
 
+    /// Captures the view time of the current user, so that none of it counts for the next.
+    func concludeViewTime() {
+        for context in contexts { context.note(context.timer.conclude(at: environment.time.instant)) }
+    }
+
     /// Discards view time that isn't captured yet.
     func discardViewTime() {
         for context in contexts { context.timer.discard(at: environment.time.instant) }

@@ -75,6 +75,13 @@ struct ViewTimer: Sendable {
         return pings
     }
 
+    /// Reports the time so far, without what is too short to be reported on its own; the view continues.
+    mutating func conclude(at now: ContinuousClock.Instant) -> [EvergagePing] {
+        let pings = advance(to: now) + tell()
+        accrued = .zero
+        return pings
+    }
+
     /// Discards unreported time; the view continues.
     mutating func discard(at now: ContinuousClock.Instant) {
         accrued = .zero
