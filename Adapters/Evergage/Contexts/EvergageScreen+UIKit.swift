@@ -7,10 +7,12 @@
         ///
         /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled.
         /// Its events carry a name only if you set ``EvergageScreen/evergageName``.
-        /// `nil` without a shared instance and while the vendor's kill switch is on. Not tested on Linux.
+        /// `nil` without a shared instance, while the vendor's kill switch is on, and in a container of UIKit's own, where
+        /// a child would be one more tab, page or column: use the screens of its children. Not tested on Linux.
         public var evergageScreen: EvergageScreen? {
+            guard let shared = Evergage.shared, !shared.isDisabled, !showsItsChildren else { return nil }
             if let child = children.lazy.compactMap({ $0 as? EvergageAppearanceObserver }).first { return child.screen }
-            guard let screen = Evergage.shared?.makeScreen() else { return nil }
+            guard let screen = shared.makeScreen() else { return nil }
             let child = EvergageAppearanceObserver(screen)
             addChild(child)
             child.view.isHidden = true
@@ -18,6 +20,12 @@
             view.addSubview(child.view)
             child.didMove(toParent: self)
             return screen
+        }
+
+        /// Whether any child is shown as one of this controller's own parts.
+        private var showsItsChildren: Bool {
+            self is UITabBarController || self is UINavigationController || self is UISplitViewController
+                || self is UIPageViewController
         }
     }
 

@@ -40,6 +40,22 @@ open class UIViewController: UIResponder {
     open func viewWillDisappear(_ animated: Bool) {}
 }
 
+/// Named by the sources alone, as UIKit declares it.
+@MainActor
+open class UITabBarController: UIViewController {}
+
+/// Named by the sources alone, as UIKit declares it.
+@MainActor
+open class UINavigationController: UIViewController {}
+
+/// Named by the sources alone, as UIKit declares it.
+@MainActor
+open class UISplitViewController: UIViewController {}
+
+/// Named by the sources alone, as UIKit declares it.
+@MainActor
+open class UIPageViewController: UIViewController {}
+
 /// The part of the class that the sources use, as UIKit declares it.
 @MainActor
 open class UIDevice: NSObject {
