@@ -88,6 +88,37 @@ struct CartTests {
         #expect(app.transport.events.last?["cart"] == ["complete": ["Product": []]])
     }
 
+    @Test(
+        "a cart without lines is empty, whether or not it has a list of them",
+        arguments: [nil, []] as [[EvergageLineItem]?]
+    )
+    func emptied(lines: [EvergageLineItem]?) async throws {
+        let app = try await App()
+        try app.global.addToCart(Self.line("old"))
+        try app.global.viewCart(EvergageOrder(lineItems: lines))
+        await app.settle()
+        #expect(app.transport.events.last?["cart"] == ["complete": ["Product": []]])
+        #expect(await app.cart() == [:])
+    }
+
+    @Test("a line's price that is negative or no number is left out", arguments: [-0.5, .nan, .infinity] as [Double])
+    func badPrice(price: Double) async throws {
+        let app = try await App()
+        let line = Self.line("a", price: price)
+        try app.global.addToCart(line)
+        try app.global.viewCart(EvergageOrder(lineItems: [line]))
+        try app.global.purchase(EvergageOrder(lineItems: [line]))
+        await app.settle()
+        let wire: FlagValue = ["_id": "a", "quantity": 1]
+        #expect(self.line(of: app.transport.events.first) == wire)
+        #expect(app.transport.events[1]["cart"]?["complete"]?["Product"] == [wire])
+        #expect(order(of: app.transport.events.last)?["lineItems"] == [wire])
+        #expect(
+            app.complaints(.warning)
+                == Array(repeating: "price is negative or not a number and was left out", count: 3)
+        )
+    }
+
     @Test("a cart without a valid line isn't sent; an invalid line among others is left out")
     func wrongLines() async throws {
         let app = try await App()

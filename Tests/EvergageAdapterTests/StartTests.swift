@@ -239,6 +239,42 @@ struct StartTests {
         #expect(app.transport.events.map { $0["account"]?["attributes"] } == [["size": "9"], nil])
     }
 
+    @Test("V12 an account's attribute without a value is sent as null")
+    func removedAccountAttribute() async throws {
+        let app = try await App()
+        app.evergage.setAccountAttribute(nil, forName: "size")
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["account"] } == [["attributes": ["size": .null]]])
+    }
+
+    @Test("a blank account id is none", arguments: [nil, "", " \n"] as [String?])
+    func blankAccount(id: String?) async throws {
+        let app = try await App()
+        app.evergage.accountID = "a1"
+        app.evergage.accountID = id
+        #expect(app.evergage.accountID == nil)
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["account"] } == [nil])
+    }
+
+    @Test("V04 a reset forgets the ids of user and account, and their unsent attributes")
+    func resetForgets() async throws {
+        let app = try await App()
+        app.evergage.userID = "u1"
+        app.evergage.accountID = "a1"
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        app.evergage.setAccountAttribute("9", forName: "size")
+        app.evergage.reset()
+        #expect(app.evergage.userID == nil && app.evergage.accountID == nil)
+        app.evergage.start(.test)
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["user"] } == [["anonId": "anon-1"]])
+        #expect(app.transport.events.map { $0["account"] } == [nil])
+    }
+
     @Test("V11 the last value of an attribute is sent")
     func lastValue() async throws {
         let app = try await App()

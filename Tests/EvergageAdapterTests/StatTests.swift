@@ -139,6 +139,38 @@ struct StatTests {
         #expect(app.transport.events.map { $0["notification"] } == [["actionIdentifier": "OPEN"], nil])
     }
 
+    @Test("a click on a notification says whether it is the control group's", arguments: [true, false, nil] as [Bool?])
+    func controlNotification(isControl: Bool?) async throws {
+        let app = try await App()
+        var part: [String: FlagValue] = ["experienceId": "xp7Qa"]
+        part["control"] = isControl.map(FlagValue.bool)
+        try app.global.trackClickthrough(notification: ["evg": .object(part)])
+        await app.settle()
+        #expect(stats(of: app).map { $0?.arrayValue?.first?["control"] } == [.bool(isControl ?? false)])
+    }
+
+    @Test("promoted items have the vendor's names of their types, whichever code they came with")
+    func promotedTypes() async throws {
+        let keys = ["P", "p", "a", "b", "c", "Product", "other"].map { #"{"type":"\#($0)","_id":"\#($0)-1"}"# }
+        let app = try await App(
+            campaigns: """
+                {"campaignId":"c","experienceId":"x","target":"T","actions":["A"],
+                 "promotedItemKeys":[\(keys.joined(separator: ",")),{"type":"t","_id":"t-1"}]}
+                """
+        )
+        let shown = Shown()
+        try app.global.setCampaignHandler(forTarget: "T", shown.handler)
+        try app.global.trackAction("A")
+        await app.settle()
+        try app.global.trackImpression(shown.campaigns.first)
+        await app.settle()
+        let expected: FlagValue = [
+            "Promotion": ["P-1"], "Product": ["p-1", "Product-1"], "Article": ["a-1"], "Blog": ["b-1"],
+            "Category": ["c-1"], "other": ["other-1"], "Tag": ["t-1"],
+        ]
+        #expect(stats(of: app).last??.arrayValue?.first?["catalog"] == expected)
+    }
+
     @Test("the system's notification payload is accepted unchanged")
     func userInfo() async throws {
         let app = try await App()

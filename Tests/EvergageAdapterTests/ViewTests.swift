@@ -295,6 +295,60 @@ struct ViewTests {
         #expect(ping.request.method.rawValue == "GET")
     }
 
+    @Test("the view time of a user without a name is marked as anonymous")
+    func anonymousPing() async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(5)
+        screen.viewItem(nil)
+        await app.settle()
+        let ping = try #require(app.transport.sent.last)
+        #expect(ping.query["_anon"] == "true" && ping.query[".anonId"] == "anon-1" && ping.query["userId"] == nil)
+    }
+
+    @Test("the vendor's configuration says when a user counts as idle, and how long handlers wait for their screen")
+    func remoteTimes() async throws {
+        var configuration = EvergageConfiguration.test
+        configuration.usesRemoteConfiguration = true
+        let app = try await App(start: false)
+        app.transport.setDetour { request, _ throws(ExperimentationError) in
+            request.path?.hasPrefix("/mobile") == true
+                ? .made(200, #"{"userIdleMillis":20000,"screenVisibleDeadlineMillis":5000}"#) : nil
+        }
+        app.evergage.start(configuration)
+        // The configuration is fetched for an event.
+        try app.global.trackAction("A")
+        await app.settle()
+        let (late, intime) = (try #require(app.evergage.makeScreen()), try #require(app.evergage.makeScreen()))
+        for screen in [late, intime] { screen.setCampaignHandler(forTarget: "T") { _ in } }
+        await app.pass(4.9)
+        intime.didAppear()
+        await app.pass(0.2)
+        late.didAppear()
+        #expect(late.handlers.isEmpty && !intime.handlers.isEmpty)
+        intime.viewItem(.p)
+        await app.pass(50)
+        intime.viewItem(nil)
+        await app.settle()
+        #expect(app.pings == ["p 20000"])
+    }
+
+    @Test("the name of an action is cut at 1,024 characters, in its event and in its time", arguments: [1_024, 1_025])
+    func longNames(count: Int) async throws {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        let name = String(repeating: "é", count: count)
+        screen.viewItem(.p, actionName: name)
+        screen.trackAction(name)
+        await app.pass(5)
+        screen.viewItem(nil)
+        await app.settle()
+        let cut = String(name.prefix(1_024))
+        #expect(app.actions == [cut, cut])
+        #expect(app.transport.sent.last?.query["action"] == cut)
+    }
+
     @Test("time counts for the user who viewed; what is too short to report isn't added to the next user's")
     func timeOfUsers() async throws {
         let app = try await App()
@@ -312,6 +366,7 @@ struct ViewTests {
         #expect(users == ["u1", "u2", "u4"])
         #expect(app.actions == ["View Item"])
     }
+
     @Test("the time of a denial doesn't count")
     func denied() async throws {
         let app = try await App()
