@@ -99,6 +99,20 @@ struct RefusedStreamTests: StreamTests {
         #expect((0...3).map { change?.event(since: $0) } == [event, event, nil, nil])
     }
 
+    @Test("of several events, a question names what those after its answer named, whichever of them named it")
+    func eventsOfOneConfiguration() {
+        let events = [OFREPEvent(etag: "7"), OFREPEvent(lastModified: "8"), OFREPEvent()]
+        let change = events.reduce(nil) { OFREPChange(.event($1), after: $0) }
+        let expected = [OFREPEvent(etag: "7", lastModified: "8"), OFREPEvent(lastModified: "8"), nil, nil]
+        #expect((0...3).map { change?.event(since: $0) } == expected)
+    }
+
+    @Test("no answer from before a renewal may be confirmed, whatever is asked for since")
+    func renewalBeforeGap() {
+        let change = [OFREPCause.gap, .renewal, .gap].reduce(nil) { OFREPChange($1, after: $0) }
+        #expect(change?.lastRenewal == 2)
+    }
+
     @Test("a question for new addresses that fails is asked again after 1, 2, 4 … 60 s, until it is answered")
     mutating func unanswered() {
         open()

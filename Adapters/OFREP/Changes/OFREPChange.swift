@@ -16,30 +16,39 @@ struct OFREPCause: Sendable, Hashable {
 
     /// Returns the cause of a question that is also asked for another, later reason.
     func joined(by later: OFREPCause) -> OFREPCause {
-        OFREPCause(event: later.event ?? event, isRenewal: isRenewal || later.isRenewal)
+        let event = later.event.map { self.event?.joined(by: $0) ?? $0 } ?? event
+        return OFREPCause(event: event, isRenewal: isRenewal || later.isRenewal)
     }
 }
 
 /// A change that is to be asked for.
 struct OFREPChange: Sendable {
     /// Increases from 1.
-    var number: Int
-    var cause: OFREPCause
+    let number: Int
+    let cause: OFREPCause
     /// The number of the last renewal: an answer from before it isn't sent for confirmation.
-    private(set) var lastRenewal: Int
-    /// The last event, and the number of its change: an answer from before it is asked for because of it.
-    private var lastEvent: (number: Int, event: OFREPEvent)?
+    let lastRenewal: Int
+    /// The last validator and the last date in an event, each with the number of its change: an answer from before it is
+    /// asked for because of it.
+    private let lastTag: (number: Int, text: String)?
+    private let lastDate: (number: Int, text: String)?
 
     /// Returns the change after another one.
     init(_ cause: OFREPCause, after last: OFREPChange?) {
-        number = (last?.number ?? 0) + 1
+        let number = (last?.number ?? 0) + 1
+        self.number = number
         self.cause = cause
         lastRenewal = cause.isRenewal ? number : last?.lastRenewal ?? 0
-        lastEvent = cause.event.map { (number, $0) } ?? last?.lastEvent
+        lastTag = cause.event?.etag.map { (number, $0) } ?? last?.lastTag
+        lastDate = cause.event?.lastModified.map { (number, $0) } ?? last?.lastDate
     }
 
-    /// The last event that was announced after an answer's change; `nil` if none was.
+    /// The configuration that events named after an answer's change; `nil` if none did.
     func event(since number: Int) -> OFREPEvent? {
-        lastEvent.flatMap { $0.number > number ? $0.event : nil }
+        func text(_ member: (number: Int, text: String)?) -> String? {
+            member.flatMap { $0.number > number ? $0.text : nil }
+        }
+        let event = OFREPEvent(etag: text(lastTag), lastModified: text(lastDate))
+        return event == OFREPEvent() ? nil : event
     }
 }

@@ -95,6 +95,11 @@ struct OFREPEvent: Sendable, Hashable {
         lastModified = (date?.stringValue ?? date?.intValue.map(String.init)).flatMap(Self.usable)
     }
 
+    /// Returns what this event and a later one together name of the last configuration.
+    func joined(by later: OFREPEvent) -> OFREPEvent {
+        OFREPEvent(etag: later.etag ?? etag, lastModified: later.lastModified ?? lastModified)
+    }
+
     /// Discards an empty or overlong value.
     private static func usable(_ text: String) -> String? { text.isEmpty || text.utf8.count > 1_024 ? nil : text }
 }
