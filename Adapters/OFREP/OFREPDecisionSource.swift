@@ -39,13 +39,7 @@ final class OFREPDecisionSource: DecisionSource {
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let question = try context.ofrepQuestion
         var change = listener?.lastChange
-        var decisions: Decisions
-        do throws(ExperimentationError) {
-            decisions = try await ask(question, for: context.user.id, after: change)
-        } catch {
-            listener?.noteFailure(of: context.user.id)
-            throw error
-        }
+        var decisions = try await ask(question, for: context.user.id, after: change)
         // The answer may predate a change announced during the request.
         for _ in 1..<Self.rounds {
             guard let later = listener?.lastChange, later.number != change?.number else { break }
@@ -53,7 +47,6 @@ final class OFREPDecisionSource: DecisionSource {
                 decisions = try await ask(question, for: context.user.id, after: later)
             } catch {
                 // The answer is good, and newer than what the client has.
-                listener?.repeatChange(later.cause)
                 break
             }
             change = later
@@ -72,6 +65,22 @@ final class OFREPDecisionSource: DecisionSource {
         for userID: String,
         after change: OFREPChange?
     ) async throws(ExperimentationError) -> Decisions {
+        do throws(ExperimentationError) {
+            return try await send(question, for: userID, after: change)
+        } catch {
+            if OFREPErrors.mayPass(error) {
+                let end = state.withLock { $0.patience.end }
+                listener?.noteFailure(of: userID, until: end)
+            }
+            throw error
+        }
+    }
+
+    private func send(
+        _ question: [UInt8],
+        for userID: String,
+        after change: OFREPChange?
+    ) async throws(ExperimentationError) -> Decisions {
         let now = environment.time.instant
         if let objection = state.withLock({ $0.patience.objection(at: now) }) { throw objection }
         // Sent only with the question it was issued for, whatever else the server would confirm by it.
@@ -86,7 +95,7 @@ final class OFREPDecisionSource: DecisionSource {
         if reply.status == 304, let held {
             let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
             // The streams may have been closed since the answer was given.
-            if isCurrent { listen(to: held.streams, for: userID) }
+            if isCurrent { listen(to: held.streams, for: userID, answering: change?.number ?? held.change) }
             return held.decisions
         }
         let evaluation = try OFREPEvaluation(reply)
@@ -105,14 +114,14 @@ final class OFREPDecisionSource: DecisionSource {
                 of: userID
             )
         }
-        listen(to: evaluation.streams, for: userID)
+        listen(to: evaluation.streams, for: userID, answering: change?.number ?? 0)
         return decisions
     }
 
     /// Adopts a user's streams, unless the credentials have been refused meanwhile.
-    private func listen(to streams: [OFREPStream.Announcement], for userID: String) {
+    private func listen(to streams: [OFREPStream.Announcement], for userID: String, answering change: Int) {
         guard !state.withLock({ $0.patience.isRefused }) else { return }
-        listener?.listen(to: streams, for: userID)
+        listener?.listen(to: streams, for: userID, answering: change)
     }
 
     /// Throws unless the answer is good, and updates the wait before the next request.

@@ -93,7 +93,7 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
-    @Test("an event's validator goes with the question that it causes, and with no other")
+    @Test("an event's validator goes with questions for an answer from before it, and with no other")
     func eventValidator() async throws {
         let transport = StreamingTransport { _, _ in Samples.answer("green", tag: "\"1\"", more: Self.stream("a")) }
         let (client, session) = try await begin(transport)

@@ -17,7 +17,7 @@ struct ListeningTests: StreamTests {
         #expect(take(.announced([stream]), after: 1) == [])
         #expect(take(.opened(stream), after: 1) == [])
         #expect(take(.announced([other]), after: 2) == [.open(other)])
-        #expect(take(.announced([]), after: 2.5) == [.close(stream), .close(other)])
+        #expect(take(.announced([]), after: 2.5) == [.close(other), .close(stream)])
         #expect(take(.time, after: 3) == [.tellChange(.gap)])
         #expect(listening.wake == nil)
     }

@@ -113,49 +113,67 @@ struct RefusedStreamTests: StreamTests {
         #expect(change?.lastRenewal == 2)
     }
 
-    @Test("a question for new addresses that fails is asked again after 1, 2, 4 … 60 s, until it is answered")
+    @Test("a question that fails is asked again after 1, 2, 4 … 60 s, until it is answered, and half as long by chance")
     mutating func unanswered() {
-        open()
-        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
-        var now = 10.0
-        var waits: [Double] = []
-        for _ in 0..<8 {
-            // Of two users who share the stream, each has asked.
-            _ = take(.failed([stream]), after: now)
-            _ = take(.failed([stream]), after: now)
-            var wait = 0.5
-            while !take(.time, after: now + wait).contains(.tellChange(.renewal)), wait < 100 { wait += 0.5 }
-            waits.append(wait)
-            now += wait
+        for jitter in [1.0, 0] {
+            story.listening = OFREPListening()
+            open()
+            #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
+            var now = 10.0
+            var waits: [Double] = []
+            for _ in 0..<8 {
+                // Of two users who share the stream, each has asked.
+                _ = take(.failed(until: nil), after: now, jitter: jitter)
+                _ = take(.failed(until: nil), after: now, jitter: jitter)
+                var wait = 0.5
+                while !take(.time, after: now + wait).contains(.tellChange(.gap)), wait < 100 { wait += 0.5 }
+                waits.append(wait)
+                now += wait
+            }
+            // Never sooner than a second after the last.
+            #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60].map { max(1, $0 * (0.5 + 0.5 * jitter)) })
+            #expect(take(.announced([other]), after: now) == [.close(stream), .open(other)])
+            _ = take(.opened(other), after: now)
+            #expect(take(.time, after: now + 2) == [.tellChange(.gap)])
+            #expect(listening.wake == nil)
         }
-        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60])
-        #expect(take(.announced([other]), after: now) == [.close(stream), .open(other)])
-        #expect(take(.failed([other]), after: now) == [])
-        _ = take(.opened(other), after: now)
-        #expect(take(.time, after: now + 2) == [.tellChange(.gap)])
-        #expect(listening.wake == nil)
     }
 
-    @Test("a question that fails is asked again for a refused stream, although another user's was answered")
-    mutating func halfAnswered() {
-        _ = take(.announced([stream]), after: 0)
-        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
-        #expect(take(.announced([other, stream]), after: 10.5) == [.open(other)])
-        #expect(take(.failed([stream]), after: 10.6) == [])
-        #expect(take(.time, after: 11.6) == [.tellChange(.renewal)])
-        // The answer names the refused address, and the other stream fails for another reason.
-        #expect(take(.announced([other, stream]), after: 12) == [])
-        #expect(take(.failed([other]), after: 12) == [])
-        #expect(take(.time, after: 20) == [])
+    @Test("a question that fails isn't asked again before the end of the wait that the server asks for, or just then")
+    mutating func waiting() {
+        open()
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(stream, event), after: 10)
+        #expect(take(.time, after: 10.05) == [.tellChange(.event(event))])
+        let end = story.start.advanced(by: .seconds(3_600))
+        #expect(take(.failed(until: end), after: 11, jitter: 0.5) == [])
+        #expect(wait(from: 3_600) == .seconds(0.75))
+        // The server would refuse any other question, too.
+        let later = OFREPEvent(etag: "2")
+        _ = take(.event(stream, later), after: 100)
+        #expect(wait(from: 3_600) == .seconds(0.75))
+        #expect(take(.time, after: 3_601) == [.tellChange(.event(later))])
     }
 
-    @Test("a stream that is refused after its user's question has failed waits for the next one, too")
+    @Test("a stream that is refused after a question has failed waits for the next one, too")
     mutating func refusedLater() {
         _ = take(.announced([stream, other]), after: 0)
         #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
-        #expect(take(.failed([other]), after: 10.1) == [])
+        #expect(take(.failed(until: nil), after: 10.1) == [])
         #expect(take(.ended(other, .refused(Self.refused)), after: 10.2) == [])
-        #expect(take(.time, after: 11.1) == [.tellChange(.renewal)])
+        #expect(take(.time, after: 11.1) == [.tellChange(.gap)])
+    }
+
+    @Test("a question that fails in the background is asked again on return, although all streams are open")
+    mutating func failedOutOfSight() {
+        open()
+        _ = take(.sight(false), after: 5)
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(stream, event), after: 10)
+        #expect(take(.time, after: 10.05) == [.tellChange(.event(event))])
+        #expect(take(.failed(until: nil), after: 11) == [])
+        #expect(listening.wake == story.start.advanced(by: .seconds(125)))
+        #expect(take(.sight(true), after: 35) == [.tellChange(.gap)])
     }
 
     @Test("a question for new addresses that fails in the background is asked again on return")
@@ -163,15 +181,8 @@ struct RefusedStreamTests: StreamTests {
         open()
         _ = take(.sight(false), after: 5)
         #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
-        #expect(take(.failed([stream]), after: 11) == [])
+        #expect(take(.failed(until: nil), after: 11) == [])
         #expect(take(.time, after: 30) == [])
         #expect(take(.sight(true), after: 35) == [.tellChange(.renewal)])
-    }
-
-    @Test("a question that fails isn't asked again while no stream's address was refused")
-    mutating func otherFailure() {
-        open()
-        _ = take(.failed([stream]), after: 10)
-        #expect(listening.wake == nil)
     }
 }

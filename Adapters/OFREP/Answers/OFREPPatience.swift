@@ -14,7 +14,8 @@ struct OFREPPatience: Sendable {
     private static let firstRefusal = Duration.seconds(900)
     private static let longestRefusal = Duration.seconds(14_400)
 
-    private var until: ContinuousClock.Instant?
+    /// The end of the current or last wait, if any.
+    private(set) var end: ContinuousClock.Instant?
     private var reason: ExperimentationError?
     private var refusals = 0
     private var complaints = 0
@@ -24,8 +25,8 @@ struct OFREPPatience: Sendable {
 
     /// Returns why the server must not be asked now; `nil` if it may be.
     func objection(at now: ContinuousClock.Instant) -> ExperimentationError? {
-        guard let until, let reason, now < until else { return nil }
-        let seconds = Int((now.duration(to: until) / .seconds(1)).rounded(.up))
+        guard let end, let reason, now < end else { return nil }
+        let seconds = Int((now.duration(to: end) / .seconds(1)).rounded(.up))
         return ExperimentationError(reason.code, "\(reason.message); it isn't asked again for \(seconds) s")
     }
 
@@ -44,7 +45,7 @@ struct OFREPPatience: Sendable {
         at now: ContinuousClock.Instant,
         date: Date
     ) {
-        let isOfSameRound = until.map { start < $0 } ?? false
+        let isOfSameRound = end.map { start < $0 } ?? false
         let pause: Duration
         switch reply.status {
         case 401, 403:
@@ -59,9 +60,9 @@ struct OFREPPatience: Sendable {
             if !isOfSameRound { self = OFREPPatience() }
             return
         }
-        let end = now.advanced(by: pause)
-        if isOfSameRound, let until, end <= until { return }
-        (until, reason) = (end, failure)
+        let later = now.advanced(by: pause)
+        if isOfSameRound, let end, later <= end { return }
+        (end, reason) = (later, failure)
     }
 
     private static func doubled(_ first: Duration, _ count: Int, atMost longest: Duration) -> Duration {

@@ -25,7 +25,6 @@ struct OFREPCause: Sendable, Hashable {
 struct OFREPChange: Sendable {
     /// Increases from 1.
     let number: Int
-    let cause: OFREPCause
     /// The number of the last renewal: an answer from before it isn't sent for confirmation.
     let lastRenewal: Int
     /// The last validator and the last date in an event, each with the number of its change: an answer from before it is
@@ -37,7 +36,6 @@ struct OFREPChange: Sendable {
     init(_ cause: OFREPCause, after last: OFREPChange?) {
         let number = (last?.number ?? 0) + 1
         self.number = number
-        self.cause = cause
         lastRenewal = cause.isRenewal ? number : last?.lastRenewal ?? 0
         lastTag = cause.event?.etag.map { (number, $0) } ?? last?.lastTag
         lastDate = cause.event?.lastModified.map { (number, $0) } ?? last?.lastDate

@@ -9,14 +9,6 @@ struct OFREPConnection: Sendable {
         case refused
     }
 
-    /// The changes that may have been missed by the time it opens.
-    enum Missed: Sendable {
-        /// None that matter: it takes the place of an open one.
-        case nothing
-        case sinceAnswer
-        case sinceBreak
-    }
-
     /// How long opening may take.
     private static let patience = Duration.seconds(30)
     /// How long it must stay open before its failures are reset.
@@ -26,9 +18,8 @@ struct OFREPConnection: Sendable {
 
     var phase: Phase
     private var failures = 0
-    var missed = Missed.sinceAnswer
-    /// The stream that takes its place once open, if this one is no longer announced.
-    var successor: OFREPStream?
+    /// Whether it has broken while it was open.
+    private(set) var wasOpen = false
 
     init(phase: Phase) { self.phase = phase }
 
@@ -45,14 +36,19 @@ struct OFREPConnection: Sendable {
         if case .open = phase { true } else { false }
     }
 
+    /// Whether it is open, or can't be opened any more.
+    var isSettled: Bool { isOpen || phase == .refused }
+
     /// Whether it is closed until further notice.
     var isClosed: Bool { phase == .resting || phase == .refused }
 
     /// Records that it broke, and waits to be reopened, at least as long as the server asked.
     mutating func noteBreak(at now: ContinuousClock.Instant, waiting asked: Duration?, jitter: Double) {
-        if case .open(let since) = phase, since.duration(to: now) >= Self.steady { failures = 0 }
+        if case .open(let since) = phase {
+            wasOpen = true
+            if since.duration(to: now) >= Self.steady { failures = 0 }
+        }
         failures += 1
-        missed = .sinceBreak
         phase = .waiting(until: now.advanced(by: max(asked ?? .zero, Self.wait(after: failures, jitter: jitter))))
     }
 

@@ -12,13 +12,20 @@ final class OFREPListener: ChangeSource {
     /// The number of most recent users whose streams are remembered.
     private static let mostUsers = 64
 
+    private struct AnsweredUser {
+        var id: String
+        var streams: [OFREPStream]
+        /// The number of the last change that an answer reflects.
+        var change: Int
+    }
+
     private struct State {
         var listening = OFREPListening()
         var output: AsyncStream<ChangeNotice>.Continuation?
         var connections: [OFREPStream: (number: Int, task: Task<Void, Never>)] = [:]
         var lastNumber = 0
         var lastIDs: [OFREPStream: String] = [:]
-        var users: [(id: String, streams: [OFREPStream])] = []
+        var users: [AnsweredUser] = []
         var alarm: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
         var lastChange: OFREPChange?
     }
@@ -53,18 +60,23 @@ final class OFREPListener: ChangeSource {
         return stream
     }
 
-    /// Announces a change again whose question failed.
-    func repeatChange(_ cause: OFREPCause) { drive(.unanswered(cause)) }
-
-    /// Asks again for the addresses of a user's streams, if they were refused, because a question about the user failed.
-    func noteFailure(of userID: String) {
-        drive(.failed(state.withLock { state in state.users.first { $0.id == userID }?.streams ?? [] }))
+    /// Announces a change again later if a user has no answer to it, because the question failed.
+    ///
+    /// - Parameters:
+    ///   - userID: The user.
+    ///   - end: The end of the wait that the server asked for, if any.
+    func noteFailure(of userID: String, until end: ContinuousClock.Instant?) {
+        let isUnanswered = state.withLock { state in
+            guard let change = state.lastChange else { return false }
+            return state.users.contains { $0.id == userID && $0.change < change.number }
+        }
+        if isUnanswered { drive(.failed(until: end)) }
     }
 
-    /// Adopts the streams announced with a user's answer.
-    func listen(to announcements: [OFREPStream.Announcement], for userID: String) {
+    /// Adopts the streams announced with a user's answer, which reflects a change and all before it.
+    func listen(to announcements: [OFREPStream.Announcement], for userID: String, answering change: Int) {
         guard opensStreams else { return }
-        let streams = announcements.prefix(OFREPListening.mostStreams).compactMap {
+        let streams = announcements.prefix(OFREPStream.most).compactMap {
             OFREPStream($0, of: requests.baseURL)
         }
         if streams.count < announcements.count {
@@ -75,7 +87,7 @@ final class OFREPListener: ChangeSource {
                 "\(announcements.count - streams.count) of the server's event streams have unusable addresses"
             )
         }
-        note(streams, of: userID)
+        note(AnsweredUser(id: userID, streams: streams, change: change), of: userID)
     }
 
     /// Forgets which streams were announced to a user.
@@ -105,10 +117,10 @@ final class OFREPListener: ChangeSource {
         }
     }
 
-    private func note(_ streams: [OFREPStream]?, of userID: String) {
+    private func note(_ user: AnsweredUser?, of userID: String) {
         let all = state.withLock { state -> [OFREPStream] in
             state.users.removeAll { $0.id == userID }
-            if let streams { state.users.append((userID, streams)) }
+            if let user { state.users.append(user) }
             if state.users.count > Self.mostUsers { state.users.removeFirst() }
             var all: [OFREPStream] = []
             for stream in state.users.reversed().flatMap(\.streams) where !all.contains(stream) { all.append(stream) }

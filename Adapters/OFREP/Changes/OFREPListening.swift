@@ -4,8 +4,8 @@ import Experimentation
 ///
 /// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again when a
 /// stream has opened, because changes before that went unheard, and on return to the foreground. Events in quick
-/// succession count as one change. An open stream that is no longer announced stays until another is open in its place.
-/// After 30 seconds without all streams open, the silence is reported.
+/// succession count as one change. Open streams that are no longer announced stay until all others are open, and nothing
+/// is asked for then if they heard everything. After 30 seconds in which not everything is heard, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {
@@ -19,10 +19,8 @@ struct OFREPListening: Sendable {
         case ended(OFREPStream, Ending)
         /// The application went to the background (`false`) or became active again.
         case sight(Bool)
-        /// The question for a reported change failed.
-        case unanswered(OFREPCause)
-        /// A question failed of a user to whom these streams were announced.
-        case failed([OFREPStream])
+        /// The question for a reported change failed for a user; the server may want no other before an instant.
+        case failed(until: ContinuousClock.Instant?)
         /// Time has passed.
         case time
     }
@@ -50,25 +48,33 @@ struct OFREPListening: Sendable {
     static let afterOpening = Duration.seconds(1)
     /// How long a stream may be missing before the silence is reported.
     static let grace = Duration.seconds(30)
-    /// The maximum number of open streams beside those that they replace.
-    static let mostStreams = 8
 
     private static let slow = ExperimentationError(.timeout, "an event stream doesn't open")
 
+    /// The announced streams.
     private var connections: [OFREPStream: OFREPConnection] = [:]
+    private var handover = OFREPHandover()
     private var questions = OFREPQuestions()
     /// Since when the application has been in the background.
     private var unseen: ContinuousClock.Instant?
-    /// Why a stream is missing, and when to report it; never again once it was.
+    /// Why not everything is heard, and when to report it; never again once it was.
     private var silence: (reason: ExperimentationError, due: ContinuousClock.Instant?)?
 
     /// The time of the next timer, if any.
     var wake: ContinuousClock.Instant? {
         var moments = connections.values.compactMap(\.due)
-        if let unseen {
-            moments += connections.filter { !$1.isClosed }.keys.map { unseen.advanced(by: $0.inactivityDelay) }
-        }
+        if let unseen { moments += active.map { unseen.advanced(by: $0.inactivityDelay) } }
         return (moments + [questions.due, silence?.due].compactMap(\.self)).min()
+    }
+
+    /// The streams to close in the background.
+    private var active: Set<OFREPStream> {
+        handover.former.union(connections.filter { !$1.isClosed }.keys)
+    }
+
+    private var isHearing: Bool {
+        handover.hearsAll(of: connections.count)
+            || connections.values.allSatisfy { $0.isOpen || $0.phase == .resting }
     }
 
     /// Handles an input.
@@ -82,50 +88,40 @@ struct OFREPListening: Sendable {
         let jitter = min(max(jitter, 0), 1)
         var effects: [Effect] = []
         switch input {
-        case .announced(let streams): effects += announce(Array(streams.prefix(Self.mostStreams)), at: now)
-        case .opened(let stream): effects += noteOpen(stream, at: now, jitter: jitter)
+        case .announced(let streams): effects += announce(Array(streams.prefix(OFREPStream.most)), at: now)
+        case .opened(let stream): noteOpen(stream, at: now, jitter: jitter)
         case .event(let stream, let event):
-            if connections[stream] != nil { questions.plan(.event(event), in: Self.debounce, at: now) }
-        case .ended(let stream, let ending): noteEnd(of: stream, ending, at: now, jitter: jitter)
+            if connections[stream] != nil || handover.former.contains(stream) {
+                questions.plan(.event(event), in: Self.debounce, at: now)
+            }
+        case .ended(let stream, let ending): effects += noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
-        case .unanswered(let cause): questions.plan(cause, at: now)
-        case .failed(let streams): noteFailure(of: streams, at: now, jitter: jitter)
+        case .failed(let end) where unseen == nil: questions.planAgain(after: end, at: now, jitter: jitter)
+        // In the background, it is asked again only on return.
+        case .failed: questions.noteFailure()
         case .time: break
         }
         effects += rest(at: now)
-        return effects + whatIsDue(at: now, jitter: jitter)
+        effects += reopen(at: now, jitter: jitter)
+        effects += settle(at: now, jitter: jitter)
+        noteHearing(at: now)
+        return effects + whatIsDue(at: now)
     }
 
     private mutating func announce(_ streams: [OFREPStream], at now: ContinuousClock.Instant) -> [Effect] {
-        let former = connections.keys.filter { !streams.contains($0) }.sorted { $0.path < $1.path }
-        // A server that names new addresses in each answer would otherwise be asked again after each of them.
-        let isReplacement = former.contains { connections[$0]?.isOpen ?? false }
+        let left = connections.filter { !streams.contains($0.key) }
+        for stream in left.keys { connections[stream] = nil }
+        for stream in handover.former.intersection(streams) {
+            connections[stream] = OFREPConnection(phase: .open(since: now))
+        }
+        let hearing = Set(left.filter(\.value.isOpen).keys)
+        let closed = handover.begin(leaving: hearing, for: streams).union(left.keys).subtracting(handover.former)
         let new = streams.filter { connections[$0] == nil }
-        for stream in new {
-            open(stream, at: now)
-            if isReplacement { connections[stream]?.missed = .nothing }
-        }
-        for stream in streams { connections[stream]?.successor = nil }
-        var successors = new[...]
-        // Several may share one, unless a server's addresses change so fast that former streams would pile up.
-        let shared = former.count <= Self.mostStreams ? new.last : nil
-        var gone: [OFREPStream] = []
-        for stream in former {
-            if let successor = connections[stream]?.successor, streams.contains(successor) { continue }
-            // What changes before another stream is open in its place would be told to nobody.
-            if connections[stream]?.isOpen ?? false, let successor = successors.popFirst() ?? shared {
-                connections[stream]?.successor = successor
-            } else {
-                connections[stream] = nil
-                gone.append(stream)
-            }
-        }
-        questions.noteAnswer(at: now)
-        noteHearing()
-        return gone.map { .close($0) } + new.map { .open($0) }
+        for stream in new { open(stream, at: now) }
+        return close(closed) + new.map { .open($0) }
     }
 
-    /// Reopens the streams closed for the background, and asks for changes missed meanwhile, unless all streams are open.
+    /// Reopens the streams closed for the background, and asks for changes missed meanwhile.
     private mutating func note(_ isSeen: Bool, at now: ContinuousClock.Instant) -> [Effect] {
         guard isSeen else {
             unseen = unseen ?? now
@@ -135,52 +131,46 @@ struct OFREPListening: Sendable {
         // No timer fires while the process is suspended.
         let closed = rest(at: now)
         unseen = nil
-        let resting = connections.filter { $1.phase == .resting }.keys
+        let resting = connections.filter { $1.phase == .resting }.keys.sorted { $0.path < $1.path }
         if connections.values.contains(where: \.isClosed) {
             questions.plan(.renewal, at: now)
-        } else if connections.isEmpty || !connections.values.allSatisfy(\.isOpen) {
+        } else if connections.isEmpty || !isHearing || questions.hasFailed {
             questions.plan(.gap, at: now)
         }
         for stream in resting { open(stream, at: now) }
-        return closed + resting.sorted { $0.path < $1.path }.map { .open($0) }
+        return closed + resting.map { .open($0) }
     }
 
     /// Closes streams whose inactivity delay has passed in the background.
     private mutating func rest(at now: ContinuousClock.Instant) -> [Effect] {
         guard let unseen else { return [] }
-        let over = connections.filter { !$1.isClosed && unseen.advanced(by: $0.inactivityDelay) <= now }.keys
+        let over = active.filter { unseen.advanced(by: $0.inactivityDelay) <= now }
         guard !over.isEmpty else { return [] }
-        for stream in over {
-            let isFormer = connections[stream]?.successor != nil
-            connections[stream] = isFormer ? nil : OFREPConnection(phase: .resting)
+        for stream in over where connections[stream] != nil {
+            connections[stream] = OFREPConnection(phase: .resting)
         }
-        noteHearing()
-        return over.sorted { $0.path < $1.path }.map { .close($0) }
+        handover.rest(over)
+        return close(over)
     }
 
     private mutating func open(_ stream: OFREPStream, at now: ContinuousClock.Instant) {
         let phase = OFREPConnection.Phase.opening(since: now)
         connections[stream, default: OFREPConnection(phase: phase)].phase = phase
-        miss(Self.slow, until: now.advanced(by: Self.grace))
     }
 
-    private mutating func noteOpen(
-        _ stream: OFREPStream,
-        at now: ContinuousClock.Instant,
-        jitter: Double
-    ) -> [Effect] {
-        guard let connection = connections[stream], case .opening = connection.phase else { return [] }
+    private func close(_ streams: Set<OFREPStream>) -> [Effect] {
+        streams.sorted { $0.path < $1.path }.map { .close($0) }
+    }
+
+    private mutating func noteOpen(_ stream: OFREPStream, at now: ContinuousClock.Instant, jitter: Double) {
+        guard let connection = connections[stream], case .opening = connection.phase else { return }
         connections[stream]?.phase = .open(since: now)
-        if connections.values.allSatisfy(\.isOpen) { questions.noteAllOpen() }
-        switch connection.missed {
-        case .nothing: break
-        case .sinceAnswer: questions.plan(.gap, in: Self.afterOpening * (1 + jitter), at: now)
-        case .sinceBreak: questions.plan(.gap, at: now)
+        if handover.hearsAll(of: connections.count) { return }
+        if connection.wasOpen {
+            questions.plan(.gap, at: now)
+        } else if !handover.isUnderWay {
+            questions.plan(.gap, in: Self.afterOpening * (1 + jitter), at: now)
         }
-        noteHearing()
-        let replaced = connections.filter { $1.successor == stream }.keys.sorted { $0.path < $1.path }
-        for stream in replaced { connections[stream] = nil }
-        return replaced.map { .close($0) }
     }
 
     private mutating func noteEnd(
@@ -188,32 +178,24 @@ struct OFREPListening: Sendable {
         _ ending: Ending,
         at now: ContinuousClock.Instant,
         jitter: Double
-    ) {
-        guard var connection = connections[stream] else { return }
-        if connection.successor != nil {
-            // Nothing is asked for: a server may close it because its successor, whose opening it tells later, is open.
-            connections[stream] = nil
-            return
-        }
+    ) -> [Effect] {
+        let isFormer = handover.noteEnd(of: stream)
+        guard isFormer || connections[stream] != nil else { return [] }
         switch ending {
         case .refused(let error):
-            connection.phase = .refused
+            connections[stream]?.phase = .refused
             // Its address may have expired, and the next answer names one that hasn't.
-            let isHopeful = error.code == .unauthorized && questions.planForAddresses(at: now)
+            let isHopeful = error.code == .unauthorized
+            if isHopeful { questions.planForAddresses(at: now) }
             // Otherwise it won't reopen, so the silence is reported at once.
             miss(error, until: isHopeful ? now.advanced(by: Self.grace) : now)
         case .lost(let error, let asked):
-            connection.noteBreak(at: now, waiting: asked, jitter: jitter)
-            miss(error, until: now.advanced(by: Self.grace))
+            connections[stream]?.noteBreak(at: now, waiting: asked, jitter: jitter)
+            // No other will be open in the place of a former one if that was refused.
+            let isLast = isFormer && connections.values.contains { $0.phase == .refused }
+            miss(error, until: isLast ? now : now.advanced(by: Self.grace))
         }
-        connections[stream] = connection
-    }
-
-    private mutating func noteFailure(of streams: [OFREPStream], at now: ContinuousClock.Instant, jitter: Double) {
-        // Back in the foreground it is asked anyway.
-        guard unseen == nil else { return }
-        let isMissing = streams.contains { connections[$0]?.phase == .refused }
-        questions.planAgainForAddresses(evenIfAnswered: isMissing, at: now, jitter: jitter)
+        return isFormer ? [.close(stream)] : []
     }
 
     /// Records that a stream is missing, and until when that isn't reported.
@@ -222,12 +204,8 @@ struct OFREPListening: Sendable {
         silence = (reason, due)
     }
 
-    /// Ends the silence if every stream is open.
-    private mutating func noteHearing() {
-        if connections.values.allSatisfy({ $0.isOpen || $0.phase == .resting }) { silence = nil }
-    }
-
-    private mutating func whatIsDue(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
+    /// Reopens streams, and closes those whose opening has taken too long.
+    private mutating func reopen(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
         var effects: [Effect] = []
         for (stream, connection) in connections.sorted(by: { $0.key.path < $1.key.path }) {
             guard let due = connection.due, due <= now else { continue }
@@ -235,10 +213,30 @@ struct OFREPListening: Sendable {
                 open(stream, at: now)
                 effects.append(.open(stream))
             } else {
-                noteEnd(of: stream, .lost(Self.slow), at: now, jitter: jitter)
-                effects.append(.close(stream))
+                effects += noteEnd(of: stream, .lost(Self.slow), at: now, jitter: jitter) + [.close(stream)]
             }
         }
+        return effects
+    }
+
+    /// Closes former streams once the announced ones have taken their place, and asks for what was missed meanwhile.
+    private mutating func settle(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
+        guard connections.values.allSatisfy(\.isSettled) else { return [] }
+        let areOpen = connections.values.allSatisfy(\.isOpen)
+        if handover.isUnderWay, !handover.hearsAll(of: connections.count) {
+            questions.planAfterHandover(in: Self.afterOpening * (1 + jitter), at: now)
+        }
+        if areOpen, !connections.isEmpty { questions.noteAllOpen() }
+        return close(handover.settle(Set(connections.keys), areOpen: areOpen))
+    }
+
+    /// Begins or ends the silence.
+    private mutating func noteHearing(at now: ContinuousClock.Instant) {
+        if isHearing { silence = nil } else if silence == nil { miss(Self.slow, until: now.advanced(by: Self.grace)) }
+    }
+
+    private mutating func whatIsDue(at now: ContinuousClock.Instant) -> [Effect] {
+        var effects: [Effect] = []
         if let silence, let due = silence.due, due <= now {
             self.silence?.due = nil
             effects.append(.tellSilence(silence.reason))

@@ -4,73 +4,86 @@
 struct OFREPQuestions: Sendable {
     /// The minimum time between two questions.
     private static let spacing = Duration.seconds(1)
-    /// How long after an answer no other question for new addresses is asked, unless all streams have opened meanwhile.
+    /// The minimum time between two questions for the same reason that a server could give with each answer: by an
+    /// address that it refuses, or by new addresses whose streams don't open in time.
     private static let addressSpacing = Duration.seconds(60)
-
-    /// The question for the addresses of refused streams.
-    private struct ForAddresses: Sendable {
-        /// When it was answered; `nil` while it is planned or under way.
-        var answered: ContinuousClock.Instant?
-        var failures = 0
-    }
 
     private var next: (at: ContinuousClock.Instant, cause: OFREPCause)?
     private var last: ContinuousClock.Instant?
-    /// The last question for new addresses, unless all streams have opened since.
-    private var forAddresses: ForAddresses?
+    /// Whether the last question has failed for a user.
+    private(set) var hasFailed = false
+    /// The number of questions in succession that have failed.
+    private var failures = 0
+    /// The end of the wait that the server asked for, and a little more so that clients spread out.
+    private var pause: ContinuousClock.Instant?
+    /// When new addresses were last asked for, unless all streams have opened since.
+    private var addresses: ContinuousClock.Instant?
+    /// When the last question after a handover is or was due.
+    private var handover: ContinuousClock.Instant?
 
     /// When the next question is due, if one is planned.
     var due: ContinuousClock.Instant? { next?.at }
 
     /// Plans a question, or joins it to the next one.
     mutating func plan(_ cause: OFREPCause, in delay: Duration = .zero, at now: ContinuousClock.Instant) {
-        let earliest = max(now.advanced(by: delay), last?.advanced(by: Self.spacing) ?? now)
+        failures = 0
+        schedule(cause, at: now.advanced(by: delay))
+    }
+
+    private mutating func schedule(_ cause: OFREPCause, at moment: ContinuousClock.Instant) {
+        let earliest = max(moment, last?.advanced(by: Self.spacing) ?? moment, pause ?? moment)
         next = (min(next?.at ?? earliest, earliest), next?.cause.joined(by: cause) ?? cause)
     }
 
     /// Returns the cause of the question that is due, if one is.
     mutating func take(at now: ContinuousClock.Instant) -> OFREPCause? {
         guard let next, next.at <= now else { return nil }
-        (self.next, last) = (nil, now)
+        (self.next, last, hasFailed) = (nil, now, false)
         return next.cause
     }
 
-    /// Plans the question for new addresses, unless the last one is still to be answered.
-    ///
-    /// - Returns: Whether an answer will come; not if there was one shortly before.
-    mutating func planForAddresses(at now: ContinuousClock.Instant) -> Bool {
-        if let forAddresses {
-            guard let answered = forAddresses.answered else { return true }
-            guard answered.duration(to: now) >= Self.addressSpacing else { return false }
-        }
-        forAddresses = ForAddresses()
+    /// Plans the question for the addresses of refused streams, unless there was one shortly before.
+    mutating func planForAddresses(at now: ContinuousClock.Instant) {
+        if let addresses, addresses.duration(to: now) < Self.addressSpacing { return }
+        addresses = now
         plan(.renewal, at: now)
-        return true
     }
 
-    /// Plans the question for new addresses again after one has failed, later each time.
+    /// Plans the question for what was missed while streams took the place of others, later if there was one shortly
+    /// before.
+    mutating func planAfterHandover(in delay: Duration, at now: ContinuousClock.Instant) {
+        var moment = now.advanced(by: delay)
+        // The last one may have become part of an earlier question, so it is planned again.
+        if let handover { moment = handover > now ? handover : max(moment, handover.advanced(by: Self.addressSpacing)) }
+        handover = moment
+        plan(.gap, in: now.duration(to: moment), at: now)
+    }
+
+    /// Records that the last question has failed for a user.
+    mutating func noteFailure() { hasFailed = true }
+
+    /// Plans the last question again after it has failed for a user, later each time.
+    ///
+    /// An answer from before an event or a renewal stays so, whatever cause is named now.
     ///
     /// - Parameters:
-    ///   - evenIfAnswered: Whether the answer, if there was one, was for other users alone.
+    ///   - end: The end of the wait that the server asked for, if any.
     ///   - now: The current instant.
     ///   - jitter: A random number in 0...1.
-    mutating func planAgainForAddresses(evenIfAnswered: Bool, at now: ContinuousClock.Instant, jitter: Double) {
-        // What is planned already is one question for all users.
-        guard var question = forAddresses, next?.cause.isRenewal != true, evenIfAnswered || question.answered == nil
-        else { return }
-        question.answered = nil
-        question.failures += 1
-        forAddresses = question
-        plan(.renewal, in: OFREPConnection.wait(after: question.failures, jitter: jitter), at: now)
-    }
-
-    /// Records an answer.
-    mutating func noteAnswer(at now: ContinuousClock.Instant) {
-        // Before the question for addresses is asked, it is the answer to an earlier one.
-        guard next?.cause.isRenewal != true, forAddresses?.answered == nil else { return }
-        forAddresses?.answered = now
+    mutating func planAgain(
+        after end: ContinuousClock.Instant?,
+        at now: ContinuousClock.Instant,
+        jitter: Double
+    ) {
+        // It is one question for all users.
+        guard !hasFailed else { return }
+        noteFailure()
+        failures += 1
+        let wait = OFREPConnection.wait(after: failures, jitter: jitter)
+        if let end, end > now { pause = end.advanced(by: wait) }
+        schedule(.gap, at: now.advanced(by: wait))
     }
 
     /// Records that all streams are open, so that none needs a new address.
-    mutating func noteAllOpen() { forAddresses = nil }
+    mutating func noteAllOpen() { addresses = nil }
 }

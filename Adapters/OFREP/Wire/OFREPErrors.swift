@@ -33,6 +33,12 @@ enum OFREPErrors {
         }
     }
 
+    /// Whether the same question may be answered later: neither its contents nor the credentials were refused.
+    static func mayPass(_ error: ExperimentationError) -> Bool {
+        [.transport, .timeout, .vendorFault].contains(error.code)
+            && (error.cause as? RefusingStatus)?.status != 400
+    }
+
     /// Maps the error code of a 400 answer.
     private static func refusal(_ reply: HTTPReply) -> ExperimentationError {
         let code = (try? JSON.parse(reply.body))?.objectValue?["errorCode"]?.stringValue
@@ -42,7 +48,12 @@ enum OFREPErrors {
         case "INVALID_CONTEXT":
             ExperimentationError(.invalidContext, "The OFREP server rejects the user's attributes")
         case "PARSE_ERROR": ExperimentationError(.parseError, "The OFREP server can't read the question")
-        default: ExperimentationError(.vendorFault, "The OFREP server rejected the request (400)")
+        default:
+            ExperimentationError(
+                .vendorFault,
+                "The OFREP server rejected the request (400)",
+                cause: RefusingStatus(reply.status)
+            )
         }
     }
 

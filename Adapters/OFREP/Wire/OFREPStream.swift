@@ -11,6 +11,8 @@ struct OFREPStream: Sendable, Hashable {
     /// How long the application may be in the background before the stream is closed.
     let inactivityDelay: Duration
 
+    /// The maximum number of open streams beside those that they replace.
+    static let most = 8
     /// The protocol's default delay.
     static let usualInactivityDelay = Duration.seconds(120)
 

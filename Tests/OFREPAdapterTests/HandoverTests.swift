@@ -1,0 +1,155 @@
+import AdapterKit
+import Experimentation
+import Testing
+
+@testable import OFREPAdapter
+
+/// What is heard, asked for and reported while some streams take the place of others; all times are passed in.
+@Suite("OFREP: streams that take the place of others")
+struct HandoverTests: StreamTests {
+    var story: StreamStory
+    private let a2: OFREPStream
+    private let b2: OFREPStream
+
+    init() throws {
+        story = try StreamStory()
+        a2 = try Samples.stream("https://events.example.com/a2")
+        b2 = try Samples.stream("https://events.example.com/b2")
+    }
+
+    private mutating func openBoth() {
+        _ = take(.announced([other, stream]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        _ = take(.time, after: 2)
+    }
+
+    @Test("open streams stay until all that take their place are open, in whatever order; nothing is asked then")
+    mutating func order() {
+        openBoth()
+        #expect(take(.announced([b2, a2]), after: 3) == [.open(b2), .open(a2)])
+        #expect(take(.opened(b2), after: 4) == [])
+        let event = OFREPEvent(etag: "1")
+        #expect(take(.event(stream, event), after: 5) == [])
+        #expect(take(.time, after: 5.1) == [.tellChange(.event(event))])
+        #expect(take(.opened(a2), after: 6) == [.close(stream), .close(other)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a stream that takes no open one's place causes one question once all are open")
+    mutating func addition() {
+        open()
+        _ = take(.announced([a2, other]), after: 3)
+        #expect(take(.opened(a2), after: 4) == [])
+        #expect(take(.time, after: 23) == [])
+        #expect(take(.opened(other), after: 24) == [.close(stream)])
+        #expect(take(.time, after: 26) == [.tellChange(.gap)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("changes that a broken stream missed are asked for when another has taken its place")
+    mutating func broken() {
+        openBoth()
+        _ = take(.ended(other, .lost(Self.lost)), after: 3)
+        #expect(take(.announced([a2, b2]), after: 3.1) == [.close(other), .open(a2), .open(b2)])
+        #expect(take(.opened(a2), after: 4) == [])
+        #expect(take(.opened(b2), after: 5) == [.close(stream)])
+        #expect(take(.time, after: 7) == [.tellChange(.gap)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a stream that ends before another has taken its place causes a question")
+    mutating func early() {
+        open()
+        _ = take(.announced([other]), after: 3)
+        #expect(take(.ended(stream, .lost(Self.lost)), after: 4) == [.close(stream)])
+        #expect(take(.opened(other), after: 29) == [])
+        #expect(take(.time, after: 31) == [.tellChange(.gap)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("a server that names new addresses in each answer, and closes the old too early, is asked once a minute")
+    mutating func earlyEachTime() throws {
+        open()
+        var (last, told) = (stream, [Double]())
+        for second in 3..<150 {
+            let moment = Double(second)
+            guard take(.time, after: moment).contains(.tellChange(.gap)) || second == 3 else { continue }
+            told.append(moment)
+            let next = try Samples.stream("https://events.example.com/a?\(second)")
+            _ = take(.announced([next]), after: moment)
+            _ = take(.ended(last, .lost(Self.lost)), after: moment)
+            _ = take(.opened(next), after: moment)
+            last = next
+        }
+        #expect(told == [3, 5, 65, 125])
+    }
+
+    @Test("while former streams hear everything, nothing is reported as a silence, however long others take to open")
+    mutating func slow() {
+        open()
+        _ = take(.announced([other]), after: 3)
+        var effects: [OFREPListening.Effect] = []
+        for second in 4..<100 { effects += take(.time, after: Double(second)) }
+        #expect(!effects.isEmpty)
+        #expect(effects.allSatisfy { $0 == .open(other) || $0 == .close(other) })
+        _ = take(.ended(stream, .lost(Self.lost)), after: 100)
+        #expect(take(.time, after: 129.9).allSatisfy { $0 == .open(other) || $0 == .close(other) })
+        effects = take(.time, after: 130)
+        #expect(effects.contains { if case .tellSilence = $0 { true } else { false } })
+    }
+
+    @Test("a former stream stays if the one that is to take its place is refused; its end is reported as a silence")
+    mutating func refused() {
+        let gone = ExperimentationError(.vendorFault, "gone")
+        open()
+        _ = take(.announced([other]), after: 3)
+        #expect(take(.ended(other, .refused(gone)), after: 5) == [])
+        #expect(take(.time, after: 60) == [])
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(stream, event), after: 70)
+        #expect(take(.time, after: 71) == [.tellChange(.event(event))])
+        #expect(take(.announced([other]), after: 72) == [])
+        #expect(take(.ended(stream, .lost(Self.lost)), after: 100) == [.close(stream), .tellSilence(Self.lost)])
+    }
+
+    @Test("a former stream that doesn't hear everything is closed if the one that is to take its place is refused")
+    mutating func refusedAndBroken() {
+        let gone = ExperimentationError(.vendorFault, "gone")
+        openBoth()
+        _ = take(.ended(other, .lost(Self.lost)), after: 3)
+        _ = take(.announced([a2, b2]), after: 3.1)
+        #expect(take(.opened(a2), after: 4) == [])
+        #expect(take(.ended(b2, .refused(gone)), after: 5) == [.close(stream), .tellSilence(gone)])
+        #expect(take(.time, after: 7) == [.tellChange(.gap)])
+    }
+
+    @Test("an additional stream that doesn't open is reported as a silence, although all others are open")
+    mutating func missing() {
+        open()
+        _ = take(.announced([a2, other]), after: 3)
+        _ = take(.opened(a2), after: 4)
+        let effects = take(.time, after: 33)
+        #expect(effects.contains { if case .tellSilence = $0 { true } else { false } })
+    }
+
+    @Test("an answer to an earlier question doesn't stand for the one that asks for new addresses")
+    mutating func earlierAnswer() {
+        openBoth()
+        #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
+        _ = take(.announced([stream, other]), after: 10.1)
+        #expect(take(.ended(other, .refused(Self.refused)), after: 10.2) == [])
+        #expect(take(.time, after: 39.9) == [])
+        #expect(take(.time, after: 40) == [.tellSilence(Self.refused)])
+    }
+
+    @Test("an event without a configuration doesn't hide the configuration of the one before")
+    mutating func bareEvent() {
+        open()
+        _ = take(.event(stream, OFREPEvent(etag: "7")), after: 10)
+        _ = take(.event(stream, OFREPEvent(lastModified: "8")), after: 10.01)
+        _ = take(.event(stream, OFREPEvent()), after: 10.02)
+        let event = OFREPEvent(etag: "7", lastModified: "8")
+        #expect(take(.time, after: 10.05) == [.tellChange(.event(event))])
+    }
+}
