@@ -124,6 +124,20 @@ struct HandoverTests: StreamTests {
         #expect(take(.time, after: 7) == [.tellChange(.gap)])
     }
 
+    @Test("streams that were closed for a refused one don't count as hearing everything later")
+    mutating func refusedAddition() {
+        let gone = ExperimentationError(.vendorFault, "gone")
+        open()
+        _ = take(.announced([a2, other]), after: 3)
+        _ = take(.opened(a2), after: 4)
+        #expect(take(.ended(other, .refused(gone)), after: 5) == [.close(stream), .tellSilence(gone)])
+        #expect(take(.time, after: 7) == [.tellChange(.gap)])
+        #expect(take(.announced([b2]), after: 10) == [.close(other), .open(b2)])
+        #expect(take(.opened(b2), after: 11) == [.close(a2)])
+        #expect(take(.time, after: 67) == [.tellChange(.gap)])
+        #expect(listening.wake == nil)
+    }
+
     @Test("an additional stream that doesn't open is reported as a silence, although all others are open")
     mutating func missing() {
         open()
