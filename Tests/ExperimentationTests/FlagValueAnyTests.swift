@@ -31,6 +31,12 @@ struct FlagValueAnyTests {
         #expect(try FlagValue(any: boxes) == ["a": true, "b": 1, "c": 0.5])
     }
 
+    @Test("a boxed decimal number keeps its digits", arguments: ["19.99", "-19.99", "0.07", "1999", "1e-7"])
+    func decimal(digits: String) throws {
+        let value = try FlagValue(any: NSDecimalNumber(string: digits))
+        #expect(value.doubleValue == Double(digits))
+    }
+
     @Test("every representable part of a notification is converted, however deep the rest is nested")
     func userInfo() {
         let carried: [AnyHashable: Any] = [

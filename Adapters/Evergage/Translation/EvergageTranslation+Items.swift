@@ -12,7 +12,7 @@ extension EvergageItem {
     ///     value has another type.
     init(_ item: CatalogItem, as kind: Kind? = nil, unread: inout Set<String>) {
         self.init(kind ?? Kind(item), id: item.id, name: item.name)
-        price = item.price.flatMap { Double($0.description) }
+        price = item.price.map { Double(nearestTo: $0) }
         currency = item.currency
         categories = item.categories.map { .category(id: $0) }
         var rest = item.attributes.values.filter { $0.value != .null }
@@ -67,7 +67,7 @@ extension EvergageOrder {
         self.init(
             orderID: order.id,
             lineItems: lineItems,
-            totalValue: order.total.flatMap { Double($0.description) },
+            totalValue: order.total.map { Double(nearestTo: $0) },
             totalValueCurrency: order.currency
         )
     }

@@ -188,9 +188,9 @@ enum FlagshipTranslation {
             id: number,
             // The vendor reports by this name and takes no order without it.
             affiliation: order.affiliation ?? "purchase",
-            revenue: double(order.total ?? (order.lines.isEmpty ? nil : sum)),
-            shipping: double(order.shipping),
-            tax: double(order.tax),
+            revenue: (order.total ?? (order.lines.isEmpty ? nil : sum)).map(Double.init(nearestTo:)),
+            shipping: order.shipping.map(Double.init(nearestTo:)),
+            tax: order.tax.map(Double.init(nearestTo:)),
             currency: order.currency,
             paymentMethod: order.paymentMethod,
             shippingMethod: order.shippingMethod,
@@ -202,15 +202,11 @@ enum FlagshipTranslation {
                 transactionID: number,
                 name: line.item.name ?? line.item.id,
                 code: line.item.id,
-                price: double(line.item.price) ?? 0,
+                price: line.item.price.map(Double.init(nearestTo:)) ?? 0,
                 quantity: line.quantity,
                 category: line.item.categories.first
             )
         }
         return [transaction] + items
-    }
-
-    private static func double(_ value: Decimal?) -> Double? {
-        value.map { NSDecimalNumber(decimal: $0).doubleValue }
     }
 }

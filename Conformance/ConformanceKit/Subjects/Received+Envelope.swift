@@ -31,7 +31,7 @@ extension Received {
         case .replaceCart(let lines): items = lines.map(\.item.id)
         case .purchase(let order):
             orderID = order.id
-            value = order.total.map { NSDecimalNumber(decimal: $0).doubleValue }
+            value = order.total.map { Double(nearestTo: $0) }
             items = order.lines.map(\.item.id)
         case .campaignImpression(let campaign), .campaignDismissal(let campaign), .campaignClick(let campaign):
             self.campaign = campaign.id

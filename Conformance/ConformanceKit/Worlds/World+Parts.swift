@@ -233,7 +233,7 @@ extension CatalogItem {
         var members: [String: FlagValue] = ["id": .string(id)]
         if kind != .product { members["kind"] = .string(kind.rawValue) }
         if let name { members["name"] = .string(name) }
-        if let price { members["price"] = .double(NSDecimalNumber(decimal: price).doubleValue) }
+        if let price { members["price"] = .double(Double(nearestTo: price)) }
         if let currency { members["currency"] = .string(currency) }
         if !categories.isEmpty { members["categories"] = .array(categories.map { .string($0) }) }
         if !attributes.isEmpty { members["attributes"] = .object(attributes.values) }

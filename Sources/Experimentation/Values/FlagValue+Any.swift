@@ -79,6 +79,7 @@ extension FlagValue {
             // A process has two boxed Booleans, and every boxed Boolean is one of them.
             if number === NSNumber(value: true) || number === NSNumber(value: false) { return .bool(number.boolValue) }
             if let whole = Int(exactly: number) { return .int(whole) }
+            if let decimal = number as? NSDecimalNumber { return .double(Double(nearestTo: decimal.decimalValue)) }
             return .double(number.doubleValue)
         }
         if let value = any as? Bool { return .bool(value) }
