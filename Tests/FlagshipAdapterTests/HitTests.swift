@@ -60,7 +60,6 @@ struct HitTests {
             .item(transactionID: "transacId", name: "itemName", code: "sku", price: 20, quantity: 2, category: "shoes")
         )
         await visitor.sendHit(.event(.actionTracking, action: "cta_Shop", label: "l", value: 1))
-        #expect(await visitor.sendHit(.event(.userEngagement, action: "")) == false)
         #expect(await visitor.sendHit(.transaction(id: "t", affiliation: "a", revenue: .nan)) == false)
         try await flagship.client?.flush()
         let hits = await bench.hits.dropFirst().map { hit in
@@ -83,6 +82,51 @@ struct HitTests {
                 ["t": "EVENT", "ec": "Action Tracking", "ea": "cta_Shop", "el": "l", "ev": 1],
             ]
         )
+    }
+
+    /// Each type of hit with empty texts, and its members as they are sent.
+    static let emptyHits: [(FlagshipHit, [String: FlagValue])] = [
+        (.screen(""), ["t": "SCREENVIEW", "dl": ""]), (.page(""), ["t": "PAGEVIEW", "dl": ""]),
+        (.transaction(id: "", affiliation: ""), ["t": "TRANSACTION", "tid": "", "ta": ""]),
+        (
+            .item(transactionID: "", name: "", code: "", category: ""),
+            ["t": "ITEM", "tid": "", "in": "", "ic": "", "ip": 0, "iq": 0, "iv": ""]
+        ),
+        (.event(.userEngagement, action: "", label: ""), ["t": "EVENT", "ec": "User Engagement", "ea": "", "el": ""]),
+    ]
+
+    @Test("empty texts are sent, as in the original", arguments: emptyHits.indices)
+    func emptyTexts(index: Int) async throws {
+        let (hit, sent) = Self.emptyHits[index]
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        #expect(await visitor.sendHit(hit))
+        try await flagship.client?.flush()
+        #expect(await bench.hits.last?.filter { !["cid", "ds", "vid", "qt"].contains($0.key) } == sent)
+    }
+
+    @Test("a cached hit with an empty text is sent, and one that is none is deleted and logged")
+    func cachedEmptyText() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        func record(_ content: [String: FlagValue]) -> FlagshipHitRecord {
+            FlagshipHitRecord(
+                visitorID: "ada",
+                anonymousID: nil,
+                type: "ITEM",
+                time: bench.time.now,
+                content: content.merging(["cid": .string(Bench.environmentID), "vid": "ada"]) { $1 }
+            )
+        }
+        let item: [String: FlagValue] = ["t": "ITEM", "tid": "o", "in": "Mug", "ic": "", "ip": 5, "iq": 1]
+        await cache.cacheHits(["1": record(item), "2": record(["t": "ITEM", "tid": "o"])])
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(hits: cache) }
+        #expect(Array(cache.hits.keys) == ["1"])
+        #expect(bench.log.entries.count { $0.event == "flagship.CACHE" && $0.level == .warning } == 1)
+        _ = await flagship.newVisitor("ada", hasConsented: true).build()
+        try await flagship.client?.flush()
+        #expect(await bench.hits.map { [$0["in"], $0["ic"]] } == [["Mug", ""], [nil, nil]])
     }
 
     @Test("F59 a single hit is sent when its interval is over")

@@ -49,4 +49,11 @@ struct OrderContentTests {
         let lines = [LineItem(item: CatalogItem(id: "a", price: price)), LineItem(item: CatalogItem(id: "b"))]
         #expect(try await Self.hits(of: Order(id: "o", lines: lines), Bench()).first?["tr"] == 19.99)
     }
+
+    @Test("an item whose name is empty goes by its id, like one without a name", arguments: [nil, ""])
+    func emptyName(name: String?) async throws {
+        let lines = [LineItem(item: CatalogItem(id: "sku", name: name, price: 5))]
+        let hits = try await Self.hits(of: Order(id: "o", lines: lines), Bench())
+        #expect(hits.map { $0["in"] } == [nil, "sku"])
+    }
 }

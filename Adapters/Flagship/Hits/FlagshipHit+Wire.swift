@@ -65,19 +65,14 @@ extension FlagshipHit {
         }
     }
 
-    /// Checks for values that the collector would refuse.
+    /// Checks for values that the collector would refuse; empty texts pass, as in the original.
     ///
     /// - Throws: ``ErrorCode/invalidArgument`` naming the member.
     func validate() throws(ExperimentationError) {
         let fields = fields
         for name in Self.required[type] ?? [] {
-            switch fields[name] {
-            case .string(let text) where !text.isEmpty: break
-            // An empty affiliation passes, as in the original.
-            case .string where name == "ta": break
-            case .object where name == "s": break
-            default: throw ExperimentationError(.invalidArgument, "a hit of type \(type) needs '\(name)'")
-            }
+            let isThere = type == "SEGMENT" ? fields[name]?.objectValue != nil : fields[name]?.stringValue != nil
+            if !isThere { throw ExperimentationError(.invalidArgument, "a hit of type \(type) needs '\(name)'") }
         }
         guard FlagValue.object(fields).isFinite else {
             throw ExperimentationError(.invalidArgument, "a hit of type \(type) has a number that isn't finite")

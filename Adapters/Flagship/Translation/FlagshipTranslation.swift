@@ -200,7 +200,7 @@ enum FlagshipTranslation {
         let items = order.lines.map { line in
             FlagshipHit.item(
                 transactionID: number,
-                name: line.item.name ?? line.item.id,
+                name: line.item.name.flatMap { $0.isEmpty ? nil : $0 } ?? line.item.id,
                 code: line.item.id,
                 price: line.item.price.map(Double.init(nearestTo:)) ?? 0,
                 quantity: line.quantity,

@@ -99,7 +99,8 @@ public final class Flagship: Sendable {
             strategy: options.tracking.strategy,
             environmentID: environmentID,
             owedTo: provider.destination,
-            time: environment.time
+            time: environment.time,
+            log: environment.log
         )
         if let mirrored { store.outbox = mirrored }
         guard FlagshipConfiguration.isUsual(environmentID) else {

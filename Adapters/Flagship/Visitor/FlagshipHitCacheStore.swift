@@ -26,13 +26,15 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     ///   - environmentID: The environment.
     ///   - destination: The account that the hits are owed to.
     ///   - time: The clock.
+    ///   - log: Where deleted records are reported.
     public init?(
         _ store: any OutboxStore,
         mirroredIn caches: FlagshipCaches,
         strategy: FlagshipOptions.Tracking.Strategy,
         environmentID: String,
         owedTo destination: Destination,
-        time: any TimeSource
+        time: any TimeSource,
+        log: any LogSink = NoLog()
     ) async {
         guard let cache = caches.hits else { return nil }
         base = store
@@ -45,7 +47,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         var mayHoldOthers = true
         if let records, let known {
             let own = records.filter { $1.belongs(to: environmentID) }
-            taken = await Self.takeOver(own, of: cache, into: store, owedTo: destination, but: known, now: time.now)
+            let usable = await Self.usable(own, of: cache, but: known, now: time.now, log)
+            taken = await Self.takeOver(usable, into: store, owedTo: destination, now: time.now)
             mayHoldOthers = taken == nil || own.count < records.count
         }
         mirror = FlagshipHitMirror(
@@ -82,20 +85,22 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return found
     }
 
-    /// Adds an earlier run's hits to the outbox, and deletes those that are too old or unreadable.
-    ///
-    /// - Returns: The imported hits; `nil` if the outbox didn't accept them.
-    private static func takeOver(
+    /// Returns an earlier run's hits that the outbox doesn't have, oldest first, and deletes those that are too old or
+    /// unreadable.
+    private static func usable(
         _ records: [String: FlagshipHitRecord],
         of cache: any FlagshipHitCache,
-        into store: any OutboxStore,
-        owedTo destination: Destination,
         but known: [String: Envelope],
-        now: Date
-    ) async -> [Envelope]? {
+        now: Date,
+        _ log: any LogSink
+    ) async -> [Envelope] {
+        func delete(_ ids: [String], _ why: String) async {
+            guard !ids.isEmpty else { return }
+            log.log(.warning, .cache, "\(ids.count) cached hits are deleted: \(why)")
+            await cache.flushHits(ids.sorted())
+        }
         let oldest = FlagshipHitRecord.oldest(at: now)
-        let old = records.filter { $1.time <= oldest }.keys.sorted()
-        if !old.isEmpty { await cache.flushHits(old) }
+        await delete(records.filter { $1.time <= oldest }.map(\.key), "they are too old for the vendor")
         // A record that was imported by itself is an event of its own, whatever its id looks like.
         let fresh = records.filter { id, record in
             record.time > oldest && known[id] == nil && known[FlagshipHitRecord.event(of: id)] == nil
@@ -103,8 +108,19 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         .sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
         let envelopes = fresh.compactMap { id, record in record.envelope(id: id) }
         let readable = Set(envelopes.map(\.id))
-        let unreadable = fresh.map(\.key).filter { !readable.contains($0) }
-        if !unreadable.isEmpty { await cache.flushHits(unreadable) }
+        await delete(fresh.map(\.key).filter { !readable.contains($0) }, "they aren't hits")
+        return envelopes
+    }
+
+    /// Adds hits to the outbox.
+    ///
+    /// - Returns: The imported hits; `nil` if the outbox didn't accept them.
+    private static func takeOver(
+        _ envelopes: [Envelope],
+        into store: any OutboxStore,
+        owedTo destination: Destination,
+        now: Date
+    ) async -> [Envelope]? {
         guard !envelopes.isEmpty else { return [] }
         let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now)
         return refusals.map { accepted(envelopes, $0) }
