@@ -10,6 +10,7 @@ struct FlagshipEventSink: EventSink {
     let client: HTTPClient
     let limits: HTTPLimits
     let time: any TimeSource
+    let log: any LogSink
     /// Receives each exposure that the vendor has taken.
     let observations: FlagshipObservations
     /// Receives each consent that the vendor was told of.
@@ -84,8 +85,20 @@ struct FlagshipEventSink: EventSink {
             let verdict = await verdict(on: part.events, orReport: .hitsFailed) {
                 () throws(ExperimentationError) in try requests.hits(part.forms.flatMap(\.self))
             }
-            if verdict == .delivered { await noteConsents(of: part.events) }
+            if verdict == .delivered {
+                await noteConsents(of: part.events)
+                logLeftOut(of: part.events)
+            }
             return DeliveryReport(verdict)
+        }
+    }
+
+    /// Logged when an event is delivered, because it may be retried for hours.
+    private func logLeftOut(of delivered: [Envelope]) {
+        for envelope in delivered {
+            for sentence in FlagshipTranslation.leftOut(of: envelope.event) {
+                log.log(.warning, "flagship.event", "\(envelope.event.type): \(sentence)")
+            }
         }
     }
 

@@ -149,6 +149,7 @@ struct FlagshipService: Sendable {
             client: sending,
             limits: HTTPLimits(deadline: configuration.transferTimeout),
             time: environment.time,
+            log: environment.log,
             observations: observations,
             consents: consents,
             reporter: reporter

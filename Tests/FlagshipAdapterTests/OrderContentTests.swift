@@ -17,6 +17,11 @@ struct OrderContentTests {
         return await bench.hits.map { hit in hit.filter { !["cid", "ds", "vid", "qt"].contains($0.key) } }
     }
 
+    /// What the log says of delivered events.
+    private static func leftOut(_ bench: Bench) -> [String] {
+        bench.log.entries.filter { $0.event == "flagship.event" }.map(\.message)
+    }
+
     /// Amounts that lose their last digit if a decimal fraction becomes a double in several steps.
     static let amounts: [(Decimal, Double)] = [(1999, 19.99), (3_999, 39.99), (999, 9.99), (-1999, -19.99), (7, 0.07)]
         .map { (Decimal(sign: $0.0 < 0 ? .minus : .plus, exponent: -2, significand: Decimal(abs($0.0))), $0.1) }
@@ -55,5 +60,71 @@ struct OrderContentTests {
         let lines = [LineItem(item: CatalogItem(id: "sku", name: name, price: 5))]
         let hits = try await Self.hits(of: Order(id: "o", lines: lines), Bench())
         #expect(hits.map { $0["in"] } == [nil, "sku"])
+    }
+
+    @Test("what Flagship has no place for in an order is named in the log, once it is sent")
+    func leftOut() async throws {
+        let bench = try await Bench()
+        let item = CatalogItem(
+            id: "sku",
+            kind: .article,
+            price: 5,
+            currency: "USD",
+            categories: ["kitchen", "sale"],
+            attributes: ["color": "blue", "note": .null]
+        )
+        bench.transport.fail("hits", .status(503))
+        let client = try await bench.client()
+        let event = TrackingEvent.purchase(
+            Order(id: "o", lines: [LineItem(item: item)], currency: "EUR"),
+            attributes: ["shop": "one", "userLanguage": "fr"]
+        )
+        try await client.session(for: User(id: "ada", consent: .granted)).track(event)
+        _ = try await client.flush(retrying: false)
+        #expect(Self.leftOut(bench) == [])
+        bench.time.advance(by: .seconds(120))
+        try await client.flush()
+        #expect(
+            Self.leftOut(bench) == [
+                "purchase: its items' attributes have no place on the wire: categories after the first, color, currency, kind",
+                "purchase: its attributes have no place on the wire: shop",
+            ]
+        )
+    }
+
+    @Test(
+        "an event that Flagship has words for leaves nothing out",
+        arguments: [
+            TrackingEvent.purchase(
+                Order(
+                    id: "o",
+                    lines: [LineItem(item: CatalogItem(id: "sku", currency: "EUR", categories: ["kitchen"]))],
+                    currency: "EUR"
+                )
+            ),
+            .custom("spun", value: 3, attributes: ["label": "wheel", "sessionNumber": 4]),
+        ]
+    )
+    func nothingLeftOut(event: TrackingEvent) async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        try await client.session(for: User(id: "ada", consent: .granted)).track(event)
+        try await client.flush()
+        #expect(Self.leftOut(bench) == [])
+    }
+
+    @Test(
+        "attributes that have no place in an event's hit are named in the log",
+        arguments: [
+            (TrackingEvent.custom("spun", attributes: ["color": "red", "label": 5]), "color, label"),
+            (.screenView("home", attributes: ["label": "wheel", "location": "x"]), "label, location"),
+        ]
+    )
+    func leftOutAttributes(event: TrackingEvent, names: String) async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        try await client.session(for: User(id: "ada", consent: .granted)).track(event)
+        try await client.flush()
+        #expect(Self.leftOut(bench) == ["\(event.type): its attributes have no place on the wire: \(names)"])
     }
 }

@@ -58,11 +58,21 @@ extension FlagshipHit {
     }
 
     /// Takes the common parameters from a neutral event's attributes, by the names that they have here.
-    mutating func addCommon(_ attributes: Attributes) {
-        common.sessionNumber = common.sessionNumber ?? attributes["sessionNumber"]?.intValue
-        for text in Self.commonTexts where common[keyPath: text.path] == nil {
-            common[keyPath: text.path] = attributes[text.attribute]?.stringValue
+    ///
+    /// - Returns: The names of those that it took; a parameter that the hit has already stays.
+    @discardableResult
+    mutating func addCommon(_ attributes: Attributes) -> Set<String> {
+        var taken: Set<String> = []
+        if common.sessionNumber == nil, let number = attributes["sessionNumber"]?.intValue {
+            common.sessionNumber = number
+            taken.insert("sessionNumber")
         }
+        for text in Self.commonTexts where common[keyPath: text.path] == nil {
+            guard let value = attributes[text.attribute]?.stringValue else { continue }
+            common[keyPath: text.path] = value
+            taken.insert(text.attribute)
+        }
+        return taken
     }
 
     /// Checks for values that the collector would refuse; empty texts pass, as in the original.

@@ -136,23 +136,7 @@ enum FlagshipTranslation {
     /// - Throws: ``ErrorCode/unsupported`` for an event that the vendor has no hit for, ``ErrorCode/invalidArgument``
     ///   for one that the collector wouldn't take.
     static func hits(of event: TrackingEvent, id: String) throws(ExperimentationError) -> [FlagshipHit] {
-        var hits: [FlagshipHit]
-        switch event.kind {
-        case .custom(let name, let value):
-            hits = [.event(.actionTracking, action: name, label: label(event), value: try whole(value, name))]
-        case .goalCompleted(let name): hits = [.event(.actionTracking, action: name, label: label(event))]
-        case .screenView(let name): hits = [.screen(name)]
-        case .pageView(let url): hits = [.page(url)]
-        case .purchase(let order): hits = try purchase(order, id: id)
-        case .consentChanged(let isGranted): hits = [.consent(isGranted)]
-        case .native(let native): hits = [try FlagshipHit(native)]
-        case .exposure: hits = []
-        default:
-            throw ExperimentationError(
-                .unsupported,
-                "Flagship has no hit for \(event.type); a custom event can say it in words of your own"
-            )
-        }
+        var hits = try ownHits(of: event, id: id)
         for index in hits.indices {
             hits[index].addCommon(event.attributes)
             try hits[index].validate()
@@ -160,7 +144,33 @@ enum FlagshipTranslation {
         return hits
     }
 
-    private static func label(_ event: TrackingEvent) -> String? { event.attributes["label"]?.stringValue }
+    /// Returns the hits for an event without the parameters that all hits share.
+    static func ownHits(of event: TrackingEvent, id: String) throws(ExperimentationError) -> [FlagshipHit] {
+        switch event.kind {
+        case .custom(let name, let value):
+            return [.event(.actionTracking, action: name, label: label(event), value: try whole(value, name))]
+        case .goalCompleted(let name): return [.event(.actionTracking, action: name, label: label(event))]
+        case .screenView(let name): return [.screen(name)]
+        case .pageView(let url): return [.page(url)]
+        case .purchase(let order): return try purchase(order, id: id)
+        case .consentChanged(let isGranted): return [.consent(isGranted)]
+        case .native(let native): return [try FlagshipHit(native)]
+        case .exposure: return []
+        default:
+            throw ExperimentationError(
+                .unsupported,
+                "Flagship has no hit for \(event.type); a custom event can say it in words of your own"
+            )
+        }
+    }
+
+    /// Returns the label of an event whose hit has one.
+    static func label(_ event: TrackingEvent) -> String? {
+        switch event.kind {
+        case .custom, .goalCompleted: event.attributes["label"]?.stringValue
+        default: nil
+        }
+    }
 
     private static func whole(_ value: Double?, _ name: String) throws(ExperimentationError) -> UInt? {
         guard let value else { return nil }
