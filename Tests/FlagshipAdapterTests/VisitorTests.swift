@@ -163,15 +163,47 @@ struct VisitorTests {
         let flagship = await bench.flagship()
         let visitor = await flagship.newVisitor("ada", hasConsented: true)
             .onFetchStatusChanged { heard.add("\($0.rawValue)/\($1.rawValue)") }.build()
-        await bench.mock.setPanic(true)
         await visitor.fetchFlags()
-        await bench.mock.setPanic(false)
-        await flagship.newVisitor("ben", hasConsented: true).build().fetchFlags()
+        try await Self.panic(of: visitor, endedByAnotherOf: bench)
         visitor.updateContext("age", 43)
-        #expect(heard.values == ["FETCHING/NONE", "PANIC/NONE", "FETCH_REQUIRED/UPDATE_CONTEXT"])
+        #expect(
+            heard.values == [
+                "FETCHING/NONE", "FETCHED/NONE", "FETCHING/NONE", "PANIC/NONE", "FETCH_REQUIRED/UPDATE_CONTEXT",
+            ]
+        )
         await visitor.fetchFlags()
         visitor.authenticate("member")
         #expect(heard.values.suffix(3) == ["FETCHING/NONE", "FETCHED/NONE", "FETCH_REQUIRED/AUTHENTICATE"])
+    }
+
+    /// Lets a visitor's fetch find a panic that another visitor's fetch then ends.
+    private static func panic(of visitor: FlagshipVisitor, endedByAnotherOf bench: Bench) async throws {
+        await bench.mock.setPanic(true)
+        await visitor.fetchFlags()
+        await bench.mock.setPanic(false)
+        await visitor.flagship.newVisitor("ben", hasConsented: true).build().fetchFlags()
+        #expect(visitor.flagship.status == .initialized)
+    }
+
+    @Test("flags that a panic has removed stay removed until the visitor's next successful fetch, and aren't exposed")
+    func removedByPanic() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        try await Self.panic(of: visitor, endedByAnotherOf: bench)
+        let flag = visitor.flag("cta")
+        #expect(flag.status == .panic && !flag.exists() && flag.value(default: "none") == "none")
+        flag.visitorExposed()
+        bench.transport.fail("campaigns", .status(500))
+        await visitor.fetchFlags()
+        #expect(flag.status == .notFound && !flag.exists() && flag.value(default: "none") == "none")
+        try await flagship.client?.flush()
+        #expect(await bench.mock.receivedActivations.isEmpty)
+        await visitor.fetchFlags()
+        #expect(flag.status == .fetched && flag.value(default: "none") == "new")
+        try await flagship.client?.flush()
+        #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
     @Test(

@@ -98,7 +98,7 @@ struct FlagshipFetchMachine: Sendable, Hashable {
 
     /// What happens to a visitor's flags.
     enum Event: Sendable, Hashable {
-        /// Flags of an earlier run were found.
+        /// The visitor was found in the cache.
         case cacheFound
         /// The context changed.
         case contextChanged

@@ -5,8 +5,8 @@ import Synchronization
 extension FlagshipVisitor {
     /// Brings the flags up to date: asks the vendor, or decides again by the current file.
     ///
-    /// On failure the current flags stay, including those of an earlier run. It never throws; ``fetchStatus`` shows the
-    /// outcome.
+    /// On failure the current flags stay, including those of an earlier run; a panic removes them until a fetch succeeds.
+    /// It never throws; ``fetchStatus`` shows the outcome.
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
@@ -21,16 +21,13 @@ extension FlagshipVisitor {
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
             take(.fetchFailed(fetch))
-            return await afterFetch(session, for: nil)
+            return await afterFailure(in: session)
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
-        if status == .panic { return take(.panicFound) }
-        state.withLock { state in
-            state.hasFetched = true
-            state.cached = nil
-        }
-        take(.fetchSucceeded(fetch))
-        await afterFetch(session, for: asked)
+        // The flags are gone for this visitor, even if another one's fetch ends the panic.
+        if status == .panic { return take(.panicFound) { $0.held = Decisions.none } }
+        take(.fetchSucceeded(fetch)) { ($0.held, $0.owner) = (nil, asked) }
+        await afterSuccess(in: session)
     }
 
     /// Brings the flags up to date and calls back, for callers that don't await.
@@ -43,24 +40,30 @@ extension FlagshipVisitor {
         }
     }
 
-    /// Stores a fetch's result, and sends the vendor the context if it isn't asked for decisions.
-    ///
-    /// - Parameters:
-    ///   - session: The session.
-    ///   - asked: The visitor that it was requested for; `nil` if there was no answer.
-    private func afterFetch(_ session: UserSession, for asked: FlagshipIdentity?) async {
-        let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
-        guard hasConsented else { return }
-        // A visitor who has signed in or out in the meantime has another visitor's flags.
-        if let asked, asked == identity {
-            var record = Self.record(of: session.decisions, for: identity, context)
-            record.assignments = remember(record.assignments, of: record.visitorID)
+    private func afterSuccess(in session: UserSession) async {
+        if let record = record(with: session.decisions) {
             reportFetch(record)
-            await flagship.visitors.cacheVisitor(record.visitorID, record.json)
-            if !self.hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
+            await store(record)
         }
-        // The vendor isn't asked for decisions, so a hit sends it each context once.
-        if flagship.options.mode == .bucketing { await send(context, in: session) }
+        await sendContext(in: session)
+    }
+
+    /// Stores the visitor again: a look-up may have taken it out of the application's cache.
+    private func afterFailure(in session: UserSession) async {
+        let kept = decisions
+        if !kept.keys.isEmpty, let record = record(with: kept) { await store(record) }
+        await sendContext(in: session)
+    }
+
+    private func store(_ record: FlagshipVisitorRecord) async {
+        await flagship.visitors.cacheVisitor(record.visitorID, record.json)
+        if !hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
+    }
+
+    /// Sends the visitor's context once in bucketing mode, where the vendor isn't asked for decisions.
+    private func sendContext(in session: UserSession) async {
+        let (context, hasConsented) = state.withLock { ($0.fullContext, $0.hasConsented) }
+        if hasConsented, flagship.options.mode == .bucketing { await send(context, in: session) }
     }
 
     private func send(_ context: [String: FlagValue], in session: UserSession) async {
@@ -90,7 +93,20 @@ extension FlagshipVisitor {
         }
     }
 
-    /// The visitor with its flags, for a run without the vendor.
+    /// Returns the visitor with these flags, for a run without the vendor, and adds their variations to its history.
+    ///
+    /// - Returns: The record; `nil` without consent, and if the flags are another visitor's, from before signing in or
+    ///   out.
+    private func record(with decisions: Decisions) -> FlagshipVisitorRecord? {
+        let (identity, context, isWanted) = state.withLock { state in
+            (state.identity, state.fullContext, state.hasConsented && state.owner == state.identity)
+        }
+        guard isWanted else { return nil }
+        var record = Self.record(of: decisions, for: identity, context)
+        record.assignments = remember(record.assignments, of: record.visitorID)
+        return record
+    }
+
     private static func record(
         of decisions: Decisions,
         for identity: FlagshipIdentity,
@@ -135,12 +151,11 @@ extension FlagshipVisitor {
 
     // MARK: Reading
 
-    /// The flags as currently read: none in panic or before the start, an earlier run's before the first fetch.
+    /// The flags as currently read: none before the start, and from a panic on until a fetch succeeds; an earlier run's
+    /// before the first fetch.
     var decisions: Decisions {
         guard let session, flagship.status != .notInitialized, flagship.status != .panic else { return .none }
-        let (cached, hasFetched) = state.withLock { ($0.cached, $0.hasFetched) }
-        if !hasFetched, let cached { return cached }
-        return session.decisions
+        return state.withLock { $0.held } ?? session.decisions
     }
 
     /// A flag by its key; an unknown one reads as its default.

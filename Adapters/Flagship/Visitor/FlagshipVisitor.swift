@@ -12,9 +12,10 @@ public final class FlagshipVisitor: Sendable {
         var context: FlagshipContextStore
         var hasConsented: Bool
         var machine = FlagshipFetchMachine()
-        /// An earlier run's flags, until the first fetch.
-        var cached: Decisions?
-        var hasFetched = false
+        /// What is read instead of the session's flags until a fetch succeeds: an earlier run's, or none after a panic.
+        var held: Decisions?
+        /// The visitor whose flags are read.
+        var owner: FlagshipIdentity
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
         /// The variations and flags that the visitor has seen.
@@ -67,16 +68,17 @@ public final class FlagshipVisitor: Sendable {
                 consent: report == .due ? .unknown : hasConsented ? .granted : .denied
             )
         )
-        state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
+        state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented, owner: identity))
         announcer = FlagshipAnnouncer { listener?($0.status, $0.reason) }
     }
 
     var log: any LogSink { flagship.environment.log }
 
-    /// Takes an event of the fetch status, and announces changes.
-    func take(_ event: FlagshipFetchMachine.Event) {
+    /// Takes an event of the fetch status together with what it does to the flags, and announces changes.
+    func take(_ event: FlagshipFetchMachine.Event, _ change: (inout State) -> Void = { _ in }) {
         // Under the lock, so that announcements have the order of the changes.
         state.withLock { state in
+            change(&state)
             if let news = state.machine.take(event) { announcer.add(news) }
         }
         announcer.speak()
@@ -119,9 +121,7 @@ public final class FlagshipVisitor: Sendable {
         }
         session?.honor(EarlierAssignments(record.assignments))
         state.withLock { $0.history[ExactText(id)] = record.assignments }
-        guard !record.flags.isEmpty else { return }
-        state.withLock { $0.cached = record.decisions }
-        take(.cacheFound)
+        take(.cacheFound) { if !record.flags.isEmpty { $0.held = record.decisions } }
     }
 
     // MARK: Identity

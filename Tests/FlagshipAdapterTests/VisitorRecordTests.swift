@@ -1,0 +1,84 @@
+import AdapterKit
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import MockVendors
+import Testing
+
+@testable import FlagshipAdapter
+
+/// An application's cache that hands out a visitor's record once.
+struct HandingOut: FlagshipVisitorCache {
+    let kept = OwnCache()
+
+    func cacheVisitor(_ visitorID: String, _ record: Data) async { await kept.cacheVisitor(visitorID, record) }
+    func flushVisitor(_ visitorID: String) async { await kept.flushVisitor(visitorID) }
+    func lookupVisitor(_ visitorID: String) async -> Data? {
+        let found = await kept.lookupVisitor(visitorID)
+        await kept.flushVisitor(visitorID)
+        return found
+    }
+}
+
+@Suite("Flagship: when a visitor's record is written")
+struct VisitorRecordTests {
+    @Test("a failed fetch stores the visitor again, with the flags that it keeps")
+    func failedFetch() async throws {
+        let bench = try await Bench()
+        let cache = HandingOut()
+        for run in 0..<3 {
+            // A store of its own, so that only the cache brings anything from one run to the next.
+            let flagship = await bench.flagship(store: .inMemory()) { $0.caches = FlagshipCaches(visitors: cache) }
+            let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+            #expect(visitor.fetchReason == (run == 0 ? .visitorCreate : .fetchedFromCache), "run \(run)")
+            bench.transport.heal()
+            if run > 0 { bench.transport.fail("campaigns", .status(500)) }
+            await visitor.fetchFlags()
+            #expect(visitor.flag("cta").value(default: "none") == "new")
+            #expect(cache.kept.visitors.keys.sorted() == ["ada"])
+            await flagship.close()
+        }
+        let record = try FlagshipVisitorRecord(try #require(cache.kept.visitors["ada"]))
+        #expect(record.assignments["grp-test"] == "var-b" && record.flags["cta"]?.value == "new")
+    }
+
+    @Test("a failed fetch stores nothing if it has nothing to keep, or the flags of the visitor before signing in")
+    func nothingToKeep() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        bench.transport.fail("campaigns", .status(500))
+        await visitor.fetchFlags()
+        #expect(cache.visitors.isEmpty)
+        await visitor.fetchFlags()
+        visitor.authenticate("ada")
+        bench.transport.fail("campaigns", .status(500))
+        await visitor.fetchFlags()
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        #expect(cache.visitors.keys.sorted() == ["anon"])
+    }
+
+    @Test("a failed fetch of a visitor who has withdrawn consent stores nothing")
+    func withoutConsent() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        await visitor.setConsent(false)
+        bench.transport.fail("campaigns", .status(500))
+        await visitor.fetchFlags()
+        #expect(visitor.fetchReason == .fetchError && cache.visitors.isEmpty)
+    }
+
+    @Test("every cached visitor is one of an earlier run, also one without flags")
+    func withoutFlags() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        try await flagship.importVisitor(FlagshipVisitorRecord(visitorID: "ada", context: ["plan": "pro"]).json)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        #expect(visitor.fetchStatus == .fetchRequired && visitor.fetchReason == .fetchedFromCache)
+        #expect(visitor.flags().isEmpty)
+    }
+}
