@@ -28,6 +28,8 @@ final class VendorTransport: HTTPTransport {
         case lostAnswer
         /// There is no answer, and the connection breaks when the gate opens.
         case stalled(AsyncGate)
+        /// The vendor's own answer, once the gate opens.
+        case delayed(AsyncGate)
         /// No fault this time.
         case passing
     }
@@ -97,7 +99,8 @@ final class VendorTransport: HTTPTransport {
         case .error: break
         case .lostAnswer: _ = await mock.respond(to: mockRequest)
         case .stalled(let gate): await gate.wait()
-        case .passing, nil:
+        case .delayed, .passing, nil:
+            if case .delayed(let gate) = failure { await gate.wait() }
             let response = await mock.respond(to: mockRequest)
             var fields = HTTPFields()
             for header in response.headers {

@@ -36,7 +36,8 @@ public struct FlagshipOptions: Sendable {
     public var mode: FlagshipConfiguration.Mode
     /// The rules that decide in bucketing mode.
     public var rules: FlagshipRules
-    /// The time limit for a request for campaigns; two seconds by default.
+    /// The time limit for a request for campaigns, and in bucketing mode for a fetch that waits for the first file; two
+    /// seconds by default.
     public var timeout: Duration
     /// How often to request the file of all campaigns; zero for once.
     public var pollingInterval: Duration

@@ -6,7 +6,8 @@ extension FlagshipVisitor {
     /// Brings the flags up to date: asks the vendor, or decides again by the current file.
     ///
     /// On failure the current flags stay, including those of an earlier run; a panic removes them until a fetch succeeds.
-    /// It never throws; ``fetchStatus`` shows the outcome.
+    /// It never throws; ``fetchStatus`` shows the outcome. In bucketing mode it waits only while there is no file yet, and
+    /// no longer than ``FlagshipOptions/timeout``.
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
@@ -16,8 +17,7 @@ extension FlagshipVisitor {
         let asked = state.withLock { $0.identity }
         reportSetup()
         do throws(ExperimentationError) {
-            // As in the original, a fetch decides by the stored file at once, and polling renews the file.
-            if try await !session.decideByRestoredRules() { try await session.refresh() }
+            try await decide(in: session)
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
             take(.fetchFailed(fetch))
@@ -38,6 +38,25 @@ extension FlagshipVisitor {
             await self.fetchFlags()
             await completion()
         }
+    }
+
+    /// Brings the session's decisions up to date.
+    ///
+    /// - Throws: Why that failed; ``ErrorCode/timeout`` if there is no file of campaigns in time.
+    private func decide(in session: UserSession) async throws(ExperimentationError) {
+        // As in the original, a fetch decides by the stored file at once, and polling renews the file.
+        if try await session.decideByRestoredRules() { return }
+        guard flagship.options.mode == .bucketing else { return try await session.refresh() }
+        // With a file this takes no time. The first one may take as long as any transfer, and comes in any case.
+        let limit = flagship.options.timeout
+        let outcome = await FlagshipLookup.value(within: limit, flagship.environment.time) {
+            () -> Result<Void, ExperimentationError> in
+            do throws(ExperimentationError) { return .success(try await session.refresh()) } catch {
+                return .failure(error)
+            }
+        }
+        guard let outcome else { throw ExperimentationError(.timeout, "no file of campaigns has come within \(limit)") }
+        try outcome.get()
     }
 
     private func afterSuccess(in session: UserSession) async {
