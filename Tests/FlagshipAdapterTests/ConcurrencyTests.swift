@@ -3,6 +3,7 @@ import Dispatch
 import Experimentation
 import ExperimentationTesting
 import MockVendors
+import Synchronization
 import Testing
 import Waiting
 
@@ -56,6 +57,29 @@ struct ConcurrencyTests {
         await giving.value
         #expect(visitor.session?.user.consent == .granted)
         #expect(await visitor.sendHit(.screen("after")))
+    }
+
+    @Test("a consent that is stated again under another id is never unknown in between")
+    func consentStatedAgain() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        let session = try #require(visitor.session)
+        let isOver = Atomic(false)
+        let watching = Task {
+            var seen: Set<Consent> = []
+            while !isOver.load(ordering: .relaxed) {
+                for _ in 0..<1_000 { seen.insert(session.user.consent) }
+                await Task.yield()
+            }
+            return seen
+        }
+        for number in 0..<2_000 {
+            visitor.authenticate("member-\(number)")
+            await visitor.setConsent(true)
+        }
+        isOver.store(true, ordering: .relaxed)
+        #expect(await watching.value == [.granted])
     }
 
     /// Yields before and after each operation.

@@ -39,8 +39,7 @@ extension FlagshipVisitor {
         let (consents, now) = (flagship.consents, flagship.environment.time.now)
         let isKnown = await consents.isKnown(identity.visitorID, at: now)
         // The session reports a change only, but an earlier signal may have expired, or have had another id.
-        if !isKnown { try? await session.setConsent(.unknown) }
-        guard await carryOut(.granted, in: session), !isKnown else { return }
+        guard await carryOut(.granted, in: session, isOwed: !isKnown), !isKnown else { return }
         await consents.wait(identity.visitorID, at: now)
     }
 
@@ -51,9 +50,7 @@ extension FlagshipVisitor {
             // Hits from before signing in wait under the earlier id, whose session denies them from its beginning. The
             // consent hit has the current one.
             let earlier = identity.anonymousID.flatMap { flagship.client?.session(for: User(id: $0, consent: .denied)) }
-            // The session has refused from its beginning, and reports a change only.
-            if isOwed { try? await session.setConsent(.unknown) }
-            await carryOut(.denied, in: session)
+            await carryOut(.denied, in: session, isOwed: isOwed)
             await carryOut(.denied, in: earlier)
             // Until the vendor has been informed, the next visitor object with this id informs it.
             for id in identity.ids { await flagship.consents.forget(id) }
@@ -61,11 +58,15 @@ extension FlagshipVisitor {
         for id in identity.ids { await flagship.visitors.flushVisitor(id) }
     }
 
+    /// - Parameters:
+    ///   - consent: The visitor's choice.
+    ///   - session: The session of the id that it is about.
+    ///   - isOwed: Whether the vendor is to be told although the session has had this consent before.
     /// - Returns: Whether the store and the delivery queue have it.
     @discardableResult
-    private func carryOut(_ consent: Consent, in session: UserSession?) async -> Bool {
+    private func carryOut(_ consent: Consent, in session: UserSession?, isOwed: Bool = false) async -> Bool {
         do throws(ExperimentationError) {
-            try await session?.setConsent(consent)
+            if isOwed { try await session?.restateConsent(consent) } else { try await session?.setConsent(consent) }
             return true
         } catch {
             log.log(.error, .consent, "the consent could not be stored: \(error)")

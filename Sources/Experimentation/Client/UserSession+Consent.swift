@@ -11,9 +11,28 @@ extension UserSession {
     /// - Throws: ``ErrorCode/store``; the consent takes effect in this process nevertheless, and calling again
     ///   completes what is still owed.
     public func setConsent(_ consent: Consent) async throws(ExperimentationError) {
+        try await setConsent(consent, isNews: false)
+    }
+
+    /// Gives or withdraws consent as ``setConsent(_:)`` does, and informs the vendor even if nothing changes.
+    ///
+    /// For adapters that know better than the session what the vendor was told.
+    ///
+    /// - Throws: As ``setConsent(_:)``.
+    package func restateConsent(_ consent: Consent) async throws(ExperimentationError) {
+        try await setConsent(consent, isNews: true)
+    }
+
+    /// Gives or withdraws consent.
+    ///
+    /// - Parameters:
+    ///   - consent: The user's choice.
+    ///   - isNews: Whether the vendor is informed of a choice that the session knows already.
+    /// - Throws: As ``setConsent(_:)``.
+    private func setConsent(_ consent: Consent, isNews: Bool) async throws(ExperimentationError) {
         guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
         let (userID, ticket) = state.withLock { state in
-            if state.user.consent != consent { state.untoldConsent = consent }
+            if isNews || state.user.consent != consent { state.untoldConsent = consent }
             state.user.consent = consent
             state.statementFailure = nil
             if consent == .denied { state.forgetTracking() }
