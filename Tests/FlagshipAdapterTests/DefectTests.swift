@@ -248,7 +248,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("invalid settings are rejected at the start", arguments: [0, 1, 2, 3, 4])
+    @Test("invalid settings are rejected at the start", arguments: 0...5)
     func refused(index: Int) async throws {
         let bench = try await Bench()
         await #expect {
@@ -258,7 +258,8 @@ struct ConfigurationTests {
                 case 1: configuration.apiKey = ""
                 case 2: configuration.timeout = .zero
                 case 3: configuration.poolSize = 0
-                default: configuration.pollingInterval = .seconds(-1)
+                case 4: configuration.pollingInterval = .seconds(-1)
+                default: configuration.maximumAge = .seconds(-1)
                 }
             }
         } throws: { error in (error as? ExperimentationError)?.code == .configuration }

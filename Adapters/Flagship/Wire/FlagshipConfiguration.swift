@@ -148,6 +148,7 @@ extension FlagshipConfiguration {
         if transferTimeout <= .zero { throw refuse("transferTimeout must be greater than zero") }
         if pollingInterval < .zero { throw refuse("pollingInterval must not be negative") }
         if batchInterval <= .zero { throw refuse("batchInterval must be greater than zero") }
+        if maximumAge < .zero { throw refuse("maximumAge must not be negative") }
         if poolSize < 1 { throw refuse("poolSize must be 1 or more") }
         if retry.attempts < 1 { throw refuse("a question must be asked once at least") }
     }
