@@ -159,4 +159,17 @@ struct ContextTests {
         #expect([context["age"], context["ratio"], context["vip"], context["name"]] == [41, 0.5, true, "Ada"])
         #expect(bench.log.entries.filter { $0.event == "flagship.UPDATE_CONTEXT" && $0.level == .error }.count == 4)
     }
+
+    @Test("the key of the visitor's id can't be set: a value for it is left out and logged, at creation too")
+    func usersKey() async throws {
+        let bench = try await Bench()
+        let visitor = await bench.flagship().newVisitor("ada", hasConsented: true)
+            .context(["fs_users": "ben", "good": 1]).build()
+        await visitor.fetchFlags()
+        visitor.updateContext("fs_users", "cleo")
+        #expect(visitor.context()["fs_users"] == "ada" && visitor.context()["good"] == 1)
+        #expect(visitor.session?.user.attributes["fs_users"] == nil)
+        #expect(visitor.fetchStatus == .fetched)
+        #expect(bench.log.entries.count { $0.event == "flagship.UPDATE_CONTEXT" && $0.level == .error } == 2)
+    }
 }

@@ -4,22 +4,28 @@ import Experimentation
 struct FlagshipContextStore: Sendable, Hashable {
     private(set) var values: [String: FlagValue]
 
-    /// Creates a context without the values that the vendor has no type for; ``rejected`` returns their names.
+    /// Creates a context without the values that there are ``objections(to:)`` to.
     init(_ values: [String: FlagValue] = [:]) {
-        self.values = values.filter { FlagshipTranslation.isContextValue($0.value) }
+        self.values = values.filter { Self.objection(to: $0.value, named: $0.key) == nil }
     }
 
-    /// Returns the names of the values that the vendor has no type for, sorted.
-    static func rejected(_ values: [String: FlagValue]) -> [String] {
-        values.filter { !FlagshipTranslation.isContextValue($0.value) }.keys.sorted()
+    /// Returns why values can't be set, sorted by their names.
+    static func objections(to values: [String: FlagValue]) -> [String] {
+        values.sorted { $0.key < $1.key }.compactMap { objection(to: $0.value, named: $0.key) }
     }
 
-    /// Sets values; those that the vendor has no type for are left out, the others take effect.
+    private static func objection(to value: FlagValue, named name: String) -> String? {
+        if name == FlagshipContextKey.users { return "\(name) is always the visitor's id; another value is left out" }
+        if FlagshipTranslation.isContextValue(value) { return nil }
+        return "\(name) is of a type that Flagship has no word for; it is left out"
+    }
+
+    /// Sets values; those that there are ``objections(to:)`` to are left out, the others take effect.
     ///
     /// - Returns: Whether anything changed.
     mutating func update(_ values: [String: FlagValue]) -> Bool {
         let before = self.values
-        for (name, value) in values where FlagshipTranslation.isContextValue(value) { self.values[name] = value }
+        self.values.merge(Self(values).values) { $1 }
         return before != self.values
     }
 

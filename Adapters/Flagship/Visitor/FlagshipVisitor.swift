@@ -187,14 +187,13 @@ public final class FlagshipVisitor: Sendable {
 
     /// Sets context values; those that Flagship has no type for are left out and logged, the others take effect.
     ///
-    /// Flags need to be fetched again only if anything has changed.
+    /// `fs_users` is always the visitor's id, and a value for it is left out too. Flags need to be fetched again only if
+    /// anything has changed.
     public func updateContext(_ values: [String: FlagValue]) {
         guard flagship.status != .panic, flagship.status != .notInitialized else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
         }
-        for name in FlagshipContextStore.rejected(values) {
-            log.log(.error, .updateContext, "\(name) is of a type that Flagship has no word for; it is left out")
-        }
+        for objection in FlagshipContextStore.objections(to: values) { log.log(.error, .updateContext, objection) }
         if changeContext({ $0.update(values) }) { take(.contextChanged) }
     }
 

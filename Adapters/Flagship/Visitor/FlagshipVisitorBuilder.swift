@@ -18,7 +18,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         self.instance = instance
     }
 
-    /// Sets the context; values that the vendor has no type for are left out and logged.
+    /// Sets the context; a value for `fs_users`, and values that the vendor has no type for, are left out and logged.
     public func context(_ context: [String: FlagValue]) -> Self {
         with { $0.context = context }
     }
@@ -63,9 +63,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         )
         let log = flagship.environment.log
         if visitorID.isEmpty { log.log(.warning, .visitor, "the visitor has no id; one was made") }
-        for name in FlagshipContextStore.rejected(context) {
-            log.log(.error, .updateContext, "\(name) is of a type that Flagship has no word for; it is left out")
-        }
+        for objection in FlagshipContextStore.objections(to: context) { log.log(.error, .updateContext, objection) }
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
