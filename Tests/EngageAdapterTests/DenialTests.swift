@@ -47,7 +47,7 @@ struct DenialTests {
     /// Whether a record remembers nothing but a denial, and what else is said.
     private func isOnlyDenied(_ record: EngageRecord, besides rest: EngageRecord = EngageRecord()) -> Bool {
         var rest = rest
-        rest.awaitsConsent = true
+        rest.awaited = record.denials.last
         rest.denials = record.denials
         return record == rest && record.denials.count == 1
     }

@@ -152,6 +152,58 @@ struct InstallationDenialTests {
         #expect(try await engage.mobileIdentity.setupRecipient().mobileUserID == id)
     }
 
+    @Test("ends for their former id too when it comes back after they consented")
+    func formerID() async throws {
+        let id = try await deny()
+        let engage = bench.engage()
+        try await engage.profile.grantConsent()
+        try await engage.profile.storeMobileUserID(id)
+        #expect(!engage.profile.isConsentDenied)
+        #expect(try await engage.mobileIdentity.prepareRecipient() == id)
+        let next = bench.engage()
+        #expect(try await next.mobileIdentity.prepareRecipient() == id)
+    }
+
+    @Test("ends for good with an event of theirs, also if they are the own user again by then")
+    func ownAgain() async throws {
+        let id = try await deny()
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeMobileUserID(id)
+        let session = client.session(for: User(id: id))
+        try await session.setConsent(.granted)
+        try await session.track(.custom("A"))
+        try await client.flush()
+        #expect(!engage.profile.isConsentDenied)
+        try await engage.profile.clear()
+        #expect(!engage.profile.isConsentDenied)
+    }
+
+    @Test("isn't ended by another own user's consent")
+    func anotherConsent() async throws {
+        _ = try await deny()
+        let engage = bench.engage()
+        try await engage.profile.storeMobileUserID("ben")
+        try await engage.profile.grantConsent()
+        try await engage.profile.clear()
+        #expect(engage.profile.isConsentDenied)
+    }
+
+    @Test("is remembered once for each user, however often they deny, and lets no campaign of theirs be stored")
+    func repeated() async throws {
+        let id = try await deny()
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        for _ in 0..<3 {
+            try await engage.profile.storeMobileUserID(id)
+            try await client.session(for: User(id: id)).setConsent(.denied)
+        }
+        #expect(engage.profile.record.denials.count == 1)
+        let tracker = engage.tracker(for: client.session(for: User(id: id)), of: client)
+        await isDenied { try await tracker.storeCampaign("Summer") }
+        #expect(engage.profile.record.campaigns.entries == [])
+    }
+
     @Test("keeps an earlier version's ids from bringing them back")
     func takeOver() async throws {
         _ = try await deny()

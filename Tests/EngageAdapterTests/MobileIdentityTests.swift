@@ -635,6 +635,10 @@ struct MobileIdentityTests {
         let engage = try await ready()
         let created = try await engage.anonymousUser.create(list: "23949")
         #expect(created.isSuccess && engage.profile.anonymousID == created.recipientID)
+        try await engage.profile.update { record in
+            record.mobileUserID = "M"
+            record.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture, users: ["M"]))
+        }
         let primary = try await bench.addRecipient(["CONTACT_ID": "P-1"])
         let result = try await engage.anonymousUser.updateToPrimaryUser(
             "P-1",
@@ -644,6 +648,7 @@ struct MobileIdentityTests {
         )
         #expect(result.recipientID == primary)
         #expect(engage.profile.mobileUserID == "P-1")
+        #expect(engage.profile.record.campaigns(of: "P-1").entries.map(\.name) == ["Spring"])
         #expect(
             bench.exchanges.suffix(3).map(\.envelope) == [
                 "<Envelope><Body><AddRecipient><LIST_ID>23949</LIST_ID></AddRecipient></Body></Envelope>",

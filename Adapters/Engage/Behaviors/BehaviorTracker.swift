@@ -121,7 +121,8 @@ public struct BehaviorTracker: Sendable {
 
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
         let user = session.user
-        if user.consent == .denied { throw EngageErrors.denied }
+        try await profile.load()
+        if user.consent == .denied || profile.record.isDenied(user.id) { throw EngageErrors.denied }
         guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
         try await profile.update { $0.campaigns.put(campaign) }
     }

@@ -56,9 +56,11 @@ public struct AnonymousUser: Sendable {
         }
         if profile.isConsentDenied || profile.record.isDenied(userID) { throw EngageErrors.denied }
         try await profile.update { record in
+            let former = record.mobileUserID
             record.become(userID)
             // They are the same person.
             record.anonymousID = anonymous
+            if !former.isEmpty { record.shareCampaigns(of: former, with: userID) }
         }
         let merged = try await client.send(
             .updateRecipient(id: anonymous, list: list, columns: [mergeColumn: userID])

@@ -177,8 +177,8 @@ public final class EngageProfile: Sendable {
 
     /// Records that this installation's user consents again, after a denial.
     ///
-    /// Their former ids are removed, so they get a new mobile user id, and with it a new session. Has no effect unless
-    /// ``isConsentDenied``.
+    /// Without a mobile user id, it is the one who denied last: their former ids are removed, so they get a new one, and
+    /// with it a new session. Has no effect unless ``isConsentDenied``.
     public func grantConsent() async throws(ExperimentationError) {
         try await update { $0.consent() }
     }

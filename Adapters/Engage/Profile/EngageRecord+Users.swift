@@ -49,7 +49,7 @@ extension EngageRecord {
         rest.refreshTokenOrigin = refreshTokenOrigin
         rest.hasTakenOver = hasTakenOver
         rest.denials = denials
-        rest.awaitsConsent = awaitsConsent
+        rest.awaited = awaited
         return rest
     }
 
@@ -92,7 +92,7 @@ extension EngageRecord {
     /// Whether a user denied consent while they were the own one, and hasn't consented since; an empty id stands for
     /// one who is still to be made up.
     func isDenied(_ userID: String) -> Bool {
-        userID.isEmpty ? awaitsConsent : denials.contains { $0.isOf(userID) }
+        userID.isEmpty ? awaited != nil : denials.contains { $0.isOf(userID) }
     }
 
     /// Returns the users of events who denied consent, as far as is known here.
@@ -105,24 +105,28 @@ extension EngageRecord {
         let isOwn = isOwn(userID)
         forget(userID)
         guard isOwn else { return }
-        awaitsConsent = true
-        denials.append(UserMark(of: userID, salt: salt))
+        let mark = UserMark(of: userID, salt: salt)
+        denials.removeAll { $0.isOf(userID) }
+        denials.append(mark)
         if denials.count > Self.mostDenials { denials.removeFirst() }
+        awaited = mark
     }
 
-    /// Ends the own user's denial.
+    /// Ends the own user's denial; without an own user, that of the last one who denied.
     mutating func consent() {
-        awaitsConsent = false
-        let own = mobileUserID
-        denials.removeAll { $0.isOf(own) }
+        guard mobileUserID.isEmpty else { return consent(of: mobileUserID) }
+        let last = awaited
+        denials.removeAll { $0 == last }
+        awaited = nil
     }
 
     /// Ends the denial of a user who has consented again, and makes them the own one if there is no other since.
     mutating func consent(of userID: String) {
         guard !userID.isEmpty, isDenied(userID) else { return }
         denials.removeAll { $0.isOf(userID) }
-        guard mobileUserID.isEmpty, awaitsConsent else { return }
-        awaitsConsent = false
+        guard awaited?.isOf(userID) == true else { return }
+        awaited = nil
+        guard mobileUserID.isEmpty else { return }
         mobileUserID = userID
         isWanted = true
         // The vendor may have their recipient.

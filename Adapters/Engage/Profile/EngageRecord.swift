@@ -26,8 +26,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var campaigns = CampaignShelf()
     /// Those who denied consent while they were the own user; at most ``mostDenials``, the latest last.
     var denials: [UserMark] = []
-    /// Whether the own user was removed by a denial: no other may be made up until there is consent.
-    var awaitsConsent = false
+    /// The last own user who was removed by a denial: no other may be made up until that one consents.
+    var awaited: UserMark?
     var session = SessionClock()
     /// A merge in progress.
     var merge: MergeIntent?
@@ -96,7 +96,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
         campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
         denials = try values.decodeIfPresent([UserMark].self, forKey: .denials) ?? []
-        awaitsConsent = try values.decodeIfPresent(Bool.self, forKey: .awaitsConsent) ?? false
+        awaited = try values.decodeIfPresent(UserMark.self, forKey: .awaited)
         session = try values.decodeIfPresent(SessionClock.self, forKey: .session) ?? SessionClock()
         merge = try values.decodeIfPresent(MergeIntent.self, forKey: .merge)
         audits = try values.decodeIfPresent([OwedAudit].self, forKey: .audits) ?? []

@@ -73,7 +73,7 @@ extension Engage {
             record.hasTakenOver = true
             record.isInstalled = record.isInstalled || records.isInstalled
             // Who denied consent doesn't come back under an earlier version's ids.
-            if record.awaitsConsent { return true }
+            if record.awaited != nil { return true }
             // Both ids or none: those of two people must not be mixed.
             if record.mobileUserID.isEmpty, record.recipientID.isEmpty {
                 record.mobileUserID = records.mobileUserID
