@@ -9,8 +9,8 @@ import Testing
 private let start = Date(timeIntervalSince1970: 1_795_262_400)
 private let home = Destination(provider: "home", scope: "")
 
-private func event(_ id: String) -> NewEvent {
-    NewEvent(Envelope(id: id, identity: Identity(id: "u"), event: .custom("x"), date: start), to: home)
+private func event(_ id: String, of user: String = "u") -> NewEvent {
+    NewEvent(Envelope(id: id, identity: Identity(id: user), event: .custom("x"), date: start), to: home)
 }
 
 @Suite("An event whose acceptance had no outcome", .serialized)
@@ -33,10 +33,10 @@ struct UndecidedEventsTests {
         }
 
         /// Has the store hear nothing from a commit on.
-        func appendUnheard(_ id: String) async throws {
+        func appendUnheard(_ events: NewEvent...) async throws {
             relay.cut(1, andParts: true)
             let error = await #expect(throws: ExperimentationError.self) {
-                _ = try await store.outbox.append([event(id)], now: start)
+                _ = try await store.outbox.append(events, now: start)
             }
             #expect(error?.cause is LateAnswer)
             #expect(relay.cutsLeft == 0)
@@ -72,7 +72,7 @@ struct UndecidedEventsTests {
     @Test("is known as accepted by the instance that tried, even after its delivery; another one is not")
     func delivered() async throws {
         let pair = try await Pair()
-        try await pair.appendUnheard("unheard")
+        try await pair.appendUnheard(event("unheard"))
         try await eventually("it has been accepted") {
             try await pair.other.outbox.waiting(after: 0, limit: 9).map(\.envelope.id) == ["first", "unheard"]
         }
@@ -81,6 +81,26 @@ struct UndecidedEventsTests {
         #expect(try await pair.store.wasAccepted("unheard", of: "u"))
         #expect(try await !pair.store.wasAccepted("never", of: "u"))
         await pair.end()
+    }
+
+    @Test("isn't taken for accepted if its commit refused it")
+    func refused() async throws {
+        let pair = try await Pair()
+        _ = try await pair.other.outbox.setConsent([ConsentChange(userID: "eve", isGranted: false)])
+        try await pair.appendUnheard(event("unheard"), event("refused", of: "eve"))
+        #expect(try await pair.store.wasAccepted("unheard", of: "u"))
+        #expect(try await !pair.store.wasAccepted("refused", of: "eve"))
+        await pair.end()
+    }
+
+    @Test("isn't there if the server, after a crash, has yet to assign its transaction's id")
+    func future() async throws {
+        let store = try await opened()
+        let events = try #require(store.outbox as? PostgresOutboxStore)
+        events.undecided.note(["lost"], TransactionMark(number: 1 << 40 | 12_345, word: [1]))
+        #expect(try await !store.wasAccepted("lost", of: "u"))
+        #expect(events.undecided.mark(of: "lost") == nil)
+        await store.close()
     }
 
     @Test("is waited for while the server still carries it out", arguments: [true, false])

@@ -23,7 +23,7 @@ struct TransactionMark: Sendable, Equatable {
     init(_ row: Row) { self.init(number: row.whole(0), word: row.cells[1]) }
 
     /// Asks the server for the state of this id, and for its present word.
-    func look(in schema: String) -> Statement {
+    private func look(in schema: String) -> Statement {
         Statement(
             "SELECT pg_xact_status($1::text::xid8), (SELECT word FROM \"\(schema)\".incarnation)",
             .text(String(number))
@@ -35,8 +35,26 @@ struct TransactionMark: Sendable, Equatable {
         Statement("INSERT INTO \"\(schema)\".incarnation (word) VALUES (gen_random_uuid()) ON CONFLICT DO NOTHING")
     }
 
-    /// What the answer to ``look(in:)`` says about this transaction.
-    func outcome(_ row: Row?) -> Outcome { outcome(row?.outside(0), word: row?.cells[1]) }
+    /// Asks the server what became of this transaction.
+    ///
+    /// - Parameters:
+    ///   - schema: Where the present word is.
+    ///   - ask: Sends the statement.
+    /// - Returns: The outcome, as far as the server knows it.
+    /// - Throws: What `ask` throws.
+    func outcome(
+        in schema: String,
+        _ ask: (Statement) throws(ConnectionFailure) -> [Row]
+    ) throws(ConnectionFailure) -> Outcome {
+        do throws(ConnectionFailure) {
+            let row = try ask(look(in: schema)).first
+            return outcome(row?.outside(0), word: row?.cells[1])
+        } catch {
+            // It has yet to assign this id, as after a crash: no commit of it is on the disk.
+            if case .refused("22023", _) = error { return .absent }
+            throw error
+        }
+    }
 
     /// What a state and the present word say about this transaction.
     ///

@@ -90,7 +90,10 @@ final class Worker {
         while true {
             var outcome = TransactionMark.Outcome.open
             do throws(ConnectionFailure) {
-                outcome = mark.outcome(try opened(by: deadline).run([mark.look(in: schema)], by: deadline)[0].first)
+                let connection = try opened(by: deadline)
+                outcome = try mark.outcome(in: schema) { statement throws(ConnectionFailure) in
+                    try connection.run([statement], by: deadline)[0]
+                }
             } catch {
                 connection = nil
                 // While it restarts there is nobody to ask, and beginning anew might carry it out twice.

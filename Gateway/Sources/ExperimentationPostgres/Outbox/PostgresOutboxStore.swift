@@ -71,16 +71,23 @@ final class PostgresOutboxStore: OutboxStore {
         let arrivals = Arrivals(events, limit: limits.maximumEventBytes, person)
         if arrivals.all.isEmpty { return arrivals.refusals }
         try await destinationTable.name(arrivals.destinations)
+        let refused = Mutex(arrivals.refusals)
         let outcome = await pool.outcome { transaction throws(ConnectionFailure) in
             var acceptance = Acceptance(arrivals, self, transaction, now: now)
-            return try acceptance.carryOut()
+            let result = try acceptance.carryOut()
+            refused.withLock { $0 = result.0 }
+            return result
         }
         switch outcome {
         case .success(let (refusals, overflowed)):
             noteOverflow(overflowed)
             return refusals
         case .failure(let failure):
-            if case .undecided(let mark, _) = failure { undecided.note(arrivals.all.map(\.event.envelope.id), mark) }
+            if case .undecided(let mark, _) = failure {
+                let refusals = refused.withLock { $0 }
+                let open = arrivals.all.filter { refusals[$0.place] == nil }
+                undecided.note(open.map(\.event.envelope.id), mark)
+            }
             throw failure.error
         }
     }

@@ -23,6 +23,7 @@ final class UndecidedEvents: Sendable {
 
     /// Notes the transaction that may have accepted these events.
     func note(_ ids: [String], _ mark: TransactionMark) {
+        if ids.isEmpty { return }
         let commit = Commit(mark: mark, ids: Set(ids.map { Array($0.utf8) }))
         state.withLock { state in
             state.commits.append(commit)
@@ -54,26 +55,26 @@ extension PostgresOutboxStore {
     /// Whether an event of a user was accepted, as far as the server can tell.
     ///
     /// Waits for every acceptance under way for the user's shard, including those of connections that are gone: each
-    /// holds the shard's lock until the server has ended it. Then it looks up the transaction, if this process knows
-    /// which one it was, and otherwise the event itself among those that wait.
+    /// holds the shard's lock until the server has ended it. Then it looks for the event among those that wait, and
+    /// otherwise asks for the transaction, if this process knows which one it was.
     func wasAccepted(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
         let (person, shard) = person(userID)
-        let mark = undecided.mark(of: id)
-        let schema = pool.schema
-        let (isThere, outcome) = try await pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
+        let isThere = try await pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
             _ = try transaction.rows(Statement("SELECT 1 FROM shard WHERE shard = $1 FOR SHARE", .whole(shard)))
-            let found = try transaction.rows(Self.waiting(id, of: person, in: shard))
-            let status = try mark.map { mark throws(ConnectionFailure) in
-                try mark.outcome(transaction.rows(mark.look(in: schema)).first)
-            }
-            return (!found.isEmpty, status)
+            return try !transaction.rows(Self.waiting(id, of: person, in: shard)).isEmpty
+        }
+        guard !isThere, let mark = undecided.mark(of: id) else { return isThere }
+        let schema = pool.schema
+        // By itself: the lock gave the other transaction an id, which may be the one that is asked for.
+        let outcome = try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
+            try mark.outcome(in: schema, transaction.rows)
         }
         switch outcome {
-        case .open?: throw ConnectionFailure.late(pool.patience).error
-        case .committed?, .absent?: undecided.decided(id)
-        case .unknown?, nil: break
+        case .open: throw ConnectionFailure.late(pool.patience).error
+        case .committed, .absent: undecided.decided(id)
+        case .unknown: break
         }
-        return isThere || outcome == .committed
+        return outcome == .committed
     }
 
     private static func waiting(_ id: String, of person: [UInt8], in shard: Int64) -> Statement {
