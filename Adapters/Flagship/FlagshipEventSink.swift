@@ -71,6 +71,7 @@ struct FlagshipEventSink: EventSink {
         }
         if verdict == .delivered {
             for (envelope, exposure) in exposures { observations.exposed(envelope, exposure) }
+            logLeftOut(of: envelopes)
         }
         return DeliveryReport(verdict)
     }

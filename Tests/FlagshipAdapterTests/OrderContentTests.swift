@@ -62,6 +62,22 @@ struct OrderContentTests {
         #expect(hits.map { $0["in"] } == [nil, "sku"])
     }
 
+    @Test("an order whose number or affiliation is empty is sent like one without", arguments: [nil, ""])
+    func emptyNumber(text: String?) async throws {
+        let bench = try await Bench()
+        let client = try await bench.client()
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        let lines = [LineItem(item: CatalogItem(id: "sku", price: 5))]
+        var ids: [String] = []
+        for _ in 0..<2 {
+            ids.append(try await session.trackWithID(.purchase(Order(id: text, lines: lines, affiliation: text))))
+        }
+        try await client.flush()
+        let hits = await bench.hits
+        #expect(hits.map { $0["tid"] } == ids.flatMap { [.string($0), .string($0)] })
+        #expect(hits.compactMap { $0["ta"] } == ["purchase", "purchase"])
+    }
+
     @Test("what Flagship has no place for in an order is named in the log, once it is sent")
     func leftOut() async throws {
         let bench = try await Bench()
@@ -118,6 +134,20 @@ struct OrderContentTests {
         arguments: [
             (TrackingEvent.custom("spun", attributes: ["color": "red", "label": 5]), "color, label"),
             (.screenView("home", attributes: ["label": "wheel", "location": "x"]), "label, location"),
+            (
+                TrackingEvent(
+                    .exposure(
+                        Exposure(
+                            assignment: Assignment(
+                                experiment: Experiment(id: "c"),
+                                group: "g",
+                                variation: Variation(id: "v")
+                            )
+                        )
+                    ),
+                    attributes: ["color": "red", "context": ["city": "lyon"]]
+                ), "color"
+            ),
         ]
     )
     func leftOutAttributes(event: TrackingEvent, names: String) async throws {

@@ -47,6 +47,8 @@ final class VendorTransport: HTTPTransport {
 
     var exchanges: [Exchange] { state.withLock { $0.exchanges } }
 
+    /// Whether failures are still to come.
+    var isToFail: Bool { state.withLock { !$0.failures.isEmpty } }
     /// Whether all started requests have been recorded.
     var isQuiet: Bool { state.withLock { $0.underWay == 0 } }
 

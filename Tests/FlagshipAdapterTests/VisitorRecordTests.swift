@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -57,6 +58,41 @@ struct VisitorRecordTests {
         await visitor.fetchFlags()
         #expect(visitor.flag("cta").value(default: "none") == "new")
         #expect(cache.visitors.keys.sorted() == ["anon"])
+    }
+
+    @Test("a failed fetch stores nothing under an id for which no fetch has succeeded, whatever other visitors have")
+    func othersDecisions() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        await flagship.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        for signsIn in [true, false] {
+            if signsIn { visitor.authenticate("ada") } else { visitor.unauthenticate() }
+            bench.transport.fail("campaigns", .status(500))
+            await visitor.fetchFlags()
+        }
+        #expect(cache.visitors.keys.sorted() == ["ada"])
+    }
+
+    @Test("flags that came while the visitor signed in are nobody's until the next fetch")
+    func signedInMeanwhile() async throws {
+        let bench = try await Bench()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("anon", hasConsented: true).build()
+        let answer = AsyncGate()
+        defer { answer.open() }
+        bench.transport.fail("campaigns", .delayed(answer))
+        async let fetched: Void = visitor.fetchFlags()
+        try await eventually("the flags are asked for") { !bench.transport.isToFail }
+        visitor.authenticate("ada")
+        answer.open()
+        await fetched
+        visitor.unauthenticate()
+        bench.transport.fail("campaigns", .status(500))
+        await visitor.fetchFlags()
+        #expect(cache.visitors.isEmpty)
     }
 
     @Test("a failed fetch of a visitor who has withdrawn consent stores nothing")

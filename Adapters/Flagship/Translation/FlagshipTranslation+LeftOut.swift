@@ -23,9 +23,10 @@ extension FlagshipTranslation {
     }
 
     private static func leftOutAttributes(of event: TrackingEvent) -> Set<String> {
+        let attributes = Set(event.attributes.values.filter { $0.value != .null }.keys)
+        if case .exposure = event.kind { return attributes.subtracting([FlagshipExposedVisitor.contextAttribute]) }
         guard var hit = (try? ownHits(of: event, id: ""))?.first else { return [] }
-        let attributes = event.attributes.values.filter { $0.value != .null }
-        let names = Set(attributes.keys).subtracting(hit.addCommon(event.attributes))
+        let names = attributes.subtracting(hit.addCommon(event.attributes))
         return label(event) == nil ? names : names.subtracting(["label"])
     }
 }

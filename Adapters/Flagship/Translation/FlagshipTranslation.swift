@@ -183,8 +183,11 @@ enum FlagshipTranslation {
         return whole
     }
 
+    /// An empty text is as good as none.
+    private static func given(_ text: String?) -> String? { text?.isEmpty == true ? nil : text }
+
     private static func purchase(_ order: Order, id: String) throws(ExperimentationError) -> [FlagshipHit] {
-        let number = order.id ?? id
+        let number = given(order.id) ?? id
         for line in order.lines where line.quantity < 1 {
             throw ExperimentationError(.invalidArgument, "the quantity of \(line.item.id) must be 1 or more")
         }
@@ -197,7 +200,7 @@ enum FlagshipTranslation {
         let transaction = FlagshipHit.transaction(
             id: number,
             // The vendor reports by this name and takes no order without it.
-            affiliation: order.affiliation ?? "purchase",
+            affiliation: given(order.affiliation) ?? "purchase",
             revenue: (order.total ?? (order.lines.isEmpty ? nil : sum)).map(Double.init(nearestTo:)),
             shipping: order.shipping.map(Double.init(nearestTo:)),
             tax: order.tax.map(Double.init(nearestTo:)),
@@ -210,7 +213,7 @@ enum FlagshipTranslation {
         let items = order.lines.map { line in
             FlagshipHit.item(
                 transactionID: number,
-                name: line.item.name.flatMap { $0.isEmpty ? nil : $0 } ?? line.item.id,
+                name: given(line.item.name) ?? line.item.id,
                 code: line.item.id,
                 price: line.item.price.map(Double.init(nearestTo:)) ?? 0,
                 quantity: line.quantity,

@@ -4,14 +4,16 @@ import Experimentation
 struct FlagshipContextStore: Sendable, Hashable {
     private(set) var values: [String: FlagValue]
 
-    /// Creates a context without the values that there are ``objections(to:)`` to.
+    /// Creates a context without the values that there are ``objections(to:of:)`` to.
     init(_ values: [String: FlagValue] = [:]) {
         self.values = values.filter { Self.objection(to: $0.value, named: $0.key) == nil }
     }
 
-    /// Returns why values can't be set, sorted by their names.
-    static func objections(to values: [String: FlagValue]) -> [String] {
-        values.sorted { $0.key < $1.key }.compactMap { objection(to: $0.value, named: $0.key) }
+    /// Returns why values can't be set, sorted by their names; there is none to the visitor's own id, as in a context that
+    /// was read from them.
+    static func objections(to values: [String: FlagValue], of visitorID: String) -> [String] {
+        values.filter { $0.key != FlagshipContextKey.users || $0.value != .string(visitorID) }
+            .sorted { $0.key < $1.key }.compactMap { objection(to: $0.value, named: $0.key) }
     }
 
     private static func objection(to value: FlagValue, named name: String) -> String? {
@@ -20,7 +22,7 @@ struct FlagshipContextStore: Sendable, Hashable {
         return "\(name) is of a type that Flagship has no word for; it is left out"
     }
 
-    /// Sets values; those that there are ``objections(to:)`` to are left out, the others take effect.
+    /// Sets values; those that there are ``objections(to:of:)`` to are left out, the others take effect.
     ///
     /// - Returns: Whether anything changed.
     mutating func update(_ values: [String: FlagValue]) -> Bool {

@@ -96,7 +96,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     ) async -> [Envelope] {
         func delete(_ ids: [String], _ why: String) async {
             guard !ids.isEmpty else { return }
-            log.log(.warning, .cache, "\(ids.count) cached hits are deleted: \(why)")
+            log.log(.warning, .cache, "cached hits are deleted (\(ids.count)): \(why)")
             await cache.flushHits(ids.sorted())
         }
         let oldest = FlagshipHitRecord.oldest(at: now)

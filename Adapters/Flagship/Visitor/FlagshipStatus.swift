@@ -48,7 +48,7 @@ public enum FlagshipFetchReason: String, Sendable, Hashable, Codable, CaseIterab
     case unauthenticate = "UNAUTHENTICATE"
     /// The last fetch failed.
     case fetchError = "FETCH_ERROR"
-    /// The flags are from an earlier run.
+    /// The visitor is known from an earlier run, and so are the flags, if there are any.
     case fetchedFromCache = "FETCHED_FROM_CACHE"
     /// They needn't be fetched.
     case none = "NONE"

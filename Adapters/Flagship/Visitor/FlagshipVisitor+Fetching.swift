@@ -6,8 +6,9 @@ extension FlagshipVisitor {
     /// Brings the flags up to date: asks the vendor, or decides again by the current file.
     ///
     /// On failure the current flags stay, including those of an earlier run; a panic removes them until a fetch succeeds.
-    /// It never throws; ``fetchStatus`` shows the outcome. In bucketing mode it waits only while there is no file yet, and
-    /// no longer than ``FlagshipOptions/timeout``.
+    /// It never throws; ``fetchStatus`` shows the outcome. In bucketing mode it waits only while there is no file to decide
+    /// by, because there is none yet or the last one ended in a panic, and no longer than ``FlagshipOptions/timeout``, also
+    /// in a cancelled task.
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
@@ -26,7 +27,11 @@ extension FlagshipVisitor {
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
         if status == .panic { return take(.panicFound) { $0.held = Decisions.none } }
-        take(.fetchSucceeded(fetch)) { ($0.held, $0.owner) = (nil, asked) }
+        take(.fetchSucceeded(fetch)) { state in
+            state.held = nil
+            // After signing in or out meanwhile, nothing tells whose they are.
+            state.owner = state.identity == asked ? asked : nil
+        }
         await afterSuccess(in: session)
     }
 

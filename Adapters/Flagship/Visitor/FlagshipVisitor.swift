@@ -14,8 +14,8 @@ public final class FlagshipVisitor: Sendable {
         var machine = FlagshipFetchMachine()
         /// What is read instead of the session's flags until a fetch succeeds: an earlier run's, or none after a panic.
         var held: Decisions?
-        /// The visitor whose flags are read.
-        var owner: FlagshipIdentity
+        /// The visitor whose flags are read, if they were fetched or cached for one; `nil` if nothing tells.
+        var owner: FlagshipIdentity?
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
         /// The variations and flags that the visitor has seen.
@@ -68,7 +68,7 @@ public final class FlagshipVisitor: Sendable {
                 consent: report == .due ? .unknown : hasConsented ? .granted : .denied
             )
         )
-        state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented, owner: identity))
+        state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
         announcer = FlagshipAnnouncer { listener?($0.status, $0.reason) }
     }
 
@@ -121,7 +121,9 @@ public final class FlagshipVisitor: Sendable {
         }
         session?.honor(EarlierAssignments(record.assignments))
         state.withLock { $0.history[ExactText(id)] = record.assignments }
-        take(.cacheFound) { if !record.flags.isEmpty { $0.held = record.decisions } }
+        take(.cacheFound) { state in
+            if !record.flags.isEmpty { (state.held, state.owner) = (record.decisions, state.identity) }
+        }
     }
 
     // MARK: Identity
@@ -193,7 +195,9 @@ public final class FlagshipVisitor: Sendable {
         guard flagship.status != .panic, flagship.status != .notInitialized else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
         }
-        for objection in FlagshipContextStore.objections(to: values) { log.log(.error, .updateContext, objection) }
+        for objection in FlagshipContextStore.objections(to: values, of: visitorID) {
+            log.log(.error, .updateContext, objection)
+        }
         if changeContext({ $0.update(values) }) { take(.contextChanged) }
     }
 

@@ -63,7 +63,9 @@ public struct FlagshipVisitorBuilder: Sendable {
         )
         let log = flagship.environment.log
         if visitorID.isEmpty { log.log(.warning, .visitor, "the visitor has no id; one was made") }
-        for objection in FlagshipContextStore.objections(to: context) { log.log(.error, .updateContext, objection) }
+        for objection in FlagshipContextStore.objections(to: context, of: identity.visitorID) {
+            log.log(.error, .updateContext, objection)
+        }
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
