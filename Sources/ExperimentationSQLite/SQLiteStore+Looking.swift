@@ -7,10 +7,14 @@ import Synchronization
 extension SQLiteStore {
     /// The file's path without symbolic links, and a digest of random bytes that the contents have from their creation.
     ///
-    /// A file that is made anew has others; a restored copy, and what was saved from a damaged file, has the same.
+    /// A file that is made anew has others; a restored copy, and what was saved from a damaged file, has the same. While
+    /// the file can't be read, and once it is closed, those that were last read.
     public var contentsID: String? {
-        let salt = commits.look(StoreSchema.salt) ?? (try? commits.database.writeWithoutTransaction(StoreSchema.salt))
-        let mark = Identity.mark(of: realPath, salt: Array(salt ?? Data())).map { String($0, radix: 16) }
+        let salt = lastSalt.withLock { last in
+            last = commits.salt ?? last
+            return last
+        }
+        let mark = Identity.mark(of: realPath, salt: Array(salt)).map { String($0, radix: 16) }
         return "\(realPath) \(mark.joined(separator: "."))"
     }
 
@@ -96,4 +100,9 @@ extension SQLiteStore {
         guard commits.hasEvicted.load(ordering: .relaxed) else { return }
         try? await commits.perform(.removal) { database, table in try table.dropEvicted(database) }
     }
+}
+
+extension GroupCommit {
+    /// The random bytes that the contents have from their creation; `nil` if they can't be read now.
+    var salt: Data? { look(StoreSchema.salt) ?? (try? database.writeWithoutTransaction(StoreSchema.salt)) }
 }

@@ -32,6 +32,8 @@ public final class SQLiteStore: OutboxStore, StateStore {
     let lock: FileLock
     let commits: GroupCommit
     let traces = Traces()
+    /// The random bytes of the contents, as they were last read.
+    let lastSalt: Mutex<Data>
     private let given = Atomic<Int>(0)
 
     /// Opens a store, or creates it.
@@ -70,6 +72,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         } catch {
             throw .store(error, name: file.name)
         }
+        lastSalt = Mutex(commits.salt ?? Data())
         // Once the file is there: before, a link in its path may lead nowhere.
         realPath = URL(fileURLWithPath: file.path).resolvingSymlinksInPath().path
         if lock.tryAlone(), (try? commits.isErasingOwed()) == true { eraseBehind() }

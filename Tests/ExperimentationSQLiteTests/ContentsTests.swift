@@ -8,10 +8,17 @@ import Testing
 struct ContentsTests {
     private let folder = TemporaryFolder()
 
-    private func remove() throws {
+    /// Opens a store and deletes its file.
+    ///
+    /// - Returns: The store, and what its contents were known by.
+    private func deleted() async throws -> (store: SQLiteStore, id: String?) {
+        let store = try SQLiteStore(at: folder.file())
+        try await store.file([.sample("1")])
+        let id = store.contentsID
         for ending in ["", "-wal", "-shm"] {
             try FileManager.default.removeItem(at: folder.file("store.sqlite" + ending))
         }
+        return (store, id)
     }
 
     @Test("stores over one file have the same contents, also one that opens it later")
@@ -24,12 +31,19 @@ struct ContentsTests {
         #expect(try SQLiteStore(at: folder.file()).contentsID == id)
     }
 
+    @Test("a closed store's contents are known by the same, also if nobody asked before")
+    func closed() async throws {
+        let one = try SQLiteStore(at: folder.file())
+        let two = try SQLiteStore(at: folder.file())
+        let id = one.contentsID
+        for store in [one, two] { await store.close() }
+        #expect(one.contentsID == id)
+        #expect(two.contentsID == id)
+    }
+
     @Test("a file made anew under its name has other contents, which a store with the old one open keeps apart")
     func anew() async throws {
-        let old = try SQLiteStore(at: folder.file())
-        try await old.file([.sample("1")])
-        let id = old.contentsID
-        try remove()
+        let (old, id) = try await deleted()
         let new = try SQLiteStore(at: folder.file())
         #expect(new.contentsID != id)
         #expect(old.contentsID == id)
@@ -40,10 +54,7 @@ struct ContentsTests {
 
     @Test("a store that goes on in a new file takes its contents along, with what they are known by")
     func moved() async throws {
-        let store = try SQLiteStore(at: folder.file())
-        try await store.file([.sample("1")])
-        let id = store.contentsID
-        try remove()
+        let (store, id) = try await deleted()
         try await store.file([.sample("2")])
         #expect(store.contentsID == id)
         #expect(try await store.ledger().accepted == 2)

@@ -137,7 +137,8 @@ public protocol OutboxStore: Sendable {
     /// By it those who count tell that two stores, opened one beside or after the other, have one ledger. A place isn't
     /// enough: contents that are made anew in it, as in a file deleted before, need another name, such as one with
     /// something random that they keep from their creation. A store whose contents become part of others, ledgers
-    /// included, has their name from then on. `nil`, unless implemented, for a store that is alone with its ledgers.
+    /// included, has their name from then on. It keeps the name while they can't be read, and when it is closed. `nil`,
+    /// unless implemented, for a store that is alone with its ledgers.
     var contentsID: String? { get }
 
     /// Waits until no trace is left, in any file, of what was removed.
