@@ -1,54 +1,69 @@
 import Experimentation
 import Synchronization
 
-/// The stores whose ledgers have been measured; keeps none of them alive.
+/// The stores whose ledgers are measured; keeps none of them alive.
 final class MeasuredStores: Sendable {
-    private struct Entry {
-        let store = MeasuredStore()
-        /// The measured objects: a file that two clients open has two.
-        var objects: [Opened] = []
-
-        var exists: Bool { objects.contains { $0.object != nil } }
-    }
-
     private struct Opened {
         weak var object: (any AnyObject & Sendable)?
+        let measured = MeasuredObject()
     }
 
-    private let entries = Mutex<[LedgersOwner.Key: Entry]>([:])
+    private struct State {
+        /// By contents, which are the same when they are opened again.
+        var stores: [String: MeasuredStore] = [:]
+        var opened: [Opened] = []
+    }
 
-    /// Finds a store, or adds it.
-    ///
-    /// An object that was measured with other contents has taken those along.
-    func store(of owner: LedgersOwner) -> MeasuredStore {
-        entries.withLock { entries in
-            // An address may be another object's by now, but contents are the same when they are opened again.
-            entries = entries.filter { key, entry in
-                if case .contents = key { true } else { entry.exists }
-            }
-            let left = entries.filter { $0 != owner.key && $1.objects.contains { $0.object === owner.object } }
-            var entry = entries[owner.key] ?? Entry()
-            for (key, old) in left {
-                entry.store.take(old.store)
-                entries[key] = nil
-            }
-            entry.objects.removeAll { $0.object == nil || $0.object === owner.object }
-            entry.objects.append(Opened(object: owner.object))
-            entries[owner.key] = entry
-            return entry.store
+    private let state = Mutex(State())
+
+    /// Finds an object and the store that its ledgers are in now, or adds them.
+    func find(_ owner: LedgersOwner) -> (object: MeasuredObject, store: MeasuredStore) {
+        state.withLock { state in
+            state.opened.removeAll { $0.object == nil }
+            let known = state.opened.first { $0.object === owner.object }
+            let opened = known ?? Opened(object: owner.object)
+            if known == nil { state.opened.append(opened) }
+            guard case .contents(let id) = owner.key else { return (opened.measured, opened.measured.own) }
+            let store = state.stores[id] ?? MeasuredStore()
+            state.stores[id] = store
+            return (opened.measured, store)
         }
     }
 
-    /// The stores that exist now.
+    /// The objects that exist now.
     ///
     /// To be asked when a store is measured: when the backend takes the measurement, the store may be gone.
-    var existing: [MeasuredStore] { entries.withLock { $0.values.filter(\.exists).map(\.store) } }
+    var existing: [MeasuredObject] {
+        state.withLock { $0.opened.filter { $0.object != nil }.map(\.measured) }
+    }
+}
+
+/// An object whose ledgers are measured, such as a store: for a file that two clients open, two.
+final class MeasuredObject: Sendable {
+    /// Its store, unless contents tell which it is.
+    let own = MeasuredStore()
+    private let last = Mutex<MeasuredStore?>(nil)
+
+    /// The store in which its ledgers were last recorded.
+    var store: MeasuredStore? { last.withLock { $0 } }
+
+    /// Records that its ledgers are in a store; if they were in another, it has taken those along.
+    ///
+    /// To be called in the order in which the ledgers were read, and only if they were: an object that can't be read may
+    /// misname its contents.
+    func move(to store: MeasuredStore) {
+        let left = last.withLock { last in
+            defer { last = store }
+            return last
+        }
+        if let left, left !== store { store.take(left) }
+    }
 }
 
 /// A store whose ledgers are measured.
 final class MeasuredStore: Sendable {
-    /// Lets one measurement at a time read the ledgers and queue them: were an older ledger recorded after a newer one, the
-    /// difference would be counted again.
+    /// Lets one measurement at a time read the ledgers and queue them: were older ones recorded after newer ones, what waits
+    /// would be that of before.
     let turns = AsyncSemaphore(limit: 1)
     private let state = Mutex(State())
 
@@ -56,13 +71,6 @@ final class MeasuredStore: Sendable {
         var last: [Destination: Ledger] = [:]
         /// Figure by figure the highest ledgers.
         var counted: [Destination: Ledger] = [:]
-        /// Stores whose ledgers are part of these, and are yet to be added to what was counted.
-        var taken: [MeasuredStore] = []
-
-        mutating func addTaken() {
-            for store in taken { counted.merge(store.state.withLock { $0.counted }, uniquingKeysWith: +) }
-            taken = []
-        }
     }
 
     /// The ledgers last recorded.
@@ -80,7 +88,6 @@ final class MeasuredStore: Sendable {
     ///   in it is negative, and `pending` is zero.
     func replace(_ ledgers: [Destination: Ledger], isFirst: Bool) -> [Destination: Ledger] {
         state.withLock { state in
-            state.addTaken()
             var growth = state.last.mapValues { _ in Ledger() }
             for (destination, ledger) in ledgers {
                 let counted = state.counted[destination] ?? (isFirst ? ledger : Ledger())
@@ -93,8 +100,14 @@ final class MeasuredStore: Sendable {
         }
     }
 
-    /// From the next ledgers on, counts another store's as part of this one's: some of them may still be queued.
-    func take(_ other: MeasuredStore) { state.withLock { $0.taken.append(other) } }
+    /// Counts another store's ledgers as part of this one's, and no longer there.
+    func take(_ other: MeasuredStore) {
+        let counted = other.state.withLock { state in
+            defer { state = State() }
+            return state.counted
+        }
+        state.withLock { $0.counted.merge(counted, uniquingKeysWith: +) }
+    }
 }
 
 extension Ledger {

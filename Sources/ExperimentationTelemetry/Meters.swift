@@ -68,18 +68,23 @@ final class Meters: Sendable {
     ///
     /// - Parameters:
     ///   - ledgers: The ledgers.
+    ///   - object: The object that they were read from.
     ///   - store: The store that they are in.
-    ///   - existing: The stores that existed when they were read.
+    ///   - existing: The objects that existed when they were read.
     ///   - isFirst: Whether this is only the baseline for later increments.
     func record(
         _ ledgers: [Destination: Ledger],
-        of store: MeasuredStore,
-        among existing: [MeasuredStore],
+        of object: MeasuredObject,
+        in store: MeasuredStore,
+        among existing: [MeasuredObject],
         isFirst: Bool
     ) {
+        object.move(to: store)
+        var stores: [ObjectIdentifier: MeasuredStore] = [:]
+        for store in existing.compactMap(\.store) { stores[ObjectIdentifier(store)] = store }
         for (destination, growth) in store.replace(ledgers, isFirst: isFirst) {
             let place = ("destination", destination.description)
-            let pending = existing.reduce(0) { $0 + ($1.ledgers[destination]?.pending ?? 0) }
+            let pending = stores.values.reduce(0) { $0 + ($1.ledgers[destination]?.pending ?? 0) }
             record(Double(pending), as: "experimentation.outbox.pending", [place])
             add(growth.accepted, to: "experimentation.outbox.accepted", [place])
             add(growth.delivered, to: "experimentation.outbox.delivered", [place])

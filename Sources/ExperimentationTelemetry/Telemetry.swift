@@ -167,7 +167,7 @@ public final class Telemetry: Sendable {
     private func measureLedgers(of client: ExperimentationClient, from baseline: Baseline?) async {
         guard let meters else { return }
         let owner = client.ledgersOwner
-        let store = meters.stores.store(of: owner)
+        let (object, store) = meters.stores.find(owner)
         // In this task, so that its cancellation ends the wait for the turn: behind a store that hangs nobody is left.
         do { try await store.turns.enter() } catch { return }
         defer { store.turns.leave() }
@@ -177,7 +177,7 @@ public final class Telemetry: Sendable {
         let existing = meters.stores.existing
         measurements.put {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
-            meters.record(ledgers, of: store, among: existing, isFirst: baseline?.take() ?? false)
+            meters.record(ledgers, of: object, in: store, among: existing, isFirst: baseline?.take() ?? false)
         }
     }
 

@@ -144,7 +144,7 @@ struct LastIntervalTests {
         time.advance(by: options.interval)
         try await eventually("the store is asked") { outbox.gate.waiting == 1 }
         let flushing = Task { await telemetry.flush(within: .seconds(5)) }
-        let turns = telemetry.meters?.stores.store(of: client.ledgersOwner).turns
+        let turns = telemetry.meters?.stores.find(client.ledgersOwner).store.turns
         try await eventually("the flush waits for its turn") { turns?.waiting == 1 }
         await time.waitForSleepers(1)
         time.advance(by: .seconds(5))
@@ -172,7 +172,7 @@ struct LastIntervalTests {
         try await client.track(.custom("b"), for: user)
         let second = Task { await telemetry.measure(client) }
         try await eventually("the second measurement waits for the first one") {
-            telemetry.meters?.stores.store(of: client.ledgersOwner).turns.waiting == 1
+            telemetry.meters?.stores.find(client.ledgersOwner).store.turns.waiting == 1
         }
         outbox.gate.open()
         await first.value

@@ -29,10 +29,10 @@ struct LedgerGrowthTests {
     )
     func shrunk(accepted: [Int], expected: Int64) {
         let meters = Meters(metrics)
-        let store = MeasuredStore()
+        let object = MeasuredObject()
         for count in accepted {
             let ledger = Ledger(accepted: count, delivered: count, purged: count, dropped: [.overflow: count])
-            meters.record([shop().destination: ledger], of: store, among: [store], isFirst: false)
+            meters.record([shop().destination: ledger], of: object, in: object.own, among: [object], isFirst: false)
         }
         for name in ["accepted", "delivered", "purged", "dropped"] { #expect(total(name) == expected, "\(name)") }
     }
@@ -40,11 +40,12 @@ struct LedgerGrowthTests {
     @Test("a destination that a ledger no longer names has nothing waiting")
     func gone() {
         let meters = Meters(metrics)
-        let store = MeasuredStore()
+        let object = MeasuredObject()
         let destinations = ["a", "b"].map { Destination(provider: $0, scope: "") }
-        let waiting = Ledger(accepted: 4, pending: 4)
-        meters.record([destinations[0]: waiting, destinations[1]: waiting], of: store, among: [store], isFirst: false)
-        meters.record([destinations[1]: waiting], of: store, among: [store], isFirst: false)
+        for named in [destinations, [destinations[1]]] {
+            let ledgers = Dictionary(uniqueKeysWithValues: named.map { ($0, Ledger(accepted: 4, pending: 4)) })
+            meters.record(ledgers, of: object, in: object.own, among: [object], isFirst: false)
+        }
         #expect(destinations.map { pending($0) } == [0, 4])
         #expect(total() == 8)
     }
@@ -52,28 +53,50 @@ struct LedgerGrowthTests {
     /// A store whose contents, and what they are known by, a test chooses.
     private final class Scripted: OutboxStoreDecorator {
         let base: any OutboxStore = ClientStore.inMemory().outbox
-        let now = Mutex((id: "", accepted: 0))
+        /// Without a number its ledgers can't be read.
+        let now = Mutex<(id: String, accepted: Int?)>(("", nil))
 
         var contentsID: String? { now.withLock { $0.id } }
         func destinations() async throws(ExperimentationError) -> [Destination] { [shop().destination] }
         func ledger(of destination: Destination?) async throws(ExperimentationError) -> Ledger {
-            Ledger(accepted: now.withLock { $0.accepted })
+            guard let accepted = now.withLock({ $0.accepted }) else { throw ExperimentationError(.store, "closed") }
+            return Ledger(accepted: accepted)
         }
     }
 
     @Test(
         "a store that goes on in other contents has taken its own along; those of a store opened anew are others",
         arguments: [
-            ([("s", 5), ("t", 8)], true, 8), ([("s", 5), ("t", 3)], false, 8), ([("s", 5), ("s", 3)], false, 5),
-            ([("t", 3), ("s", 5), ("t", 9)], true, 9),
-        ] as [([(String, Int)], Bool, Int64)]
+            ([(0, "s", 5), (0, "t", 8)], 8), ([(0, "s", 5), (1, "t", 3)], 8), ([(0, "s", 5), (1, "s", 3)], 5),
+            ([(0, "t", 3), (0, "s", 5), (0, "t", 9)], 9), ([(1, "t", 3), (0, "s", 5), (0, "t", 8)], 8),
+        ] as [([(store: Int, id: String, accepted: Int?)], Int64)]
     )
-    func taken(contents: [(String, Int)], isOneStore: Bool, expected: Int64) async throws {
+    func taken(measurements: [(store: Int, id: String, accepted: Int?)], expected: Int64) async throws {
+        try await expectGrowth(expected, measuring: measurements)
+    }
+
+    @Test(
+        "a store whose ledgers can't be read takes nothing along, whatever it says that its contents are known by",
+        arguments: [
+            ([(0, "s", 5), (0, "t", nil), (1, "s", 5)], 5), ([(0, "s", 5), (0, "t", nil), (0, "s", 5)], 5),
+            ([(0, "s", 5), (0, "t", nil), (1, "t", 3), (0, "s", 6)], 9),
+            ([(0, "s", 5), (0, "t", nil), (0, "u", nil), (0, "u", 8)], 8),
+        ] as [([(store: Int, id: String, accepted: Int?)], Int64)]
+    )
+    func unreadable(measurements: [(store: Int, id: String, accepted: Int?)], expected: Int64) async throws {
+        try await expectGrowth(expected, measuring: measurements)
+    }
+
+    /// Measures stores, each time with a new client.
+    private func expectGrowth(
+        _ expected: Int64,
+        measuring measurements: [(store: Int, id: String, accepted: Int?)]
+    ) async throws {
         let telemetry = Telemetry(metrics: metrics)
-        let one = Scripted()
+        let stores = [Scripted(), Scripted()]
         var clients: [ExperimentationClient] = []
-        for (id, accepted) in contents {
-            let store = isOneStore ? one : Scripted()
+        for (index, id, accepted) in measurements {
+            let store = stores[index]
             store.now.withLock { $0 = (id, accepted) }
             let state = ClientStore.inMemory().state
             clients.append(
@@ -84,6 +107,28 @@ struct LedgerGrowthTests {
         #expect(await telemetry.flush(within: .seconds(60)))
         #expect(total() == expected)
         for client in clients { await client.shutdown() }
+    }
+
+    @Test("what a closed file's last measurement couldn't read is counted when another client opens the file")
+    func closedFile() async throws {
+        let telemetry = Telemetry(metrics: metrics)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let user = User(id: "u-1", consent: .granted)
+        for _ in 0..<2 {
+            let store = try SQLiteStore(at: folder.appendingPathComponent("events.sqlite"))
+            let client = try await ExperimentationClient(
+                provider: shop(),
+                store: ClientStore(outbox: store, state: ClientStore.inMemory().state)
+            )
+            try await client.track(.custom("earlier"), for: user)
+            await telemetry.startCounting(client)
+            for _ in 0..<2 { try await client.track(.custom("a"), for: user) }
+            await client.shutdown()
+            await store.close()
+            #expect(await telemetry.flush(within: .seconds(60)))
+        }
+        #expect(total() == 3)
     }
 
     /// A store that writes only what is tracked: a delivery would notice that the file is gone.
