@@ -96,7 +96,7 @@ struct HandoverTests: StreamTests {
         _ = take(.ended(stream, .lost(Self.lost)), after: 100)
         #expect(take(.time, after: 129.9).allSatisfy { $0 == .open(other) || $0 == .close(other) })
         effects = take(.time, after: 130)
-        #expect(effects.contains { if case .tellSilence = $0 { true } else { false } })
+        #expect(effects.contains(where: isSilence))
     }
 
     @Test("a former stream stays if the one that is to take its place is refused; its end is reported as a silence")
@@ -144,7 +144,57 @@ struct HandoverTests: StreamTests {
         _ = take(.announced([a2, other]), after: 3)
         _ = take(.opened(a2), after: 4)
         let effects = take(.time, after: 33)
-        #expect(effects.contains { if case .tellSilence = $0 { true } else { false } })
+        #expect(effects.contains(where: isSilence))
+    }
+
+    private func isSilence(_ effect: OFREPListening.Effect) -> Bool {
+        if case .tellSilence = effect { true } else { false }
+    }
+
+    @Test("a stream that never opens doesn't keep what others missed from being asked for, once a minute at most")
+    mutating func neverOpening() {
+        open()
+        _ = take(.announced([a2, b2, other]), after: 3)
+        _ = take(.ended(stream, .lost(Self.lost)), after: 4)
+        _ = take(.opened(a2), after: 6)
+        var told: [Double] = []
+        var silences: [Double] = []
+        for second in 7..<200 {
+            let moment = Double(second)
+            if second == 50 { _ = take(.opened(b2), after: moment) }
+            let effects = take(.time, after: moment)
+            if effects.contains(.open(other)) { _ = take(.ended(other, .lost(Self.lost)), after: moment) }
+            if effects.contains(.tellChange(.gap)) { told.append(moment) }
+            if effects.contains(where: isSilence) { silences.append(moment) }
+        }
+        #expect(silences == [33])
+        #expect(told == [35, 95])
+    }
+
+    @Test("a stream that is refused doesn't bring forward the question that waits until the others are open")
+    mutating func refusedEarly() {
+        open()
+        _ = take(.announced([a2, b2, other]), after: 3)
+        _ = take(.opened(a2), after: 4)
+        let gone = ExperimentationError(.vendorFault, "gone")
+        #expect(take(.ended(other, .refused(gone)), after: 5) == [.tellSilence(gone)])
+        #expect(take(.time, after: 8) == [])
+        #expect(take(.opened(b2), after: 9) == [.close(stream)])
+        #expect(take(.time, after: 11) == [.tellChange(.gap)])
+        #expect(listening.wake == nil)
+    }
+
+    @Test("while no stream is open, a reported silence causes no question; the first that opens does")
+    mutating func noneOpening() {
+        open()
+        _ = take(.announced([a2, other]), after: 3)
+        _ = take(.ended(stream, .lost(Self.lost)), after: 4)
+        for opened in [a2, other] { _ = take(.ended(opened, .lost(Self.lost, after: .seconds(90))), after: 5) }
+        #expect(take(.time, after: 34).contains(where: isSilence))
+        #expect(take(.time, after: 94) == [])
+        #expect(take(.time, after: 95) == [.open(a2), .open(other)])
+        #expect(take(.opened(a2), after: 96) == [])
+        #expect(take(.time, after: 98) == [.tellChange(.gap)])
     }
 
     @Test("an answer to an earlier question doesn't stand for the one that asks for new addresses")

@@ -3,12 +3,23 @@
 /// What changes before all announced streams are open would otherwise be told to nobody. Nobody knows which stream takes
 /// the place of which, so the former ones stay together.
 struct OFREPHandover: Sendable {
+    /// How long all announced streams are waited for before it is asked what those that have opened missed.
+    private static let patience = Duration.seconds(30)
+
     /// The open streams that are no longer announced.
     private(set) var former: Set<OFREPStream> = []
-    /// Whether announced streams are still to take the place of former ones, even if those have ended.
-    private(set) var isUnderWay = false
+    /// Until when nothing is asked for because announced streams are still to take the place of former ones, even if those
+    /// have ended.
+    private var deadline: ContinuousClock.Instant?
+    /// Whether an announced stream has opened since changes were last asked for.
+    private var hasOpened = false
     /// The announced streams that were last all open, unless one of them has ended since.
     private var whole: Set<OFREPStream>?
+
+    /// Whether announced streams are still to take the place of former ones.
+    var isUnderWay: Bool { deadline != nil }
+    /// When to ask for what the streams that have opened missed, although others haven't.
+    var due: ContinuousClock.Instant? { hasOpened ? deadline : nil }
 
     /// Returns whether the streams that were last all open hear whatever the announced ones tell, open or not.
     ///
@@ -21,8 +32,13 @@ struct OFREPHandover: Sendable {
     /// - Parameters:
     ///   - left: The open ones among the streams that were announced until now.
     ///   - announced: The streams that are announced instead.
+    ///   - now: The current instant.
     /// - Returns: The streams to close.
-    mutating func begin(leaving left: Set<OFREPStream>, for announced: [OFREPStream]) -> Set<OFREPStream> {
+    mutating func begin(
+        leaving left: Set<OFREPStream>,
+        for announced: [OFREPStream],
+        at now: ContinuousClock.Instant
+    ) -> Set<OFREPStream> {
         let open = former.union(left).subtracting(announced)
         former = open
         if let whole, hearsAll(of: announced.count) {
@@ -31,8 +47,23 @@ struct OFREPHandover: Sendable {
             // A server's addresses change so fast that former streams would pile up.
             (former, whole) = (left, nil)
         }
-        if !former.isEmpty { isUnderWay = true }
+        if !former.isEmpty { deadline = deadline ?? now.advanced(by: Self.patience) }
         return open.subtracting(former)
+    }
+
+    /// Records that an announced stream has opened.
+    ///
+    /// - Returns: Whether what it missed is asked for together with what others did.
+    mutating func noteOpening() -> Bool {
+        hasOpened = isUnderWay
+        return isUnderWay
+    }
+
+    /// Returns whether to ask for what the streams that have opened missed, although others haven't; once.
+    mutating func takeOpenings(at now: ContinuousClock.Instant) -> Bool {
+        guard let due, due <= now else { return false }
+        hasOpened = false
+        return true
     }
 
     /// Records that a stream has ended.
@@ -46,14 +77,16 @@ struct OFREPHandover: Sendable {
     /// Records that streams were closed for the background; on return, changes are asked for anyway.
     mutating func rest(_ streams: Set<OFREPStream>) {
         for stream in streams { _ = noteEnd(of: stream) }
-        if former.isEmpty { isUnderWay = false }
+        if former.isEmpty { end() }
     }
+
+    private mutating func end() { (deadline, hasOpened) = (nil, false) }
 
     /// Records that each announced stream is open or refused: former ones stay only if they alone hear everything.
     ///
     /// - Returns: The streams to close.
     mutating func settle(_ announced: Set<OFREPStream>, areOpen: Bool) -> Set<OFREPStream> {
-        isUnderWay = false
+        end()
         if !areOpen, hearsAll(of: announced.count) { return [] }
         whole = areOpen ? announced : nil
         defer { former = [] }

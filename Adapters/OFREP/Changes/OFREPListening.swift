@@ -64,7 +64,7 @@ struct OFREPListening: Sendable {
     var wake: ContinuousClock.Instant? {
         var moments = connections.values.compactMap(\.due)
         if let unseen { moments += active.map { unseen.advanced(by: $0.inactivityDelay) } }
-        return (moments + [questions.due, silence?.due].compactMap(\.self)).min()
+        return (moments + [questions.due, silence?.due, handover.due].compactMap(\.self)).min()
     }
 
     /// The streams to close in the background.
@@ -115,10 +115,10 @@ struct OFREPListening: Sendable {
             connections[stream] = OFREPConnection(phase: .open(since: now))
         }
         let hearing = Set(left.filter(\.value.isOpen).keys)
-        let closed = handover.begin(leaving: hearing, for: streams).union(left.keys).subtracting(handover.former)
+        let over = handover.begin(leaving: hearing, for: streams, at: now).union(left.keys).subtracting(handover.former)
         let new = streams.filter { connections[$0] == nil }
         for stream in new { open(stream, at: now) }
-        return close(closed) + new.map { .open($0) }
+        return close(over) + new.map { .open($0) }
     }
 
     /// Reopens the streams closed for the background, and asks for changes missed meanwhile.
@@ -168,7 +168,7 @@ struct OFREPListening: Sendable {
         if handover.hearsAll(of: connections.count) { return }
         if connection.wasOpen {
             questions.plan(.gap, at: now)
-        } else if !handover.isUnderWay {
+        } else if !handover.noteOpening() {
             questions.plan(.gap, in: Self.afterOpening * (1 + jitter), at: now)
         }
     }
@@ -221,11 +221,13 @@ struct OFREPListening: Sendable {
 
     /// Closes former streams once the announced ones have taken their place, and asks for what was missed meanwhile.
     private mutating func settle(at now: ContinuousClock.Instant, jitter: Double) -> [Effect] {
-        guard connections.values.allSatisfy(\.isSettled) else { return [] }
+        let areSettled = connections.values.allSatisfy(\.isSettled)
         let areOpen = connections.values.allSatisfy(\.isOpen)
-        if handover.isUnderWay, !handover.hearsAll(of: connections.count) {
+        let isAsking = handover.takeOpenings(at: now) || (areSettled && handover.isUnderWay)
+        if isAsking, !handover.hearsAll(of: connections.count) {
             questions.planAfterHandover(in: Self.afterOpening * (1 + jitter), at: now)
         }
+        guard areSettled else { return [] }
         if areOpen, !connections.isEmpty { questions.noteAllOpen() }
         return close(handover.settle(Set(connections.keys), areOpen: areOpen))
     }
