@@ -20,6 +20,18 @@ struct InstallationDenialTests {
         return id
     }
 
+    /// Has the installation's user deny consent, and give it again in the same session.
+    private func changeOfMind(
+        _ engage: Engage,
+        _ client: ExperimentationClient
+    ) async throws -> (setup: MobileIdentity.SetupResult, session: UserSession) {
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        let session = client.session(for: User(id: setup.mobileUserID))
+        try await session.setConsent(.denied)
+        try await session.setConsent(.granted)
+        return (setup, session)
+    }
+
     private func isDenied(_ call: () async throws -> Void) async {
         let error = await #expect(throws: ExperimentationError.self) { try await call() }
         #expect(error?.code == .consentDenied)
@@ -110,10 +122,7 @@ struct InstallationDenialTests {
     func sameSession() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
-        let setup = try await engage.mobileIdentity.setupRecipient()
-        let session = client.session(for: User(id: setup.mobileUserID))
-        try await session.setConsent(.denied)
-        try await session.setConsent(.granted)
+        let (setup, session) = try await changeOfMind(engage, client)
         try await session.track(.custom("A"))
         try await client.flush()
         #expect(
@@ -129,10 +138,7 @@ struct InstallationDenialTests {
     func checkAfterConsent() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
-        let setup = try await engage.mobileIdentity.setupRecipient()
-        let session = client.session(for: User(id: setup.mobileUserID))
-        try await session.setConsent(.denied)
-        try await session.setConsent(.granted)
+        let (setup, session) = try await changeOfMind(engage, client)
         let result = try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"], for: session)
         #expect(result.recipientID == setup.recipientID && session.user.id == setup.mobileUserID)
         #expect(!engage.profile.isConsentDenied)

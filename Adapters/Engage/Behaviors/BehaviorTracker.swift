@@ -194,7 +194,7 @@ public struct BehaviorTracker: Sendable {
         do throws(ExperimentationError) {
             let values = payload.merging(attributes.values) { $1 }
             guard let campaign = campaign(in: values, at: date, of: userID) else { return eventID }
-            try await profile.update(unlessAnyoneRemovedSince: removals) { $0.campaigns.put(campaign) }
+            try await profile.update(unlessRemovedSince: removals, \.ofAnyone) { $0.campaigns.put(campaign) }
         } catch {
             // The event is accepted, and its delivery stores the campaign once more.
             engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")

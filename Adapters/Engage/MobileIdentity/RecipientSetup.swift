@@ -71,7 +71,7 @@ struct RecipientSetup: Sendable {
         }
         if isOwn { return true }
         if profile.removals.ofOwnUser != removals.ofOwnUser { throw EngageErrors.forgotten }
-        try await profile.update(unlessAnyoneRemovedSince: removals) {
+        try await profile.update(unlessRemovedSince: removals, \.ofAnyone) {
             $0.note(recipient: recipientID, of: mobileUserID)
         }
         return false

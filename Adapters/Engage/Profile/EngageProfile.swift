@@ -80,33 +80,22 @@ public final class EngageProfile: Sendable {
         try await apply { change(&$0.record) }
     }
 
-    /// Changes the state, unless this installation's user was removed meanwhile: nothing of theirs may come back.
+    /// Changes the state, unless a user was removed meanwhile: nothing of theirs may come back.
     ///
     /// - Parameters:
     ///   - removals: ``removals`` at the beginning.
+    ///   - whose: Whose removal counts: anyone's, if the change may be about another than this installation's user.
     ///   - change: The change.
     /// - Returns: Whether it was made.
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     func update(
         unlessRemovedSince removals: Removals,
+        _ whose: any KeyPath<Removals, Int> & Sendable = \.ofOwnUser,
         _ change: @Sendable (inout EngageRecord) -> Void
     ) async throws(ExperimentationError) -> Bool {
         try await apply { state in
-            guard state.removals.ofOwnUser == removals.ofOwnUser else { return false }
-            change(&state.record)
-            return true
-        }
-    }
-
-    /// Changes the state, unless any user was removed meanwhile, who may be the one whom it is about.
-    @discardableResult
-    func update(
-        unlessAnyoneRemovedSince removals: Removals,
-        _ change: @Sendable (inout EngageRecord) -> Void
-    ) async throws(ExperimentationError) -> Bool {
-        try await apply { state in
-            guard state.removals.ofAnyone == removals.ofAnyone else { return false }
+            guard state.removals[keyPath: whose] == removals[keyPath: whose] else { return false }
             change(&state.record)
             return true
         }
