@@ -48,6 +48,31 @@ struct RoundTripTests {
         #expect(try JSONValue(status.output)["waiting"]?["held"]?.number == 10)
     }
 
+    @Test("xp outbox export | xp track keeps where an event happened, to what the vendor gets")
+    func place() async throws {
+        let mock = try await ServedMock("evergage")
+        let store = mock.folder.appending(path: "a.db").path
+        let date = Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let line =
+            #"{"at":"\#(date)","campaignTargets":["a","b"],"event":{"name":"e","type":"custom"},"#
+            + #""id":"e-1","session":"s","surface":"home","user":{"id":"u"}}"#
+        #expect(try JSONSchema(named: "event").problems(of: try JSONValue(line)) == [])
+        let unreachable = try Tool.file(
+            #"{"vendor":"evergage","account":"acme","dataset":"engage","endpoints":{"base":"http://127.0.0.1:9/"}}"#,
+            "unreachable.json",
+            in: mock.folder
+        )
+        let waiting = ["track", "--config", unreachable, "--store", store, "--deadline", "0"]
+        #expect(try await Tool.run(waiting, input: line).status == 69)
+        let exported = try await Tool.run(["outbox", "export", "--store", store]).output
+        #expect(exported == line + "\n")
+        let tracked = try await Tool.run(["track", "--config", try mock.configuration()], input: exported)
+        #expect(tracked.status == 0, "\(tracked.errors)")
+        let requests = try String(contentsOf: #require(URL(string: mock.url + "/_mock/requests")), encoding: .utf8)
+        #expect(requests.replacing("\\", with: "").contains(#""contentZones":["a","b"]"#), "\(requests)")
+        _ = try await mock.end()
+    }
+
     @Test(
         "if all waiting events are held, the message says how to release them, and the status is that of nothing delivered"
     )

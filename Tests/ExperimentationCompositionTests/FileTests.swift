@@ -55,6 +55,22 @@ struct FileTests {
         )
     }
 
+    @Test("a line has the part of the application and its targets, as the event's envelope does")
+    func surface() throws {
+        let envelope = Envelope(
+            id: "e-1",
+            identity: Identity(id: "ada"),
+            session: "s",
+            surface: "home",
+            campaignTargets: ["a", "b"],
+            event: .custom("a"),
+            date: time.now
+        )
+        let members = try EventForm.value(of: envelope).objectValue
+        #expect(members?["session"] == "s" && members?["surface"] == "home")
+        #expect(members?["campaignTargets"] == ["a", "b"])
+    }
+
     @Test("a file that would exceed its size limit is rotated, and no event is in two files")
     func rotationBySize() async throws {
         for name in ["a", "b", "c"] {

@@ -45,6 +45,21 @@ struct SentEventTests {
         await client.shutdown()
     }
 
+    @Test("an event has neither the session nor the part of the application: the gateway's schema has no room for them")
+    func leftOut() throws {
+        let envelope = Envelope(
+            id: "e-1",
+            identity: Identity(id: "u-1"),
+            session: "s",
+            surface: "home",
+            campaignTargets: ["hero"],
+            event: .custom("a"),
+            date: Date(timeIntervalSince1970: 0)
+        )
+        let members = try OFREPTranslation.event(envelope).objectValue ?? [:]
+        #expect(Set(members.keys) == ["id", "user", "event", "at"])
+    }
+
     @Test(
         "each event has the verdict that the server names, and everything else is the shared table's",
         arguments: [

@@ -51,8 +51,7 @@ enum OFREPTranslation {
     static func event(_ envelope: Envelope) throws(ExperimentationError) -> FlagValue {
         var members = try EventForm.value(of: envelope).objectValue ?? [:]
         // The gateway counts sessions by itself, and has no screens.
-        members["session"] = nil
-        members["surface"] = nil
+        for name in ["session", "surface", "campaignTargets"] { members[name] = nil }
         return .object(members)
     }
 }

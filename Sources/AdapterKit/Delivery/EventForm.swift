@@ -15,6 +15,7 @@ package enum EventForm {
         ]
         if !envelope.session.isEmpty { members["session"] = .string(envelope.session) }
         if let surface = envelope.surface { members["surface"] = .string(surface) }
+        if let targets = envelope.campaignTargets { members["campaignTargets"] = .array(targets.map(FlagValue.string)) }
         return .object(members)
     }
 

@@ -1,3 +1,4 @@
+import AdapterKit
 import ArgumentParser
 import ConformanceSubjects
 import Experimentation
@@ -159,28 +160,20 @@ struct OutboxCommand: AsyncParsableCommand {
                     let batch = try await file.waiting(after: last, limit: 1000)
                     guard let end = batch.last else { break }
                     last = end.envelope.sequence
-                    try Terminal.write(batch.map { Self.line($0) + "\n" }.joined())
+                    try Terminal.write(batch.map { try Self.line($0) + "\n" }.joined())
                 }
             } catch let error as ExperimentationError {
                 throw Failure(error)
             }
         }
 
-        private static func line(_ waiting: WaitingEvent) -> String {
-            let envelope = waiting.envelope
-            var user: [String: FlagValue] = ["id": .string(envelope.identity.id)]
-            if let anonymousID = envelope.identity.anonymousID { user["anonymousId"] = .string(anonymousID) }
-            if envelope.identity.isAuthenticated { user["authenticated"] = true }
-            if !envelope.attributeChanges.isEmpty { user["attributes"] = .object(envelope.attributeChanges.values) }
-            if waiting.restsOnConsent { user["consent"] = true }
-            let encoded = (try? JSONEncoder().encode(envelope.event)) ?? Data("null".utf8)
-            let event = (try? JSONDecoder().decode(FlagValue.self, from: encoded)) ?? .null
-            var line: [String: FlagValue] = [
-                "id": .string(envelope.id), "user": .object(user), "event": event,
-                "at": .string(envelope.date.iso8601Milliseconds),
-            ]
-            if !envelope.session.isEmpty { line["session"] = .string(envelope.session) }
-            if let surface = envelope.surface { line["surface"] = .string(surface) }
+        private static func line(_ waiting: WaitingEvent) throws(ExperimentationError) -> String {
+            var line = try EventForm.value(of: waiting.envelope).objectValue ?? [:]
+            if waiting.restsOnConsent {
+                var user = line["user"]?.objectValue ?? [:]
+                user["consent"] = true
+                line["user"] = .object(user)
+            }
             return JSONLine.text(.object(line))
         }
     }

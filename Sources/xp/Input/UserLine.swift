@@ -76,6 +76,8 @@ struct EventLine {
     let session: String?
     /// The part of the application in which it happened.
     let surface: String?
+    /// The targets that had campaign handlers there.
+    let campaignTargets: [String]?
 
     /// The event's original envelope, if it was accepted earlier.
     var envelope: Envelope? {
@@ -85,6 +87,7 @@ struct EventLine {
             identity: user.identity,
             session: session ?? "",
             surface: surface,
+            campaignTargets: campaignTargets,
             event: event,
             date: date,
             attributeChanges: user.attributes
@@ -102,6 +105,7 @@ struct EventLine {
             id = try reader.has("id") ? reader.name("id") : reader.optionalString("id")
             session = try reader.optionalString("session")
             surface = try reader.optionalString("surface")
+            campaignTargets = reader.has("campaignTargets") ? try reader.strings("campaignTargets") : nil
             if id != nil, date == nil { throw reader.wrong("at", expected: "the time of an event that has an \"id\"") }
             try reader.finish()
         } catch let error as DocumentError {
