@@ -77,4 +77,25 @@ struct CampaignUserTests {
         session.receive([Self.hero], for: Self.event("forgotten", of: id))
         #expect(session.heldCampaigns() == (id == "ada" ? [Self.hero] : []))
     }
+
+    @Test("so is one that comes after thousands of later events", arguments: Turn.allCases)
+    func longBacklog(turn: Turn) async throws {
+        let (client, session) = try await opening()
+        await client.setConnectivity(.offline)
+        for _ in 0..<(EventEpochs.most - 1) { try await session.track(.custom("earlier")) }
+        let id = try await session.trackWithID(.custom("one"))
+        // As many as are remembered in any case; two are the signals of consent.
+        for _ in 1..<(EventEpochs.most / 2 - 2) { try await session.track(.custom("later")) }
+        try await turn.happen(to: session)
+        session.receive([Self.hero], for: Self.event(id, of: "ada"))
+        #expect(session.heldCampaigns() == (turn.keepsCampaigns ? [Self.hero] : []))
+    }
+
+    @Test("while consent is denied, even one for an event of which the session remembers nothing is dropped")
+    func forgottenBeforeDenial() async throws {
+        let (_, session) = try await opening()
+        try await session.setConsent(.denied)
+        session.receive([Self.hero], for: Self.event("forgotten", of: "ada"))
+        #expect(session.heldCampaigns() == [])
+    }
 }

@@ -80,8 +80,25 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) throws(ExperimentationError) {
+        try trackSoon(event, at: date, on: surface, targets: nil)
+    }
+
+    /// Tracks an event as ``trackSoon(_:at:on:)`` does, for adapters that capture events before a session takes them.
+    ///
+    /// - Parameters:
+    ///   - event: What happened.
+    ///   - date: When it happened; now if `nil`.
+    ///   - surface: The part of the application it happened in.
+    ///   - targets: The targets of the surface that had campaign handlers, sorted; those of now if `nil`.
+    /// - Throws: As ``trackSoon(_:at:on:)``.
+    package func trackSoon(
+        _ event: TrackingEvent,
+        at date: Date?,
+        on surface: String?,
+        targets: [String]?
+    ) throws(ExperimentationError) {
         try check(event)
-        let (envelope, isNoted) = place(event, at: date, on: surface) { core.outbox.note($0, consent: $1) }
+        let (envelope, isNoted) = place(event, at: date, on: surface, targets) { core.outbox.note($0, consent: $1) }
         if isNoted { return }
         giveBack(envelope.attributeChanges)
         throw .shutDown
@@ -103,11 +120,12 @@ extension UserSession {
         _ event: TrackingEvent,
         at date: Date?,
         on surface: String?,
+        _ targets: [String]? = nil,
         _ enter: (Envelope, Consent) -> Ticket
     ) -> (Envelope, Ticket) {
         // Both are the application's code, and so not called under the lock.
         let (eventID, date) = (core.environment.makeID(), date ?? core.environment.time.now)
-        return state.withLock { place(event, eventID, at: date, on: surface, of: &$0, enter) }
+        return state.withLock { place(event, eventID, at: date, on: surface, targets, of: &$0, enter) }
     }
 
     /// Wraps an event in an envelope and queues it for the store; called under the session's lock.
@@ -116,16 +134,12 @@ extension UserSession {
         _ eventID: String,
         at date: Date,
         on surface: String?,
+        _ targets: [String]? = nil,
         of state: inout State,
         _ enter: (Envelope, Consent) -> Ticket
     ) -> (Envelope, Ticket) {
-        if core.roles.campaigns != nil {
-            // This many wait only during a long outage. Events dropped meanwhile are never reported, so their
-            // entries would stay. Their campaigns count as after a start: for the surface's current epoch.
-            if state.epochs.count >= UserSession.mostEpochs { state.epochs = [:] }
-            state.epochs[eventID] = state.board.epoch(of: surface)
-        }
-        let targets = state.board.targets(surface: surface)
+        if core.roles.campaigns != nil { state.epochs.remember(state.board.epoch(of: surface), of: eventID) }
+        let targets = targets ?? state.board.targets(surface: surface)
         let envelope = Envelope(
             id: eventID,
             identity: state.user.identity,

@@ -16,9 +16,6 @@ public final class UserSession: Sendable {
     /// The session's id; events carry it.
     public let id: String
 
-    /// The maximum number of waiting events whose campaign epochs are remembered.
-    static let mostEpochs = 4_096
-
     let core: ClientCore
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
@@ -38,7 +35,7 @@ public final class UserSession: Sendable {
         var isRestored = false
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard
-        var epochs: [String: UInt64] = [:]
+        var epochs = EventEpochs()
         /// A change of consent that the vendor hasn't been told yet.
         var untoldConsent: Consent?
         /// Why the store couldn't be told of the user's consent, if it failed.
@@ -188,15 +185,15 @@ public final class UserSession: Sendable {
     }
 
     /// Removes the epoch of an event that can bring no more campaigns.
-    func forgetEpoch(of envelope: Envelope) { state.withLock { _ = $0.epochs.removeValue(forKey: envelope.id) } }
+    func forgetEpoch(of envelope: Envelope) { state.withLock { _ = $0.epochs.take(envelope.id) } }
 
     func setInUse(_ isInUse: Bool) { hand(over: state.withLock { $0.board.setInUse(isInUse) }) }
 
     func receive(_ campaigns: [Campaign], for envelope: Envelope) {
         let due = state.withLock { state -> [CampaignBoard.Delivery] in
-            let epoch = state.epochs.removeValue(forKey: envelope.id)
-            // The event's epoch may be forgotten, but not whose it is.
-            guard state.isAbout(envelope.identity.id) else { return [] }
+            let epoch = state.epochs.take(envelope.id)
+            // The event's epoch may be forgotten, but not whose it is, and nothing is shown to a user who denies.
+            guard state.isAbout(envelope.identity.id), state.user.consent != .denied else { return [] }
             return state.board.receive(campaigns, surface: envelope.surface, epoch: epoch)
         }
         hand(over: due)
