@@ -10,6 +10,15 @@ import Waiting
 @Suite("Views and time")
 @MainActor
 struct ViewTests {
+    /// An application on whose screen an item has been viewed for some seconds.
+    private func viewing(for seconds: Double) async throws -> (App, EvergageScreen) {
+        let app = try await App()
+        let screen = try app.shownScreen()
+        screen.viewItem(.p)
+        await app.pass(seconds)
+        return (app, screen)
+    }
+
     @Test("V46 a view is an action, an item action and the item")
     func view() async throws {
         let app = try await App()
@@ -45,10 +54,7 @@ struct ViewTests {
 
     @Test("V49 viewing nothing sends no event, whatever its name, and stops the time")
     func nothing() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(5)
+        let (app, screen) = try await viewing(for: 5)
         screen.viewItem(nil, actionName: "Peek")
         await app.pass(30)
         screen.willDisappear()
@@ -59,10 +65,7 @@ struct ViewTests {
 
     @Test("V50 viewing no category ends the view of an item and reports its time")
     func otherKind() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(4)
+        let (app, screen) = try await viewing(for: 4)
         screen.viewCategory(nil)
         await app.settle()
         #expect(app.pings == ["p 4000"])
@@ -80,10 +83,7 @@ struct ViewTests {
 
     @Test("V52 an item without an id sends no event, and the previous view continues")
     func blankItem() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(3)
+        let (app, screen) = try await viewing(for: 3)
         screen.viewItem(.product(id: " "))
         await app.pass(3)
         screen.viewItem(nil)
@@ -95,10 +95,7 @@ struct ViewTests {
 
     @Test("V53 the next item reports the time of the previous one, and starts at zero")
     func next() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(5)
+        let (app, screen) = try await viewing(for: 5)
         screen.viewItem(.q)
         await app.pass(3)
         screen.viewItem(nil)
@@ -108,10 +105,7 @@ struct ViewTests {
 
     @Test("changed attributes are sent with the next view, not with the time of the previous one")
     func changedAttributes() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(5)
+        let (app, screen) = try await viewing(for: 5)
         try #require(app.evergage.session).update(["tier": "gold"])
         screen.viewItem(.q)
         await app.settle()
@@ -176,10 +170,7 @@ struct ViewTests {
 
     @Test("V57 after a minute without a touch no time counts")
     func untouched() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(200)
+        let (app, screen) = try await viewing(for: 200)
         app.evergage.touched()
         screen.willDisappear()
         await app.settle()
@@ -202,10 +193,7 @@ struct ViewTests {
 
     @Test("V59 a screen that returns sends no second view; its time continues")
     func returns() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(10)
+        let (app, screen) = try await viewing(for: 10)
         screen.willDisappear()
         await app.pass(20)
         screen.didAppear()
@@ -297,10 +285,7 @@ struct ViewTests {
 
     @Test("the view time of a user without a name is marked as anonymous")
     func anonymousPing() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(5)
+        let (app, screen) = try await viewing(for: 5)
         screen.viewItem(nil)
         await app.settle()
         let ping = try #require(app.transport.sent.last)
@@ -383,10 +368,7 @@ struct ViewTests {
 
     @Test("what is viewed during a denial is not reported, and its time counts afterwards")
     func viewedWhileDenied() async throws {
-        let app = try await App()
-        let screen = try app.shownScreen()
-        screen.viewItem(.p)
-        await app.pass(1)
+        let (app, screen) = try await viewing(for: 1)
         app.evergage.setConsent(.denied)
         screen.viewItem(.q)
         await app.pass(5)

@@ -17,21 +17,34 @@ extension Evergage {
         return false
     }
 
-    /// Captures an event, as it is now, for sending.
-    func capture(_ event: TrackingEvent, surface: String?) {
+    /// Captures a call, as it is now, for sending.
+    func capture(_ content: Captured.Content, surface: String?) {
         guard isCapturing else { return }
-        let captured = captured(.event(event), on: surface)
-        if let session, consent.isKnown { return note(event, captured, in: session) }
+        let captured = captured(content, on: surface)
+        if let session, consent.isKnown { return note(captured, in: session) }
         waiting.append(captured)
         if captured.isBeforeStart { limitCallsBeforeStart() }
     }
 
-    /// Drops the oldest call before the start if there are more than a hundred; calls after it wait only briefly.
+    /// Lets what waits for a start that failed wait for the next one, as calls before it.
+    func startFailed() {
+        configuration = nil
+        for index in waiting.indices where !waiting[index].isLaunch { waiting[index].isBeforeStart = true }
+        limitCallsBeforeStart()
+    }
+
+    /// Drops the oldest calls before the start if there are more than a hundred; calls after it wait only briefly.
     private func limitCallsBeforeStart() {
-        guard waiting.count(where: \.isBeforeStart) > 100, let oldest = waiting.firstIndex(where: \.isBeforeStart)
-        else { return }
-        waiting.remove(at: oldest)
-        drop(.warning, "more than 100 calls wait for the start; the oldest was dropped")
+        let excess = waiting.count(where: \.isBeforeStart) - 100
+        guard excess > 0 else { return }
+        var left = excess
+        waiting.removeAll { call in
+            guard left > 0, call.isBeforeStart else { return false }
+            left -= 1
+            return true
+        }
+        let which = excess == 1 ? "oldest was" : "oldest \(excess) were"
+        drop(.warning, "more than 100 calls wait for the start; the \(which) dropped")
     }
 
     private func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
@@ -40,15 +53,24 @@ extension Evergage {
             date: environment.time.now,
             userID: currentUserID,
             surface: surface,
+            targets: contexts.first { $0.surface == surface }?.handlers.keys.sorted() ?? [],
             isBeforeStart: configuration == nil
         )
     }
 
-    func note(_ event: TrackingEvent, _ captured: Captured, in session: UserSession) {
-        do throws(ExperimentationError) {
-            try session.trackSoon(event, at: captured.date, on: captured.surface)
-        } catch {
-            drop(.error, "an event was refused: \(error)")
+    /// Tracks a call.
+    ///
+    /// - Parameters:
+    ///   - captured: The call.
+    ///   - names: The names of the launch, if it is that.
+    ///   - session: Whose event it becomes.
+    func note(_ captured: Captured, ofLaunch names: [String] = [], in session: UserSession) {
+        for event in captured.events(ofLaunch: names) {
+            do throws(ExperimentationError) {
+                try session.trackSoon(event, at: captured.date, on: captured.surface, targets: captured.targets)
+            } catch {
+                drop(.error, "an event was refused: \(error)")
+            }
         }
     }
 
@@ -68,24 +90,15 @@ extension Evergage {
         guard sendsLifecycleEvents, configuration != nil, isListening else { return }
         var action = EvergageAction(members: ["action": .string(name)])
         complete(&action)
-        capture(action.event, surface: nil)
+        capture(.action(action), surface: nil)
     }
 
     /// Adds the account, and the data for the next event.
     func complete(_ action: inout EvergageAction) {
-        var account: [String: FlagValue] = [:]
-        account.set("id", currentAccountID)
-        if action.carriesAttributes {
-            if !pendingUserAttributes.isEmpty {
-                action.members["user"] = ["attributes": .object(pendingUserAttributes)]
-                pendingUserAttributes = [:]
-            }
-            if !pendingAccountAttributes.isEmpty {
-                account["attributes"] = .object(pendingAccountAttributes)
-                pendingAccountAttributes = [:]
-            }
-        }
-        if !account.isEmpty { action.members["account"] = .object(account) }
+        if let currentAccountID { action.members["account"] = ["id": .string(currentAccountID)] }
+        guard action.carriesAttributes else { return }
+        action.attributes = pending
+        pending = EvergageAttributes()
     }
 
     /// Logs a call that is dropped.

@@ -43,8 +43,7 @@ extension Evergage {
     /// Discards what was captured and isn't tracked yet.
     private func forgetCaptured() {
         waiting = []
-        pendingUserAttributes = [:]
-        pendingAccountAttributes = [:]
+        pending = EvergageAttributes()
         discardViewTime()
     }
 

@@ -17,10 +17,7 @@ extension Evergage {
             guard newValue.map(ExactText.init) != currentUserID.map(ExactText.init) else { return }
             catchUp()
             concludeViewTime()
-            if currentUserID != nil, !pendingUserAttributes.isEmpty {
-                pendingUserAttributes = [:]
-                drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")
-            }
+            keepOwn(&pending, of: currentUserID, for: newValue)
             currentUserID = newValue
             if let session, let knownAnonymousID {
                 session.identify(identity(of: newValue, anonymousID: knownAnonymousID))
@@ -38,14 +35,14 @@ extension Evergage {
     ///
     /// While consent is denied, the call is ignored.
     public func setUserAttribute(_ value: String?, forName name: String) {
-        set(value, name, in: \.pendingUserAttributes)
+        set(value, name, in: \.pending.user)
     }
 
     /// Sets an attribute of the account, to be sent with the next event; `nil` removes it.
     ///
     /// While consent is denied, the call is ignored.
     public func setAccountAttribute(_ value: String?, forName name: String) {
-        set(value, name, in: \.pendingAccountAttributes)
+        set(value, name, in: \.pending.account)
     }
 
     private func set(
@@ -56,6 +53,13 @@ extension Evergage {
         guard !name.isBlank else { return drop(.warning, "an attribute with a blank name was ignored") }
         if consent.current == .denied { return drop(.info, "an attribute of a user who denies consent was ignored") }
         self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
+    }
+
+    /// Drops the attributes of a named user that would go with an event of another one.
+    func keepOwn(_ attributes: inout EvergageAttributes, of userID: String?, for next: String?) {
+        guard let userID, next.map(ExactText.init) != ExactText(userID), !attributes.user.isEmpty else { return }
+        attributes.user = [:]
+        drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")
     }
 
     func identity(of userID: String?, anonymousID: String) -> Identity {

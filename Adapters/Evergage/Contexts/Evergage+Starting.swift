@@ -51,13 +51,17 @@ extension Evergage {
         waiting = []
         currentUserID = nil
         currentAccountID = nil
-        pendingUserAttributes = [:]
-        pendingAccountAttributes = [:]
+        pending = EvergageAttributes()
+        // Its events go with the client; the next start tracks it anew.
+        if let unstoredLaunch { process.launches.remove(unstoredLaunch) }
+        unstoredLaunch = nil
         if let client { perform { await $0.discard(client) } }
     }
 
     /// Removes what a client hasn't sent, and ends it.
     private func discard(_ client: ExperimentationClient) async {
+        // The removal also stores what a failing store hasn't taken yet, and none of that may be sent first.
+        await client.holdDelivery()
         do throws(ExperimentationError) {
             try await client.removeWaitingEvents()
         } catch {
@@ -97,7 +101,7 @@ extension Evergage {
             )
         } catch {
             // The launch waits for the next start, with its attributes.
-            if generation == self.generation { self.configuration = nil }
+            if generation == self.generation { startFailed() }
             return drop(.error, "not started: \(error.message)")
         }
         await client.setConnectivity(connectivity)
@@ -120,7 +124,7 @@ extension Evergage {
         } else {
             await client.beginDelivery()
         }
-        if let version = launch.versionToStore { await store(version, for: client) }
+        await conclude(launch, in: configuration.account, generation, for: client)
     }
 
     /// Tracks the waiting calls, each for the user it belonged to.
@@ -128,13 +132,32 @@ extension Evergage {
     /// - Parameter names: The names of the launch.
     func noteWaiting(ofLaunch names: [String] = []) {
         guard let session, let knownAnonymousID else { return }
+        claimLaunch()
         for captured in waiting {
-            if captured.isLaunch, let configuration { process.launches.insert(configuration.account) }
             session.identify(identity(of: captured.userID, anonymousID: knownAnonymousID))
-            for event in captured.events(ofLaunch: names) { note(event, captured, in: session) }
+            note(captured, ofLaunch: names, in: session)
         }
         waiting = []
         session.identify(identity(of: currentUserID, anonymousID: knownAnonymousID))
+    }
+
+    /// Makes the waiting launch that of the process, or drops it if another instance was first.
+    private func claimLaunch() {
+        guard let configuration, let place = waiting.firstIndex(where: \.isLaunch) else { return }
+        if process.launches.insert(configuration.account).inserted {
+            unstoredLaunch = configuration.account
+            return
+        }
+        let launch = waiting.remove(at: place)
+        guard var attributes = launch.attributes else { return }
+        // They go with the next call, as if there had been no launch.
+        if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
+            keepOwn(&attributes, of: launch.userID, for: waiting[next].userID)
+            waiting[next].carry(attributes)
+        } else {
+            keepOwn(&attributes, of: launch.userID, for: currentUserID)
+            pending.add(earlier: attributes)
+        }
     }
 
     private func loadAnonymousID() async throws(ExperimentationError) -> String {
@@ -156,13 +179,25 @@ extension Evergage {
 
     /// Stores the version once the events of its first launch are stored.
     ///
-    /// If the process ends in between, the next launch tracks the install or the upgrade again: it must not be lost.
-    private func store(_ version: String, for client: ExperimentationClient) async {
+    /// If the process or the client ends in between, the next launch tracks the install or the upgrade again: it must
+    /// not be lost.
+    private func conclude(
+        _ launch: EvergageLaunch,
+        in account: String,
+        _ generation: Int,
+        for client: ExperimentationClient
+    ) async {
+        // The instance that tracked the launch stores the version.
+        let isAnothers = unstoredLaunch == nil && process.launches.contains(account)
+        let version = isAnothers ? nil : launch.versionToStore
+        guard unstoredLaunch != nil || version != nil else { return }
         do throws(ExperimentationError) {
             try await client.untilStored()
-            try await store.state.setValue(Array(version.utf8), for: Key.version)
+            guard generation == self.generation else { return }
+            unstoredLaunch = nil
+            if let version { try await store.state.setValue(Array(version.utf8), for: Key.version) }
         } catch {
-            drop(.error, "the application's version wasn't stored: \(error)")
+            drop(.error, "the application's launch or its version wasn't stored: \(error)")
         }
     }
 }

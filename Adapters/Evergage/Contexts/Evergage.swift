@@ -38,6 +38,8 @@ public final class Evergage {
     let applicationVersion: String?
     /// Tests play several processes.
     var process = EvergageProcess.current
+    /// The account in which this instance tracked the launch, until the store is known to have it.
+    var unstoredLaunch: String?
     let sendsLifecycleEvents: Bool
 
     var attention: Attention
@@ -49,8 +51,8 @@ public final class Evergage {
 
     /// The calls that can't be tracked yet.
     var waiting: [Captured] = []
-    var pendingUserAttributes: [String: FlagValue] = [:]
-    var pendingAccountAttributes: [String: FlagValue] = [:]
+    /// The attributes for the next action.
+    var pending = EvergageAttributes()
     var currentUserID: String?
     var currentAccountID: String?
     var knownAnonymousID: String?
@@ -145,17 +147,10 @@ public final class Evergage {
     /// All existing contexts.
     var contexts: [EvergageContext] { [global].compactMap { $0 } + screens.compactMap(\.screen) }
 
-    func openSurface(_ surface: String) { events?.surfaces.open(surface: surface) }
-
-    func closeSurface(_ surface: String) {
-        events?.surfaces.close(surface: surface)
-        session?.closeSurface(surface)
-    }
-
     /// Tracks the remaining view time of a screen that has disappeared, and closes its surface.
     func lost(_ timer: ViewTimer, surface: String?) {
         var timer = timer
-        for ping in timer.run(false, at: environment.time.instant) { capture(ping.event, surface: surface) }
+        for ping in timer.run(false, at: environment.time.instant) { capture(.viewTime(ping), surface: surface) }
         if let surface { closeSurface(surface) }
         screens.removeAll { $0.screen == nil }
     }

@@ -5,7 +5,8 @@ extension Evergage {
     /// A call that waits for the start or for a change of consent, or the launch itself.
     struct Captured: Sendable {
         enum Content: Sendable {
-            case event(TrackingEvent)
+            case action(EvergageAction)
+            case viewTime(EvergagePing)
             /// The names of a launch are known later; this is what its first event carries.
             case launch(EvergageAction)
         }
@@ -13,9 +14,27 @@ extension Evergage {
         var date: Date
         var userID: String?
         var surface: String?
+        /// The targets of the surface that had handlers, sorted.
+        var targets: [String]
         var isBeforeStart: Bool
 
         var isLaunch: Bool { if case .launch = content { true } else { false } }
+
+        /// The attributes that it carries; `nil` if it can't carry any.
+        var attributes: EvergageAttributes? {
+            switch content {
+            case .action(let action): action.carriesAttributes ? action.attributes : nil
+            case .launch(let action): action.attributes
+            case .viewTime: nil
+            }
+        }
+
+        /// Adds earlier attributes to a call that can carry them.
+        mutating func carry(_ earlier: EvergageAttributes) {
+            guard case .action(var action) = content else { return }
+            action.attributes.add(earlier: earlier)
+            content = .action(action)
+        }
 
         /// Returns the events of this call.
         ///
@@ -23,10 +42,11 @@ extension Evergage {
         /// - Returns: One event, or those of the launch.
         func events(ofLaunch names: [String]) -> [TrackingEvent] {
             switch content {
-            case .event(let event): return [event]
+            case .action(let action): return [action.event]
+            case .viewTime(let ping): return [ping.event]
             case .launch(let first):
-                var later = EvergageAction(members: [:])
-                if let id = first.members["account"]?.objectValue?["id"] { later.members["account"] = ["id": id] }
+                var later = first
+                later.attributes = EvergageAttributes()
                 return names.enumerated().map { index, name in
                     var action = index == 0 ? first : later
                     action.members["action"] = .string(name)
@@ -34,5 +54,38 @@ extension Evergage {
                 }
             }
         }
+    }
+}
+
+/// Attributes of the user and of the account that go with an action.
+struct EvergageAttributes: Sendable, Hashable {
+    var user: [String: FlagValue] = [:]
+    var account: [String: FlagValue] = [:]
+
+    /// Adds attributes that were set earlier; of those with one name the later stays.
+    mutating func add(earlier: Self) {
+        user.merge(earlier.user) { later, _ in later }
+        account.merge(earlier.account) { later, _ in later }
+    }
+}
+
+extension EvergageAction {
+    /// The attributes that it carries.
+    var attributes: EvergageAttributes {
+        get { EvergageAttributes(user: attributes(of: "user"), account: attributes(of: "account")) }
+        set {
+            setAttributes(newValue.user, of: "user")
+            setAttributes(newValue.account, of: "account")
+        }
+    }
+
+    private func attributes(of name: String) -> [String: FlagValue] {
+        members[name]?.objectValue?["attributes"]?.objectValue ?? [:]
+    }
+
+    private mutating func setAttributes(_ attributes: [String: FlagValue], of name: String) {
+        var object = members[name]?.objectValue ?? [:]
+        object["attributes"] = attributes.isEmpty ? nil : .object(attributes)
+        members[name] = object.isEmpty ? nil : .object(object)
     }
 }

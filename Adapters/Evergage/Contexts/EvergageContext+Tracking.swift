@@ -154,6 +154,6 @@ extension EvergageContext {
         for note in action.notes { owner.drop(note.level, note.text) }
         if let page = pageType?.unlessBlank { action.members["source"] = ["pageType": .string(page)] }
         owner.complete(&action)
-        owner.capture(action.event, surface: surface)
+        owner.capture(.action(action), surface: surface)
     }
 }

@@ -103,7 +103,7 @@ public class EvergageContext {
 
     /// Captures view time, unless nothing is captured at the moment.
     func note(_ pings: [EvergagePing]) {
-        for ping in pings { owner?.capture(ping.event, surface: surface) }
+        for ping in pings { owner?.capture(.viewTime(ping), surface: surface) }
     }
 
     /// The next moment at which this context acts on its own.

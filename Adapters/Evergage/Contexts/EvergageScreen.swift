@@ -83,3 +83,12 @@ public final class EvergageScreen: EvergageContext {
         beginAnew()
     }
 }
+
+extension Evergage {
+    func openSurface(_ surface: String) { events?.surfaces.open(surface: surface) }
+
+    func closeSurface(_ surface: String) {
+        events?.surfaces.close(surface: surface)
+        session?.closeSurface(surface)
+    }
+}
