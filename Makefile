@@ -35,11 +35,11 @@ test: setup      ## Runs all tests, compiles as if for iOS beside them, and prin
 
 faults: setup    ## Runs every conformance case against every planted fault
 	@$(SWIFT) build --build-tests
-	@SOAK=1 $(SWIFT) test --skip-build --filter PlantedFaultTests
+	@SOAK=1 SWIFT="$(SWIFT)" .ci/some-tests --skip-build --filter PlantedFaultTests
 
 suites: setup    ## Runs the conformance suites that make test leaves to xp conform, as an adapter's author would
 	@$(SWIFT) build --build-tests
-	@$(SWIFT) test --skip-build --filter "$$PLAYED_BY_XP"
+	@SWIFT="$(SWIFT)" .ci/some-tests --skip-build --filter "$$PLAYED_BY_XP"
 
 test-shuffled: setup ## Runs all tests in a random order, forty at a time in a process of their own; ORDER=7 repeats one
 	@$(SWIFT) build --build-tests
@@ -50,7 +50,7 @@ gateway-setup: setup
 
 gateway-test: gateway-setup ## Runs the gateway's tests, which have a package and a build of their own
 	@python3 -m venv Gateway/.build/python && Gateway/.build/python/bin/pip install -q -r Gateway/Tests/Clients/requirements.txt
-	@$(SWIFT) test --package-path Gateway
+	@SWIFT="$(SWIFT)" .ci/some-tests --package-path Gateway
 
 lint: setup      ## Checks format and documentation comments
 	@$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
@@ -86,8 +86,8 @@ examples: setup  ## Builds the packages of docs/examples and runs them against m
 
 soak: setup      ## Runs the reliability tests at their full figures, in release mode and one after another; takes long
 	@$(SWIFT) build -c release --scratch-path .build-soak --build-tests -Xswiftc -enable-testing
-	@SOAK=1 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 \
-	  $(SWIFT) test -c release --scratch-path .build-soak --skip-build -Xswiftc -enable-testing
+	@SOAK=1 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 SWIFT="$(SWIFT)" \
+	  .ci/some-tests -c release --scratch-path .build-soak --skip-build -Xswiftc -enable-testing
 
 race: setup      ## Runs the race suite alone under the thread sanitizer, then a planted race that must be reported
 	@$(SWIFT) build --sanitize=thread --scratch-path .build-tsan --product race-suite
