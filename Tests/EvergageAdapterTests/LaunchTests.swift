@@ -117,6 +117,45 @@ struct LaunchTests {
         #expect(second.actions == ["App Launch"])
     }
 
+    @Test("an install that the store takes later isn't tracked again, neither after a reset nor by the next launch")
+    func installStoredLater() async throws {
+        let outbox = FullOutbox()
+        let store = ClientStore(outbox: outbox, state: InMemoryStateStore())
+        let first = try await App(lifecycle: true, start: false, store: store)
+        first.evergage.start(.test)
+        try await eventually("the failure is logged") { !first.complaints(.error).isEmpty }
+        outbox.makeRoom()
+        await first.settle()
+        first.evergage.reset()
+        first.evergage.start(.test)
+        await first.settle()
+        #expect(first.actions == ["App Install", "App Launch"])
+        let second = try await App(lifecycle: true, store: store)
+        #expect(second.actions == ["App Launch"])
+    }
+
+    @Test("an install during a denial is tracked by the first launch after it")
+    func installDuringDenial() async throws {
+        let store = ClientStore.inMemory()
+        let first = try await App(lifecycle: true, start: false, store: store)
+        first.evergage.setConsent(.denied)
+        first.evergage.start(.test)
+        await first.settle()
+        first.evergage.setConsent(.granted)
+        await first.settle()
+        let second = try await App(lifecycle: true, store: store)
+        let third = try await App(lifecycle: true, store: store)
+        #expect([first, second, third].map(\.actions) == [[], ["App Install", "App Launch"], ["App Launch"]])
+    }
+
+    @Test("an install without lifecycle events is never tracked")
+    func unwantedInstall() async throws {
+        let store = ClientStore.inMemory()
+        _ = try await App(store: store)
+        let second = try await App(lifecycle: true, store: store)
+        #expect(second.actions == ["App Launch"])
+    }
+
     @Test("a version counts as reported only by the instance that tracked its launch")
     func installOfAnother() async throws {
         let state = InMemoryStateStore()

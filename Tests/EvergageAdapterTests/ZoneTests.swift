@@ -38,6 +38,17 @@ struct ZoneTests {
         #expect(zones == [nil, ["b"], nil, ["a", "b"], ["a"]])
     }
 
+    @Test("targets with handlers of the session count, too, also while calls wait", arguments: [false, true])
+    func ofTheSession(isWaiting: Bool) async throws {
+        let app = try await App()
+        try app.evergage.session?.setCampaignHandler(forTarget: "hero") { _ in }
+        if isWaiting { app.evergage.setConsent(.granted) }
+        try app.global.trackAction("A")
+        try app.evergage.session?.setCampaignHandler(forTarget: "later") { _ in }
+        await app.settle()
+        #expect(app.transport.events.map { $0["source"]?["contentZones"] } == [["hero"]])
+    }
+
     @Test("a launch has those of the whole application at the start")
     func launch() async throws {
         let app = try await App(lifecycle: true, start: false)

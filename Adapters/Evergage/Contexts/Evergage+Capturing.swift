@@ -47,15 +47,20 @@ extension Evergage {
         drop(.warning, "more than 100 calls wait for the start; the \(which) dropped")
     }
 
-    private func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
+    func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
         Captured(
             content: content,
             date: environment.time.now,
             userID: currentUserID,
             surface: surface,
-            targets: contexts.first { $0.surface == surface }?.handlers.keys.sorted() ?? [],
+            targets: session?.campaignTargets(on: surface) ?? handledTargets(on: surface),
             isBeforeStart: configuration == nil
         )
+    }
+
+    /// The targets of a surface that have handlers while there is no session to hold them, sorted.
+    private func handledTargets(on surface: String?) -> [String] {
+        contexts.first { $0.surface == surface }?.handlers.keys.sorted() ?? []
     }
 
     /// Tracks a call.
@@ -72,18 +77,6 @@ extension Evergage {
                 drop(.error, "an event was refused: \(error)")
             }
         }
-    }
-
-    /// Captures the launch as it is now: its user, and the data for the next event.
-    ///
-    /// After a start that failed there is one already, and a process has one alone.
-    func captureLaunch(in account: String) {
-        guard sendsLifecycleEvents, isListening, !process.launches.contains(account),
-            !waiting.contains(where: \.isLaunch)
-        else { return }
-        var action = EvergageAction(members: [:])
-        complete(&action)
-        waiting.append(captured(.launch(action)))
     }
 
     func captureLifecycle(_ name: String) {

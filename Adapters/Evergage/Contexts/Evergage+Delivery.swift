@@ -16,6 +16,7 @@ extension Evergage {
         catchUp()
         setAlarm()
         finishConsent()
+        finishLaunch()
         while let operation = lastOperation {
             await operation.value
             if operation == lastOperation { break }
@@ -32,6 +33,7 @@ extension Evergage {
     ///   - retrying: Whether to wait for retries; if not, everything is tried once.
     func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
         finishConsent()
+        finishLaunch()
         let before = lastOperation
         Task { [weak self] in
             await before?.value

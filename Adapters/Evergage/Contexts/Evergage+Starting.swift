@@ -3,10 +3,7 @@ import Experimentation
 import Foundation
 
 extension Evergage {
-    private enum Key {
-        static let anonymousID = "evergage.anonymousID"
-        static let version = "evergage.applicationVersion"
-    }
+    private static let anonymousIDKey = "evergage.anonymousID"
 
     /// Starts sending; only the first valid call counts, until ``reset()``.
     ///
@@ -52,9 +49,7 @@ extension Evergage {
         currentUserID = nil
         currentAccountID = nil
         pending = EvergageAttributes()
-        // Its events go with the client; the next start tracks it anew.
-        if let unstoredLaunch { process.launches.remove(unstoredLaunch) }
-        unstoredLaunch = nil
+        discardUnstoredLaunch()
         if let client { perform { await $0.discard(client) } }
     }
 
@@ -117,6 +112,9 @@ extension Evergage {
         for context in contexts { context.attach() }
         refreshAll(at: environment.time.instant)
         noteWaiting(ofLaunch: launch.actions)
+        // A launch that is wanted and wasn't tracked, as during a denial, leaves the install or the upgrade to a later one.
+        let isUnwanted = !sendsLifecycleEvents && !process.launches.contains(configuration.account)
+        if unstoredLaunch != nil || isUnwanted { unstoredVersion = launch.versionToStore }
         setAlarm()
         if consent.current == .denied {
             // Deliveries begin there, once what an earlier run left is removed.
@@ -124,7 +122,7 @@ extension Evergage {
         } else {
             await client.beginDelivery()
         }
-        await conclude(launch, in: configuration.account, generation, for: client)
+        await storeLaunch()
     }
 
     /// Tracks the waiting calls, each for the user it belonged to.
@@ -141,63 +139,15 @@ extension Evergage {
         session.identify(identity(of: currentUserID, anonymousID: knownAnonymousID))
     }
 
-    /// Makes the waiting launch that of the process, or drops it if another instance was first.
-    private func claimLaunch() {
-        guard let configuration, let place = waiting.firstIndex(where: \.isLaunch) else { return }
-        if process.launches.insert(configuration.account).inserted {
-            unstoredLaunch = configuration.account
-            return
-        }
-        let launch = waiting.remove(at: place)
-        guard var attributes = launch.attributes else { return }
-        // They go with the next call, as if there had been no launch.
-        if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
-            keepOwn(&attributes, of: launch.userID, for: waiting[next].userID)
-            waiting[next].carry(attributes)
-        } else {
-            keepOwn(&attributes, of: launch.userID, for: currentUserID)
-            pending.add(earlier: attributes)
-        }
-    }
-
     private func loadAnonymousID() async throws(ExperimentationError) -> String {
         if let knownAnonymousID { return knownAnonymousID }
-        if let bytes = try await store.state.value(for: Key.anonymousID),
+        if let bytes = try await store.state.value(for: Self.anonymousIDKey),
             let id = String(decoding: bytes, as: UTF8.self).unlessBlank
         {
             return id
         }
         let id = environment.makeID()
-        try await store.state.setValue(Array(id.utf8), for: Key.anonymousID)
+        try await store.state.setValue(Array(id.utf8), for: Self.anonymousIDKey)
         return id
-    }
-
-    private func loadLaunch() async throws(ExperimentationError) -> EvergageLaunch {
-        let stored = try await store.state.value(for: Key.version)
-        return EvergageLaunch(of: applicationVersion, after: stored.map { String(decoding: $0, as: UTF8.self) })
-    }
-
-    /// Stores the version once the events of its first launch are stored.
-    ///
-    /// If the process or the client ends in between, the next launch tracks the install or the upgrade again: it must
-    /// not be lost.
-    private func conclude(
-        _ launch: EvergageLaunch,
-        in account: String,
-        _ generation: Int,
-        for client: ExperimentationClient
-    ) async {
-        // The instance that tracked the launch stores the version.
-        let isAnothers = unstoredLaunch == nil && process.launches.contains(account)
-        let version = isAnothers ? nil : launch.versionToStore
-        guard unstoredLaunch != nil || version != nil else { return }
-        do throws(ExperimentationError) {
-            try await client.untilStored()
-            guard generation == self.generation else { return }
-            unstoredLaunch = nil
-            if let version { try await store.state.setValue(Array(version.utf8), for: Key.version) }
-        } catch {
-            drop(.error, "the application's launch or its version wasn't stored: \(error)")
-        }
     }
 }

@@ -40,6 +40,8 @@ public final class Evergage {
     var process = EvergageProcess.current
     /// The account in which this instance tracked the launch, until the store is known to have it.
     var unstoredLaunch: String?
+    /// The version to store once the store has the launch.
+    var unstoredVersion: String?
     let sendsLifecycleEvents: Bool
 
     var attention: Attention
@@ -85,7 +87,8 @@ public final class Evergage {
     ///   - applicationVersion: Distinguishes an upgrade from a launch; the main bundle's `CFBundleShortVersionString`
     ///     if `nil`.
     ///   - sendsLifecycleEvents: Whether to track install, upgrade, launch and the way to the background and back. A
-    ///     launch is tracked once in a process for each account, whatever is reset and started again.
+    ///     launch is tracked once in a process for each account, whatever is reset and started again; after a reset once
+    ///     more if the store isn't known to have it.
     ///   - preStartPolicy: What happens to calls before ``start(_:)``.
     ///   - transport: Sends requests; the platform's own if `nil`.
     ///   - environment: Clock, ids and log.

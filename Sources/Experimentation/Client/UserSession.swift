@@ -126,6 +126,12 @@ public final class UserSession: Sendable {
     /// All decisions as currently read.
     public var decisions: Decisions { core.isDisabled ? .none : snapshots.current.decisions }
 
+    /// All decisions as currently read, and the user they were made for, who isn't the session's right after a change.
+    package var decisionsOfUser: (decisions: Decisions, user: Identity) {
+        let snapshot = snapshots.current
+        return (core.isDisabled ? .none : snapshot.decisions, snapshot.context.context.user.identity)
+    }
+
     /// The user's assignments to experiments and holdouts.
     public var assignments: [Assignment] { decisions.assignments }
 
@@ -162,6 +168,11 @@ public final class UserSession: Sendable {
             throw ExperimentationError(.invalidArgument, "A campaign's target must not be blank.")
         }
         hand(over: state.withLock { $0.board.setHandler(handler, target: target, surface: surface) })
+    }
+
+    /// The targets of a surface that have campaign handlers, sorted.
+    package func campaignTargets(on surface: String?) -> [String] {
+        state.withLock { $0.board.targets(surface: surface) }
     }
 
     /// Sets whether a part of the application is visible; campaigns for it wait while it isn't.

@@ -1,0 +1,70 @@
+import Experimentation
+
+extension Evergage {
+    private static let versionKey = "evergage.applicationVersion"
+
+    /// Captures the launch as it is now: its user, and the data for the next event.
+    ///
+    /// After a start that failed there is one already, and a process has one alone.
+    func captureLaunch(in account: String) {
+        guard sendsLifecycleEvents, isListening, !process.launches.contains(account),
+            !waiting.contains(where: \.isLaunch)
+        else { return }
+        var action = EvergageAction(members: [:])
+        complete(&action)
+        waiting.append(captured(.launch(action)))
+    }
+
+    func loadLaunch() async throws(ExperimentationError) -> EvergageLaunch {
+        let stored = try await store.state.value(for: Self.versionKey)
+        return EvergageLaunch(of: applicationVersion, after: stored.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    /// Makes the waiting launch that of the process, or drops it if another instance was first.
+    func claimLaunch() {
+        guard let configuration, let place = waiting.firstIndex(where: \.isLaunch) else { return }
+        if process.launches.insert(configuration.account).inserted {
+            unstoredLaunch = configuration.account
+            return
+        }
+        let launch = waiting.remove(at: place)
+        guard var attributes = launch.attributes else { return }
+        // They go with the next call, as if there had been no launch.
+        if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
+            keepOwn(&attributes, of: launch.userID, for: waiting[next].userID)
+            waiting[next].carry(attributes)
+        } else {
+            keepOwn(&attributes, of: launch.userID, for: currentUserID)
+            pending.add(earlier: attributes)
+        }
+    }
+
+    /// Discards the launch that the store may not have, since its events go with the client; the next start tracks it
+    /// anew.
+    func discardUnstoredLaunch() {
+        if let unstoredLaunch { process.launches.remove(unstoredLaunch) }
+        unstoredLaunch = nil
+        unstoredVersion = nil
+    }
+
+    /// Tries again what a failing store left undone of the launch.
+    func finishLaunch() { perform { await $0.storeLaunch() } }
+
+    /// Stores the version once the events of its first launch are stored.
+    ///
+    /// If the process or the client ends in between, the next launch tracks the install or the upgrade again: it must
+    /// not be lost.
+    func storeLaunch() async {
+        guard let client, unstoredLaunch != nil || unstoredVersion != nil else { return }
+        let (generation, version) = (generation, unstoredVersion)
+        do throws(ExperimentationError) {
+            try await client.untilStored()
+            guard generation == self.generation else { return }
+            unstoredLaunch = nil
+            if let version { try await store.state.setValue(Array(version.utf8), for: Self.versionKey) }
+            if generation == self.generation { unstoredVersion = nil }
+        } catch {
+            drop(.error, "the application's launch or its version isn't stored yet: \(error)")
+        }
+    }
+}
