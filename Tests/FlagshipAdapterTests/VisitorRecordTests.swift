@@ -43,6 +43,22 @@ struct VisitorRecordTests {
         #expect(record.assignments["grp-test"] == "var-b" && record.flags["cta"]?.value == "new")
     }
 
+    @Test("a failed fetch stores flags that only the client's store had kept")
+    func restoredFlags() async throws {
+        let bench = try await Bench()
+        let first = await bench.flagship { $0.caches = FlagshipCaches(visitors: OwnCache()) }
+        await first.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        await first.close()
+        let cache = OwnCache()
+        let flagship = await bench.flagship { $0.caches = FlagshipCaches(visitors: cache) }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        bench.transport.fail("campaigns", .status(500))
+        await visitor.fetchFlags()
+        #expect(visitor.flag("cta").value(default: "none") == "new")
+        let record = try FlagshipVisitorRecord(try #require(cache.visitors["ada"]))
+        #expect(record.assignments["grp-test"] == "var-b" && record.flags["cta"]?.value == "new")
+    }
+
     @Test("a failed fetch stores nothing if it has nothing to keep, or the flags of the visitor before signing in")
     func nothingToKeep() async throws {
         let bench = try await Bench()
@@ -75,7 +91,7 @@ struct VisitorRecordTests {
         #expect(cache.visitors.keys.sorted() == ["ada"])
     }
 
-    @Test("flags that came while the visitor signed in are nobody's until the next fetch")
+    @Test("a fetch during which the visitor signs in asks again, and stores flags under the id that they were made for")
     func signedInMeanwhile() async throws {
         let bench = try await Bench()
         let cache = OwnCache()
@@ -92,7 +108,9 @@ struct VisitorRecordTests {
         visitor.unauthenticate()
         bench.transport.fail("campaigns", .status(500))
         await visitor.fetchFlags()
-        #expect(cache.visitors.isEmpty)
+        let asked = bench.transport.exchanges("campaigns").map { $0.json["visitor_id"] }
+        #expect(asked == ["anon", "ada", "anon"])
+        #expect(cache.visitors.keys.sorted() == ["ada"])
     }
 
     @Test("a failed fetch of a visitor who has withdrawn consent stores nothing")

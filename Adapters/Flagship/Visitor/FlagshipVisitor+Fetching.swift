@@ -15,7 +15,6 @@ extension FlagshipVisitor {
             return take(.fetchedUnstarted)
         }
         let fetch = beginFetch()
-        let asked = state.withLock { $0.identity }
         reportSetup()
         do throws(ExperimentationError) {
             try await decide(in: session)
@@ -26,12 +25,8 @@ extension FlagshipVisitor {
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
-        if status == .panic { return take(.panicFound) { $0.held = Decisions.none } }
-        take(.fetchSucceeded(fetch)) { state in
-            state.held = nil
-            // After signing in or out meanwhile, nothing tells whose they are.
-            state.owner = state.identity == asked ? asked : nil
-        }
+        if status == .panic { return take(.panicFound) { $0.held = (.none, $0.identity.neutral) } }
+        take(.fetchSucceeded(fetch)) { $0.held = nil }
         await afterSuccess(in: session)
     }
 
@@ -65,7 +60,7 @@ extension FlagshipVisitor {
     }
 
     private func afterSuccess(in session: UserSession) async {
-        if let record = record(with: session.decisions) {
+        if let record = record(with: session.decisionsOfUser) {
             reportFetch(record)
             await store(record)
         }
@@ -74,8 +69,8 @@ extension FlagshipVisitor {
 
     /// Stores the visitor again: a look-up may have taken it out of the application's cache.
     private func afterFailure(in session: UserSession) async {
-        let kept = decisions
-        if !kept.keys.isEmpty, let record = record(with: kept) { await store(record) }
+        let kept = ownedDecisions
+        if !kept.decisions.keys.isEmpty, let record = record(with: kept) { await store(record) }
         await sendContext(in: session)
     }
 
@@ -121,12 +116,10 @@ extension FlagshipVisitor {
     ///
     /// - Returns: The record; `nil` without consent, and if the flags are another visitor's, from before signing in or
     ///   out.
-    private func record(with decisions: Decisions) -> FlagshipVisitorRecord? {
-        let (identity, context, isWanted) = state.withLock { state in
-            (state.identity, state.fullContext, state.hasConsented && state.owner == state.identity)
-        }
-        guard isWanted else { return nil }
-        var record = Self.record(of: decisions, for: identity, context)
+    private func record(with owned: OwnedDecisions) -> FlagshipVisitorRecord? {
+        let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
+        guard hasConsented, owned.user == identity.neutral else { return nil }
+        var record = Self.record(of: owned.decisions, for: identity, context)
         record.assignments = remember(record.assignments, of: record.visitorID)
         return record
     }
@@ -177,9 +170,13 @@ extension FlagshipVisitor {
 
     /// The flags as currently read: none before the start, and from a panic on until a fetch succeeds; an earlier run's
     /// before the first fetch.
-    var decisions: Decisions {
-        guard let session, flagship.status != .notInitialized, flagship.status != .panic else { return .none }
-        return state.withLock { $0.held } ?? session.decisions
+    var decisions: Decisions { ownedDecisions.decisions }
+
+    private var ownedDecisions: OwnedDecisions {
+        guard let session, flagship.status != .notInitialized, flagship.status != .panic else {
+            return (.none, state.withLock { $0.identity.neutral })
+        }
+        return state.withLock { $0.held } ?? session.decisionsOfUser
     }
 
     /// A flag by its key; an unknown one reads as its default.

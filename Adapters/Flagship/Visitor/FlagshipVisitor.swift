@@ -12,10 +12,9 @@ public final class FlagshipVisitor: Sendable {
         var context: FlagshipContextStore
         var hasConsented: Bool
         var machine = FlagshipFetchMachine()
-        /// What is read instead of the session's flags until a fetch succeeds: an earlier run's, or none after a panic.
-        var held: Decisions?
-        /// The visitor whose flags are read, if they were fetched or cached for one; `nil` if nothing tells.
-        var owner: FlagshipIdentity?
+        /// What is read instead of the session's flags until a fetch succeeds, and whose it is: an earlier run's, or none
+        /// after a panic.
+        var held: OwnedDecisions?
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
         /// The variations and flags that the visitor has seen.
@@ -36,6 +35,9 @@ public final class FlagshipVisitor: Sendable {
         /// It has to wait for the next change or the next visitor object.
         case impossible
     }
+
+    /// Decisions, and the ids that they were made for.
+    typealias OwnedDecisions = (decisions: Decisions, user: Identity)
 
     struct ShownFlag: Hashable {
         var key: String
@@ -122,7 +124,7 @@ public final class FlagshipVisitor: Sendable {
         session?.honor(EarlierAssignments(record.assignments))
         state.withLock { $0.history[ExactText(id)] = record.assignments }
         take(.cacheFound) { state in
-            if !record.flags.isEmpty { (state.held, state.owner) = (record.decisions, state.identity) }
+            if !record.flags.isEmpty { state.held = (record.decisions, state.identity.neutral) }
         }
     }
 
@@ -189,7 +191,7 @@ public final class FlagshipVisitor: Sendable {
 
     /// Sets context values; those that Flagship has no type for are left out and logged, the others take effect.
     ///
-    /// `fs_users` is always the visitor's id, and a value for it is left out too. Flags need to be fetched again only if
+    /// `fs_users` is always the visitor's id, and another value for it is left out too. Flags need to be fetched again only if
     /// anything has changed.
     public func updateContext(_ values: [String: FlagValue]) {
         guard flagship.status != .panic, flagship.status != .notInitialized else {

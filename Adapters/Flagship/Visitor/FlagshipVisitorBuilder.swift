@@ -18,7 +18,8 @@ public struct FlagshipVisitorBuilder: Sendable {
         self.instance = instance
     }
 
-    /// Sets the context; a value for `fs_users`, and values that the vendor has no type for, are left out and logged.
+    /// Sets the context; values that the vendor has no type for, and one for `fs_users` that isn't the visitor's id, are
+    /// left out and logged.
     public func context(_ context: [String: FlagValue]) -> Self {
         with { $0.context = context }
     }
