@@ -210,6 +210,20 @@ struct InstallationDenialTests {
         #expect(engage.profile.record.campaigns.entries == [])
     }
 
+    @Test("ends for campaigns as soon as the session is told of consent, also without a network")
+    func campaignAfterConsent() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeMobileUserID("ada")
+        let session = client.session(for: User(id: "ada"))
+        let tracker = engage.tracker(for: session, of: client)
+        try await session.setConsent(.denied)
+        await isDenied { try await tracker.storeCampaign("Spring") }
+        try await session.setConsent(.granted)
+        try await tracker.storeCampaign("Summer")
+        #expect(tracker.currentCampaign == "Summer")
+    }
+
     @Test("keeps an earlier version's ids from bringing them back")
     func takeOver() async throws {
         _ = try await deny()

@@ -120,8 +120,9 @@ public struct BehaviorTracker: Sendable {
     }
 
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
-        let user = session.user
         try await profile.load()
+        let user = session.user
+        if user.consent == .granted { try await profile.noteConsent(of: user.id) }
         if user.consent == .denied || profile.record.isDenied(user.id) { throw EngageErrors.denied }
         guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
         try await profile.update { $0.campaigns.put(campaign) }
