@@ -55,6 +55,13 @@ struct WebhookMockTests {
         #expect(mock.batches.map(\.events.count) == [1, 0])
     }
 
+    @Test("an event may have each member of the form, and no other", arguments: ["campaignTargets", "extra"])
+    func members(name: String) async {
+        let body = Self.body.replacingOccurrences(of: "{\"at\"", with: "{\"\(name)\":[\"a\"],\"session\":\"s\",\"at\"")
+        let status = await WebhookMock().respond(to: request(body)).status
+        #expect(status == (name == "extra" ? 400 : 200))
+    }
+
     @Test("whatever isn't as it was signed, or isn't a batch, is refused and leaves nothing")
     func refused() async {
         let mock = WebhookMock()

@@ -105,7 +105,7 @@ public final class WebhookMock: MockVendor {
     }
 
     private static func complaint(about event: MockJSON) -> String? {
-        let known: Set = ["id", "user", "event", "at", "session", "surface"]
+        let known: Set = ["id", "user", "event", "at", "session", "surface", "campaignTargets"]
         guard let members = event.object else { return "an event is no object" }
         if let other = members.keys.sorted().first(where: { !known.contains($0) }) { return "\(other) is unknown" }
         guard event["id"]?.string?.isEmpty == false else { return "an event has no id" }

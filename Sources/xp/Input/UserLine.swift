@@ -105,7 +105,8 @@ struct EventLine {
             id = try reader.has("id") ? reader.name("id") : reader.optionalString("id")
             session = try reader.optionalString("session")
             surface = try reader.optionalString("surface")
-            campaignTargets = reader.has("campaignTargets") ? try reader.strings("campaignTargets") : nil
+            let targets = try reader.strings("campaignTargets")
+            campaignTargets = targets.isEmpty ? nil : targets
             if id != nil, date == nil { throw reader.wrong("at", expected: "the time of an event that has an \"id\"") }
             try reader.finish()
         } catch let error as DocumentError {
