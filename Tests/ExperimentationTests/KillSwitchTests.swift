@@ -62,6 +62,28 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("rules that can be read aren't the answer to a later refresh, also while its end is being stored")
+    func readBeforeStored() async throws {
+        let slow = SlowSwitch(isQuickToThrow: true)
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", 1)])
+        provider.setDisabled(true)
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        try await client.refresh()
+        provider.setDisabled(false)
+        let first = Task { try await client.refresh(force: true) }
+        await slow.reached.wait()
+        #expect(client.int("a", default: 0, for: User(id: "bob")) == 1)
+        provider.set(InMemoryFlag("a", 2))
+        let second = Task { try await client.refresh(force: true) }
+        for _ in 0..<200 { await Task.yield() }
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        #expect(client.int("a", default: 0, for: User(id: "bob")) == 2)
+        await client.shutdown(within: .zero)
+    }
+
     @Test("after many reports at once, deliveries, the stored value and the next read agree", arguments: 0..<20)
     func together(round: Int) async throws {
         let store = ClientStore.inMemory()

@@ -59,7 +59,11 @@ final class RulesInUse: Sendable {
             published.update { $0.kept === kept && $0.isStale ? PublishedRules($0, isStale: false) : nil }
             status.announce(.ready, .ready)
         } else {
-            try await flight(0) { () async throws(ExperimentationError) in try await self.renew() }
+            let before = published.current.kept
+            // A fetch whose answer is in force already, but that hasn't ended yet, is not a new one.
+            repeat {
+                try await flight(0) { () async throws(ExperimentationError) in try await self.renew() }
+            } while published.current.kept === before && !killSwitch.isOn
         }
         return killSwitch.isOn ? nil : published.current
     }
