@@ -35,7 +35,7 @@ struct LinkingTests {
     }
 
     struct Provider: ExperimentationProvider {
-        let linker: Linker
+        let linker: any IdentityLinker
         let name = "linking"
         let scope = ""
         let capabilities: Set<Capability> = [.identityLinking]

@@ -32,7 +32,7 @@ extension UserSession {
     private func setConsent(_ consent: Consent, isNews: Bool) async throws(ExperimentationError) {
         guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
         let (userID, ticket) = state.withLock { state in
-            if isNews || state.user.consent != consent { state.untoldConsent = consent }
+            if isNews || state.user.consent != consent { state.untold.note(consent, of: state.user.identity) }
             state.user.consent = consent
             state.statementFailure = nil
             if consent == .denied { state.forgetTracking() }
@@ -71,7 +71,7 @@ extension UserSession {
         try await core.outbox.deny(ticket, userID)
     }
 
-    /// Tells the vendor of a change of consent, unless it knows already.
+    /// Tells the vendor of a change of consent, unless it knows already; also if the user has left the session since.
     ///
     /// - Parameters:
     ///   - consent: The user's choice.
@@ -89,17 +89,22 @@ extension UserSession {
         do throws(ExperimentationError) {
             // Claimed and queued in one step: it is sent once, and never behind the signal of a later choice.
             let queued = try state.withLock { state throws(ExperimentationError) -> (Envelope, Intake.Ticket)? in
-                guard state.untoldConsent == consent, state.isAbout(userID) else { return nil }
-                if isWanted { try state.user.validate() }
-                state.untoldConsent = nil
+                guard let identity = state.untold.identity(ofUser: userID, choosing: consent) else { return nil }
+                let isPresent = state.isAbout(userID)
+                if isWanted, isPresent { try state.user.validate() }
+                state.untold.end(ofUser: userID)
                 guard isWanted else { return nil }
-                return place(signal, eventID, at: now, on: nil, of: &state) { core.outbox.enter($0, consent: $1) }
+                if isPresent {
+                    return place(signal, eventID, at: now, on: nil, of: &state) { core.outbox.enter($0, consent: $1) }
+                }
+                let envelope = Envelope(id: eventID, identity: identity, session: id, event: signal, date: now)
+                return (envelope, core.outbox.enter(envelope, consent: consent))
             }
             if let (envelope, ticket) = queued { try await outcome(of: envelope, ticket) }
         } catch {
             state.withLock { state in
                 guard state.isAbout(userID), state.user.consent == consent else { return }
-                state.untoldConsent = consent
+                state.untold.note(consent, of: state.user.identity)
             }
             throw failure ?? error
         }

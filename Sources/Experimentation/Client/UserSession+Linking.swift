@@ -5,7 +5,7 @@ extension UserSession {
     /// If the vendor needs several steps, progress is stored after each, so that the next call with the same arguments
     /// resumes an interrupted link, even in a later run. A call with another identity or other criteria starts over and
     /// abandons the interrupted one. If the vendor needs no steps, this is ``identify(_:)``, and the criteria are
-    /// ignored.
+    /// ignored. A session that has become another user's by the end stays that user's.
     ///
     /// - Parameters:
     ///   - identity: The user's new identity.
@@ -33,7 +33,7 @@ extension UserSession {
             link.progress = try await linker.advance(link.progress)
             try await keep(link, key, of: from.id)
         }
-        identify(link.progress.to)
+        identify(link.progress.to, ifStill: from)
         await core.kept.write(bytes: nil, key)
         return link.progress.to
     }

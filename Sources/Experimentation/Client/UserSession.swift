@@ -36,8 +36,8 @@ public final class UserSession: Sendable {
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard
         var epochs = EventEpochs()
-        /// A change of consent that the vendor hasn't been told yet.
-        var untoldConsent: Consent?
+        /// The changes of consent that the vendor hasn't been told yet.
+        var untold = UntoldConsents()
         /// Why the store couldn't be told of the user's consent, if it failed.
         var statementFailure: ExperimentationError?
     }
@@ -104,21 +104,23 @@ public final class UserSession: Sendable {
     /// Reads keep the old decisions, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor link
     /// the two users, call ``link(to:criteria:)``. Another id is another user, who gets none of the campaigns that
     /// earlier events brought or still bring.
-    public func identify(_ identity: Identity) {
-        state.withLock { state in
-            guard state.user.identity != identity else { return }
-            if !state.isAbout(identity.id) { state.board.dropHeld() }
-            state.user.id = identity.id
-            state.user.anonymousID = identity.anonymousID
-            state.user.isAuthenticated = identity.isAuthenticated
-            state.revision += 1
-            state.isRestored = false
-            state.earlierAssignments = [:]
-            state.storedAssignments = [:]
-            state.untoldConsent = nil
+    public func identify(_ identity: Identity) { identify(identity, ifStill: nil) }
+
+    /// Switches this session to another user.
+    ///
+    /// - Parameters:
+    ///   - identity: The user.
+    ///   - former: Whose session it must be for that; `nil` for anybody's.
+    func identify(_ identity: Identity, ifStill former: Identity?) {
+        let revision = state.withLock { state -> UInt64 in
+            if let former, !state.isAbout(former.id) { return 0 }
+            guard state.user.identity != identity else { return 0 }
+            state.become(identity)
             stateConsent(of: &state)
+            return state.revision
         }
-        update { $0.revision == 0 ? nil : $0.with(origin: .stale) }
+        // Decisions for the new user may have come by now.
+        update { $0.revision > 0 && $0.revision < revision ? $0.with(origin: .stale) : nil }
     }
 
     // MARK: Decisions
@@ -219,31 +221,6 @@ public final class UserSession: Sendable {
                 handler(delivery.campaign)
             }
         }
-    }
-}
-
-extension UserSession.State {
-    /// Whether the session is still one user's: two ids that are equivalent in Unicode may belong to different people.
-    func isAbout(_ userID: String) -> Bool { ExactText(user.id) == ExactText(userID) }
-
-    /// Changes attributes; ``FlagValue/null`` removes one.
-    mutating func change(_ attributes: Attributes, at now: Date) {
-        for (name, value) in attributes.values {
-            let isRemoved = value == .null
-            // Spelled out in full: a plain `nil` would be the value null.
-            user.attributes[name] = isRemoved ? Optional.none : value
-            attributeDates[name] = isRemoved ? nil : now
-            pendingChanges[name] = value
-        }
-        revision += 1
-    }
-
-    /// Returns the attribute changes that the next event carries; none for a user who denies consent, whose only event
-    /// is the signal of that.
-    mutating func takeChanges() -> Attributes {
-        if user.consent == .denied { return [:] }
-        defer { pendingChanges = [:] }
-        return pendingChanges
     }
 }
 

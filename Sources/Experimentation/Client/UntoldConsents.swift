@@ -1,0 +1,17 @@
+/// Choices of consent that the vendor hasn't been told yet, each with its user, who may leave the session before.
+struct UntoldConsents: Sendable {
+    private var choices: [ExactText: (identity: Identity, consent: Consent)] = [:]
+
+    /// Notes a user's choice, in place of an earlier one.
+    mutating func note(_ consent: Consent, of identity: Identity) {
+        choices[ExactText(identity.id)] = (identity, consent)
+    }
+
+    /// The user as of a choice; `nil` if the vendor was told of it, or another choice has followed.
+    func identity(ofUser userID: String, choosing consent: Consent) -> Identity? {
+        choices[ExactText(userID)].flatMap { $0.consent == consent ? $0.identity : nil }
+    }
+
+    /// Notes that the vendor is being told of a user's choice.
+    mutating func end(ofUser userID: String) { choices[ExactText(userID)] = nil }
+}

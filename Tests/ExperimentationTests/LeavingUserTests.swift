@@ -1,0 +1,72 @@
+import ExperimentationTesting
+import Testing
+
+@testable import Experimentation
+
+@Suite("What a user has begun ends as theirs, though the session has become another's", .timeLimit(.minutes(1)))
+struct LeavingUserTests {
+    /// Links in one step, once it may.
+    private final class SlowLinker: IdentityLinker {
+        let reached = AsyncGate()
+        let mayLink = AsyncGate()
+
+        func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+            reached.open()
+            await mayLink.wait()
+            var next = progress
+            next.isComplete = true
+            return next
+        }
+    }
+
+    @Test("a user who has left is linked, and not brought back", arguments: ["guest", "cafe\u{301}"])
+    func linking(next: String) async throws {
+        let (linker, store) = (SlowLinker(), ClientStore.inMemory())
+        let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker), store: store)
+        let session = client.session(for: User(id: "caf\u{e9}", consent: .granted))
+        let linking = Task { try await session.link(to: LinkingTests.ada) }
+        await linker.reached.wait()
+        session.identify(Identity(id: next))
+        linker.mayLink.open()
+        #expect(try await linking.value == LinkingTests.ada)
+        #expect(ExactText(session.user.id) == ExactText(next))
+        #expect(try await store.state.keys(beginningWith: "").isEmpty)
+    }
+
+    /// A store that is slow to carry out changes of consent.
+    private struct SlowConsent: OutboxStoreDecorator {
+        let base: any OutboxStore = InMemoryOutboxStore()
+        let reached = AsyncGate()
+        let mayChange = AsyncGate()
+
+        func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+            reached.open()
+            await mayChange.wait()
+            return try await base.setConsent(changes)
+        }
+    }
+
+    /// Who a session belongs to next, one after another, while its user's choice is being stored.
+    private static let ways = [["bob"], ["cafe\u{301}"], ["bob", "eve"], ["bob", "caf\u{e9}"], []].map { ids in
+        ids.map { Identity(id: $0, anonymousID: "device") }
+    }
+    /// The same user, by another name.
+    private static let named = [Identity(id: "caf\u{e9}", isAuthenticated: true)]
+
+    @Test("the vendor is told once of a choice of consent, and of its user", arguments: [true, false], ways + [named])
+    func consent(isGranted: Bool, way: [Identity]) async throws {
+        let slow = SlowConsent()
+        let vendor = ScriptedVendor(needsConsent: true)
+        let client = try await vendor.client(store: ClientStore(outbox: slow, state: InMemoryStateStore()))
+        let session = client.session(for: User(id: "caf\u{e9}", anonymousID: "device"))
+        let choosing = Task { try await session.setConsent(isGranted ? .granted : .denied) }
+        await slow.reached.wait()
+        for identity in way { session.identify(identity) }
+        slow.mayChange.open()
+        try await choosing.value
+        #expect(try await client.flush().isDone)
+        let signals = vendor.record.received.filter(\.event.isConsentSignal)
+        #expect(signals.map(\.event) == [TrackingEvent(.consentChanged(granted: isGranted))])
+        #expect(signals.map { ExactText($0.identity.id) } == [ExactText("caf\u{e9}")])
+    }
+}
