@@ -159,7 +159,7 @@ extension UserSession.State {
     /// so are removals that it wasn't told of.
     mutating func forgetTracking() {
         recorded = []
-        isRestored = true
+        restoration.skip()
         storedAssignments = [:]
         pendingChanges = pendingChanges.merging(user.attributes)
         board.dropHeld()

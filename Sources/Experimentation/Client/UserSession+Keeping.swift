@@ -7,8 +7,14 @@ extension UserSession {
 
     /// Restores the decisions of an earlier run, once, if there are none yet.
     func restoreDecisions(by freshness: Freshness) async {
-        guard let (user, revision) = userToRestore(), snapshots.current.revision == 0 else { return }
-        guard let stored = await core.kept.read(StoredDecisions.self, .decisions(of: user.id)) else { return }
+        await restore { [self] user, revision, _ throws(ExperimentationError) in
+            guard snapshots.current.revision == 0 else { return }
+            let stored = try await core.kept.find(StoredDecisions.self, .decisions(of: user.id))
+            if let stored { use(stored, of: user, revision, by: freshness) }
+        }
+    }
+
+    private func use(_ stored: StoredDecisions, of user: User, _ revision: UInt64, by freshness: Freshness) {
         let age = max(0, core.environment.time.now.timeIntervalSince(stored.date))
         let instant = core.environment.time.instant.advanced(by: .seconds(-age))
         let snapshot = Snapshot(
@@ -45,13 +51,16 @@ extension UserSession {
 
     /// Restores the assignments of an earlier run, once, beneath those of this one.
     func restoreAssignments() async {
-        guard core.roles.assignments.isSticky, let (user, _) = userToRestore() else { return }
-        guard let stored = await core.kept.read([String: String].self, .assignments(of: user.id)) else { return }
-        state.withLock { state in
-            // A denial meanwhile has removed what was stored.
-            guard state.isAbout(user.id), mayKeep(state.user) else { return }
-            state.earlierAssignments.merge(stored) { present, _ in present }
-            state.storedAssignments = stored
+        guard core.roles.assignments.isSticky else { return }
+        let hasFailed = state.withLock { $0.restoration.hasFailed }
+        await restore { [self] user, _, reading throws(ExperimentationError) in
+            let stored = try await core.kept.find([String: String].self, .assignments(of: user.id))
+            guard let stored else { return }
+            state.withLock { state in
+                guard state.restoration.isCurrent(reading), mayKeep(state.user) else { return }
+                state.earlierAssignments.merge(stored) { hasFailed ? $1 : $0 }
+                state.storedAssignments = stored
+            }
         }
     }
 
@@ -59,33 +68,60 @@ extension UserSession {
     func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
         let new = EarlierAssignments(decisions.assignments)
-        let unstored = state.withLock { state -> [String: String]? in
-            guard state.isAbout(user.id) else { return nil }
+        let isNew = state.withLock { state in
+            guard state.isAbout(user.id) else { return false }
             state.earlierAssignments.merge(new.variations) { present, _ in present }
-            // Compared with the store: what came before the user consented is still to be written.
-            guard mayKeep(state.user), state.earlierAssignments != state.storedAssignments else { return nil }
+            return unstoredAssignments(of: state) != nil
+        }
+        if isNew { await writingTurn.run { await self.writeAssignments(of: user.id) } }
+    }
+
+    private func writeAssignments(of userID: String) async {
+        let unstored = state.withLock { state -> [String: String]? in
+            guard state.isAbout(userID), let unstored = unstoredAssignments(of: state) else { return nil }
             // Before the write: a denial meanwhile takes it back, even if the user has consented again by its end.
-            state.storedAssignments = state.earlierAssignments
-            return state.earlierAssignments
+            state.storedAssignments = unstored
+            return unstored
         }
         guard let unstored else { return }
-        if await !core.kept.write(unstored, .assignments(of: user.id)) {
+        if await !core.kept.write(unstored, .assignments(of: userID)) {
             state.withLock { state in
-                if state.isAbout(user.id) { state.storedAssignments = [:] }
+                if state.isAbout(userID) { state.storedAssignments = [:] }
             }
         }
-        await removeIfDenied(user.id)
+        await removeIfDenied(userID)
+    }
+
+    /// The assignments, if they may be stored and aren't what the store has: what came before the user consented is
+    /// still to be written.
+    private func unstoredAssignments(of state: State) -> [String: String]? {
+        guard mayKeep(state.user), !state.restoration.hasFailed else { return nil }
+        return state.earlierAssignments == state.storedAssignments ? nil : state.earlierAssignments
     }
 
     // MARK: Consent
 
-    /// Returns the user whose stored state is to be restored, and the revision: once, as soon as there may be such state.
-    private func userToRestore() -> (User, UInt64)? {
-        state.withLock { state in
-            guard !state.isRestored, mayKeep(state.user) else { return nil }
-            state.isRestored = true
-            return (state.user, state.revision)
+    /// Restores what is stored of the user, once, as soon as there may be something; whoever needs it meanwhile waits too.
+    ///
+    /// - Parameter read: Restores it; given the user, the revision and the reading's number.
+    private func restore(
+        _ read: @escaping @Sendable (User, UInt64, UInt64) async throws(ExperimentationError) -> Void
+    ) async {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard mayKeep(state.user) else { return nil }
+            let (user, revision) = (state.user, state.revision)
+            state.restoration.begin { reading in
+                Task {
+                    var hasFailed = false
+                    do throws(ExperimentationError) { try await read(user, revision, reading) } catch {
+                        hasFailed = true
+                    }
+                    self.state.withLock { $0.restoration.end(reading, hasFailed: hasFailed) }
+                }
+            }
+            return state.restoration.task
         }
+        await task?.value
     }
 
     /// Removes what has just been stored of a user: a denial meanwhile has removed only what was there before.

@@ -11,7 +11,7 @@ extension UserSession.State {
         user.anonymousID = identity.anonymousID
         user.isAuthenticated = identity.isAuthenticated
         revision += 1
-        isRestored = false
+        restoration.startOver()
         earlierAssignments = [:]
         storedAssignments = [:]
     }

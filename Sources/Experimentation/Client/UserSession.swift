@@ -20,6 +20,8 @@ public final class UserSession: Sendable {
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeListeners = Listeners<DecisionChange>()
+    /// Assignments are written one list after another: the last to write has the last list.
+    let writingTurn = AsyncSemaphore(limit: 1)
     /// Values decoded as application types.
     let decoded = DecodedFlags()
 
@@ -32,7 +34,7 @@ public final class UserSession: Sendable {
         var earlierAssignments: [String: String] = [:]
         /// What of them is in the store or being written; nothing after a failed write.
         var storedAssignments: [String: String] = [:]
-        var isRestored = false
+        var restoration = Restoration()
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard
         var epochs = EventEpochs()

@@ -51,6 +51,18 @@ struct KeptState: Sendable {
         return try? JSONDecoder().decode(type, from: Data(content))
     }
 
+    /// Reads a value whose absence must be certain; `nil` if there is none, or whatever is wrong with it.
+    ///
+    /// - Throws: What the store throws; it is logged as well.
+    func find<Value: Decodable>(_ type: Value.Type, _ key: Key) async throws(ExperimentationError) -> Value? {
+        do throws(ExperimentationError) {
+            return try await content(of: key).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+        } catch {
+            logUnreadable(error)
+            throw error
+        }
+    }
+
     /// Writes a value, or removes it with `nil`.
     ///
     /// A failure is logged: a failing cache must not stop its caller.
@@ -85,9 +97,13 @@ struct KeptState: Sendable {
     /// Reads bytes.
     func bytes(_ key: Key) async -> [UInt8]? {
         do throws(ExperimentationError) { return try await content(of: key) } catch {
-            log.log(.warning, "cache.unreadable", "A cached value can't be read: \(error)")
+            logUnreadable(error)
             return nil
         }
+    }
+
+    private func logUnreadable(_ error: ExperimentationError) {
+        log.log(.warning, "cache.unreadable", "A cached value can't be read: \(error)")
     }
 
     /// Reads bytes whose absence must be certain; `nil` only if there are none, or others than were written.

@@ -1,0 +1,43 @@
+/// The reading of what an earlier run stored of a session's user: once, and for everyone who needs it.
+struct Restoration: Sendable {
+    private enum Phase: Sendable {
+        case due, failed
+        case underWay(Task<Void, Never>)
+        case done
+    }
+
+    private var phase = Phase.due
+    private var number: UInt64 = 0
+
+    /// Whether the store couldn't be read: what it holds isn't overwritten, and outweighs what is decided meanwhile.
+    var hasFailed: Bool { if case .failed = phase { true } else { false } }
+
+    /// The reading that is under way.
+    var task: Task<Void, Never>? { if case .underWay(let task) = phase { task } else { nil } }
+
+    /// Whether a reading still has a purpose: its user hasn't left, nor removed what is stored.
+    func isCurrent(_ reading: UInt64) -> Bool { reading == number }
+
+    /// Begins to read, if that is due.
+    ///
+    /// - Parameter read: Reads; given the number of the reading.
+    mutating func begin(_ read: (UInt64) -> Task<Void, Never>) {
+        switch phase {
+        case .due, .failed:
+            number += 1
+            phase = .underWay(read(number))
+        case .underWay, .done: break
+        }
+    }
+
+    /// Ends a reading; one that failed is due again.
+    mutating func end(_ reading: UInt64, hasFailed: Bool) {
+        if isCurrent(reading) { phase = hasFailed ? .failed : .done }
+    }
+
+    /// Notes that the session has become another user's.
+    mutating func startOver() { (phase, number) = (.due, number + 1) }
+
+    /// Notes that nothing is stored any more.
+    mutating func skip() { (phase, number) = (.done, number + 1) }
+}

@@ -1,0 +1,146 @@
+import ExperimentationTesting
+import Testing
+
+@testable import Experimentation
+
+@Suite("Assignments stay, though their store is slow or fails", .timeLimit(.minutes(1)))
+struct KeptAssignmentTests {
+    /// A store whose first reading of assignments waits, or that fails at it.
+    private struct TroubledReading: StateStoreDecorator {
+        let baseState: any StateStore
+        var fails = false
+        let reached = AsyncGate()
+        let mayRead = AsyncGate()
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            guard key.contains("/assignments/"), !reached.isOpen else { return try await baseState.value(for: key) }
+            reached.open()
+            if fails { throw ExperimentationError(.store, "another process keeps it locked") }
+            await mayRead.wait()
+            return try await baseState.value(for: key)
+        }
+    }
+
+    /// A store whose first writing of assignments waits, and no other one.
+    private struct SlowWriting: StateStoreDecorator {
+        let baseState: any StateStore
+        let reached = AsyncGate()
+        let mayWrite = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.contains("/assignments/"), !reached.isOpen {
+                reached.open()
+                await mayWrite.wait()
+            }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    private let kept = InMemoryStateStore()
+    private let provider = InMemoryProvider(experiments: AssignmentTests.arms(100, 0))
+
+    private func session(_ state: any StateStore, consent: Consent = .granted) async throws -> UserSession {
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        return try await ExperimentationClient(provider: provider, store: store)
+            .session(for: User(id: "ada", consent: consent))
+    }
+
+    /// The variation that a later run gives, whatever the allocation is by then.
+    private func later() async throws -> String {
+        let session = try await session(kept)
+        try await session.refresh()
+        return session.string("f", default: "")
+    }
+
+    @Test("two refreshes at once both honor what is still being read")
+    func together() async throws {
+        try await session(kept).refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
+        let slow = TroubledReading(baseState: kept)
+        let session = try await session(slow)
+        let first = Task { try await session.refresh() }
+        await slow.reached.wait()
+        let second = Task { try await session.refresh() }
+        for _ in 0..<500 { await Task.yield() }
+        slow.mayRead.open()
+        try await first.value
+        try await second.value
+        #expect(session.string("f", default: "") == "a")
+        #expect(session.assignments.map(\.origin) == [.sticky])
+        #expect(try await later() == "a")
+    }
+
+    @Test("what couldn't be read is read with the next refresh, and not overwritten before")
+    func unread() async throws {
+        try await session(kept).refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
+        let session = try await session(TroubledReading(baseState: kept, fails: true))
+        try await session.refresh()
+        #expect(try await later() == "a")
+        try await session.refresh(force: true)
+        #expect(session.string("f", default: "") == "a")
+        #expect(try await later() == "a")
+    }
+
+    /// A store that has read assignments, and is slow to say what they are.
+    private struct LateReading: StateStoreDecorator {
+        let baseState: any StateStore
+        let reached = AsyncGate()
+        let mayReturn = AsyncGate()
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            let value = try await baseState.value(for: key)
+            if key.contains("/assignments/") {
+                reached.open()
+                await mayReturn.wait()
+            }
+            return value
+        }
+    }
+
+    @Test("what a denial removes while it is being read isn't honored, though the user consents again")
+    func removed() async throws {
+        try await session(kept).refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
+        let slow = LateReading(baseState: kept)
+        let session = try await session(slow)
+        let refreshing = Task { try await session.refresh() }
+        await slow.reached.wait()
+        for consent in [Consent.denied, .granted] { try await session.setConsent(consent) }
+        slow.mayReturn.open()
+        try await refreshing.value
+        #expect(session.string("f", default: "") == "b")
+        #expect(try await later() == "b")
+    }
+
+    @Test("of two lists written at once the longer one stays")
+    func order() async throws {
+        let slow = SlowWriting(baseState: kept)
+        let session = try await session(slow)
+        let first = Task { try await session.refresh() }
+        await slow.reached.wait()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(100, 0) + Self.others(100, 0))
+        let second = Task { try await session.refresh(force: true) }
+        for _ in 0..<500 { await Task.yield() }
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100) + Self.others(0, 100))
+        let again = try await self.session(kept)
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "a")
+        #expect(again.string("g", default: "") == "a")
+    }
+
+    private static func others(_ a: Double, _ b: Double) -> [InMemoryExperiment] {
+        [
+            InMemoryExperiment(
+                Experiment(id: "g"),
+                arms: [
+                    .init(Variation(id: "a"), weight: a, flags: ["g": "a"]),
+                    .init(Variation(id: "b"), weight: b, flags: ["g": "b"]),
+                ]
+            )
+        ]
+    }
+}
