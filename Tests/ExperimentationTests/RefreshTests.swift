@@ -116,6 +116,26 @@ struct RefreshTests {
     }
 
     @Test(
+        "an answer to former attributes of the client that comes late leaves the decisions for the present ones as they are",
+        arguments: [nil, ExperimentationError(.transport, "gone")]
+    )
+    func lateAnswer(failure: ExperimentationError?) async throws {
+        let source = SlowForFree(failure: failure)
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: User(id: "ada"))
+        client.attributes = ["plan": "free"]
+        let former = Task { try await session.refresh() }
+        await source.isAsked.wait()
+        client.attributes = ["plan": "pro"]
+        try await session.refresh()
+        source.mayAnswer.open()
+        try? await former.value
+        let details = session.details("plan", default: "none")
+        #expect(details.value == "pro")
+        #expect(details.reason != .stale && details.age == nil)
+    }
+
+    @Test(
         "an adapter that has been stopped leaves the decisions of its vendor good",
         arguments: [ErrorCode.shutDown, .cancelled]
     )
@@ -144,5 +164,22 @@ private final class SlowForAda: DecisionSource {
         isAsked.open()
         await mayFail.wait()
         throw ExperimentationError(.transport, "gone")
+    }
+}
+
+/// Decides a flag with the user's plan; for the free one it is slow, and may fail.
+private struct SlowForFree: DecisionSource {
+    let freshness = Freshness()
+    let failure: ExperimentationError?
+    let isAsked = AsyncGate()
+    let mayAnswer = AsyncGate()
+
+    func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        if context["plan"] == "free" {
+            isAsked.open()
+            await mayAnswer.wait()
+            if let failure { throw failure }
+        }
+        return .decided(Decisions(flags: [("plan", Resolution(context["plan"] ?? .null))]))
     }
 }

@@ -38,7 +38,7 @@ extension UserSession {
 
     private func refresh(from source: any DecisionSource, force: Bool) async throws(ExperimentationError) {
         await restoreDecisions(by: source.freshness)
-        let context = currentContext()
+        let (context, question) = question()
         try context.user.validate()
         if !force, isGood(source.freshness, for: context) { return }
         let answer: DecisionAnswer
@@ -48,7 +48,7 @@ extension UserSession {
             // The vendor hasn't answered.
             throw error
         } catch {
-            markStale(through: context.revision)
+            markStale(through: context.revision, question)
             core.fetchFailed(error, hasDecisions: snapshots.current.revision > 0)
             throw error
         }
@@ -57,7 +57,7 @@ extension UserSession {
             await core.killSwitch.set(true)
         case .decided(let decisions):
             await core.killSwitch.set(false)
-            guard publish(decisions, context: context, freshness: source.freshness) else { return }
+            guard publish(decisions, to: question, context: context, freshness: source.freshness) else { return }
             core.status.announce(.ready, .ready)
             await keep(decisions, for: context)
         }
@@ -114,10 +114,11 @@ extension UserSession {
     @discardableResult
     private func apply(_ rules: PublishedRules, freshness: Freshness) async -> Bool {
         guard let kept = rules.kept else { return false }
-        let context = currentContext()
+        let (context, question) = question()
         let decisions = kept.ruleset.decisions(for: context)
         let isPublished = publish(
             decisions,
+            to: question,
             context: context,
             freshness: freshness,
             date: kept.date,
@@ -145,9 +146,19 @@ extension UserSession {
         return core.context(for: state.0, earlierAssignments: state.1, attributeDates: state.2, revision: state.3)
     }
 
-    /// Publishes decisions, unless the user has changed since they were requested.
+    /// Numbers a question for decisions: what is asked later may be answered earlier.
+    private func question() -> (EvaluationContext, UInt64) {
+        let number = state.withLock { state in
+            state.questions += 1
+            return state.questions
+        }
+        return (currentContext(), number)
+    }
+
+    /// Publishes decisions, unless the user has changed since they were requested, or later ones have come.
     private func publish(
         _ decisions: Decisions,
+        to question: UInt64,
         context: EvaluationContext,
         freshness: Freshness,
         date: Date? = nil,
@@ -166,9 +177,10 @@ extension UserSession {
             instant: instant,
             expiry: Expiry(of: freshness, madeAt: instant, by: core.environment.time),
             afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
-            revision: context.revision
+            revision: context.revision,
+            question: question
         )
-        return update { $0.revision <= context.revision ? marked(snapshot) : nil }
+        return update { $0.yields(to: question, at: context.revision) ? marked(snapshot) : nil }
     }
 
     /// Returns the snapshot with what this session has already recorded marked.
@@ -184,10 +196,12 @@ extension UserSession {
 
     /// Marks the current decisions as stale.
     ///
-    /// - Parameter revision: Of the user that a failed request was about; decisions for a later one aren't affected.
-    func markStale(through revision: UInt64 = .max) {
+    /// - Parameters:
+    ///   - revision: Of the user that a failed request was about; decisions for a later one aren't affected.
+    ///   - question: The failed request; the answers to later ones aren't affected.
+    func markStale(through revision: UInt64 = .max, _ question: UInt64 = .max) {
         update { snapshot in
-            guard snapshot.revision > 0, snapshot.revision <= revision, case .fresh = snapshot.origin
+            guard snapshot.revision > 0, snapshot.yields(to: question, at: revision), case .fresh = snapshot.origin
             else { return nil }
             return marked(snapshot.with(origin: .stale))
         }

@@ -29,6 +29,8 @@ public final class UserSession: Sendable {
     struct State {
         var user: User
         var revision: UInt64 = 1
+        /// The number of questions for decisions so far.
+        var questions: UInt64 = 0
         var attributeDates: [String: Date]
         var pendingChanges: Attributes
         var earlierAssignments: [String: String] = [:]

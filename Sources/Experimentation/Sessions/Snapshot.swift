@@ -25,6 +25,8 @@ final class Snapshot: Sendable {
     let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64
+    /// The place of its question among those of the session; 0 if it wasn't asked for.
+    let question: UInt64
     let marks: AtomicBitSet
     /// Whether the age is irrelevant until the expiry, if there is one.
     private let isPlainUntilExpiry: Bool
@@ -37,7 +39,8 @@ final class Snapshot: Sendable {
         instant: ContinuousClock.Instant,
         expiry: Expiry? = nil,
         afterExpiry: Freshness.AfterExpiry = .stale,
-        revision: UInt64
+        revision: UInt64,
+        question: UInt64 = 0
     ) {
         self.decisions = decisions
         self.context = context
@@ -47,6 +50,7 @@ final class Snapshot: Sendable {
         self.expiry = expiry
         self.afterExpiry = afterExpiry
         self.revision = revision
+        self.question = question
         if case .fresh = origin { isPlainUntilExpiry = revision > 0 } else { isPlainUntilExpiry = false }
         marks = AtomicBitSet(count: decisions.catalogue.assignments.count)
     }
@@ -61,8 +65,14 @@ final class Snapshot: Sendable {
             instant: instant,
             expiry: expiry,
             afterExpiry: afterExpiry,
-            revision: revision
+            revision: revision,
+            question: question
         )
+    }
+
+    /// Whether the answer to a question may take its place: not one for a former user, nor one that was asked earlier.
+    func yields(to question: UInt64, at revision: UInt64) -> Bool {
+        (self.revision, self.question) <= (revision, question)
     }
 
     /// Whether the age is irrelevant: true for nearly every read, and quick to check.
