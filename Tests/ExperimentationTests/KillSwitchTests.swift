@@ -1,5 +1,6 @@
 import ExperimentationTesting
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -82,6 +83,81 @@ struct KillSwitchTests {
         try await second.value
         #expect(client.int("a", default: 0, for: User(id: "bob")) == 2)
         await client.shutdown(within: .zero)
+    }
+
+    @Test("the switch isn't the answer to a later refresh, also while it is being stored", .timeLimit(.minutes(1)))
+    func thrownBeforeStored() async throws {
+        let slow = SlowSwitch()
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        provider.setDisabled(true)
+        let first = Task { try await client.refresh(force: true) }
+        await slow.reached.wait()
+        #expect(client.details("a", default: false, for: User(id: "bob")).reason == .disabled)
+        provider.setDisabled(false)
+        let second = Task { try await client.refresh(force: true) }
+        for _ in 0..<200 { await Task.yield() }
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        #expect(client.bool("a", default: false, for: User(id: "bob")))
+        await client.shutdown(within: .zero)
+    }
+
+    /// A vendor that is asked: disabled at first, then it numbers its answers.
+    private struct Numbering: DecisionSource {
+        let freshness = Freshness()
+        let asked = Shared(0)
+
+        func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+            asked.change { $0 += 1 }
+            let number = asked.value - 1
+            return number == 0 ? .disabled : .decided(Decisions(flags: [("number", Resolution(.int(number)))]))
+        }
+    }
+
+    @Test("the decisions that end it are read at once, and no older ones follow newer", arguments: 0..<10)
+    func releasedByDecisions(round: Int) async throws {
+        let (slow, source) = (SlowSwitch(isQuickToThrow: true), Numbering())
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source), store: store)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let first = Task { try await session.refresh() }
+        await slow.reached.wait()
+        #expect(session.int("number", default: 0) == 1)
+        let second = Task { try await session.refresh() }
+        try await eventually("a third question") { source.asked.value == 3 }
+        for _ in 0..<200 { await Task.yield() }
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        #expect(session.int("number", default: 0) == 2)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a vendor that is disabled again meanwhile isn't announced as ready", arguments: [true, false])
+    func thrownAgain(isInSession: Bool) async throws {
+        let slow = SlowSwitch(isQuickToThrow: true)
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: GatedProvider(source: Numbering()), store: store)
+        let ada = User(id: "ada")
+        let session = client.session(for: ada)
+        try await session.refresh()
+        let events = client.statusEvents()
+        let refreshing = Task {
+            if isInSession { try await session.refresh() } else { _ = try await client.decisions(for: ada) }
+        }
+        await slow.reached.wait()
+        let throwing = Task { await client.core.killSwitch.set(true) }
+        try await eventually("the switch is on") { client.core.killSwitch.isOn }
+        slow.mayWrite.open()
+        try await refreshing.value
+        await throwing.value
+        #expect(client.status == .disabled)
+        await client.shutdown(within: .zero)
+        #expect(await events.reduce(into: []) { $0.append($1.status) } == [.disabled])
     }
 
     @Test("after many reports at once, deliveries, the stored value and the next read agree", arguments: 0..<20)

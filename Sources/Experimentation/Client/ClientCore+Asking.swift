@@ -71,7 +71,7 @@ extension ClientCore {
         let held = hold(decisions, by: source.freshness)
         cache.keep(held, for: context.user, in: digest, since: removals)
         await killSwitch.set(false)
-        status.announce(.ready, .ready)
+        killSwitch.announce(.ready, .ready)
         return held
     }
 

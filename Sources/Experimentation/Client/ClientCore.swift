@@ -99,8 +99,8 @@ final class ClientCore: Sendable {
                 afterExpiry: options.afterExpiry ?? source.freshness.afterExpiry,
                 status: status,
                 killSwitch: killSwitch
-            ) { [status, killSwitch, environment] error, hasDecisions in
-                Self.announce(error, of: provider, hasDecisions, status, killSwitch, environment.log)
+            ) { [killSwitch, environment] error, hasDecisions in
+                Self.announce(error, of: provider, hasDecisions, killSwitch, environment.log)
             }
         } else {
             rules = nil
@@ -149,23 +149,21 @@ final class ClientCore: Sendable {
 
     /// Announces that a fetch failed.
     func fetchFailed(_ error: ExperimentationError, hasDecisions: Bool) {
-        Self.announce(error, of: provider, hasDecisions, status, killSwitch, environment.log)
+        Self.announce(error, of: provider, hasDecisions, killSwitch, environment.log)
     }
 
     private static func announce(
         _ error: ExperimentationError,
         of provider: any ExperimentationProvider,
         _ hasDecisions: Bool,
-        _ status: StatusBoard,
         _ killSwitch: KillSwitch,
         _ log: any LogSink
     ) {
         log.log(.warning, "refresh.failed", "No decisions from \(provider.name): \(error)")
-        guard !killSwitch.isOn else { return }
         if hasDecisions {
-            status.announce(.stale, .stale, error: error)
+            killSwitch.announce(.stale, .stale, error: error)
         } else {
-            status.announce(.error, error.code == .providerFatal ? .fatal : .error, error: error)
+            killSwitch.announce(.error, error.code == .providerFatal ? .fatal : .error, error: error)
         }
     }
 
@@ -209,9 +207,9 @@ final class ClientCore: Sendable {
         if event.isDisabled { await killSwitch.set(true) }
         if let error = event.refusal {
             environment.log.log(.error, "delivery.stopped", "Nothing is delivered any more: \(error)")
-            status.announce(.error, .error, error: error)
+            killSwitch.announce(.error, .error, error: error)
         }
-        if event.hasResumed, status.status == .error { status.announce(.ready, .ready) }
+        if event.hasResumed, status.status == .error { killSwitch.announce(.ready, .ready) }
         for (envelope, campaigns) in event.answers { sessions[envelope.session]?.receive(campaigns, for: envelope) }
         guard roles.campaigns != nil else { return }
         for envelope in event.settled { sessions[envelope.session]?.forgetEpoch(of: envelope) }

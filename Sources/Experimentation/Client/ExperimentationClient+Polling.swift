@@ -86,7 +86,7 @@ extension ClientCore {
 
     /// Announces that current decisions may be out of date, if there are any.
     func announceStale(_ error: ExperimentationError) {
-        if status.status == .ready { status.announce(.stale, .stale, error: error) }
+        if status.status == .ready { killSwitch.announce(.stale, .stale, error: error) }
     }
 
     /// Updates open sessions to what would be decided now.

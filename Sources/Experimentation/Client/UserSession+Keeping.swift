@@ -33,9 +33,9 @@ extension UserSession {
         // What is known of the vendor outweighs one user's decisions of an earlier run.
         guard core.status.status == .notReady else { return }
         if !snapshot.isOverdue {
-            core.status.announce(.ready, .ready)
+            core.killSwitch.announce(.ready, .ready)
         } else if snapshot.afterExpiry == .stale {
-            core.status.announce(.stale, .stale)
+            core.killSwitch.announce(.stale, .stale)
         }
     }
 

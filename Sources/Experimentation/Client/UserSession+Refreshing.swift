@@ -56,9 +56,11 @@ extension UserSession {
         case .disabled:
             await core.killSwitch.set(true)
         case .decided(let decisions):
+            // First: whoever learns that the switch is off must find them, and a later answer mustn't come before them.
+            let isPublished = publish(decisions, to: question, context: context, freshness: source.freshness)
             await core.killSwitch.set(false)
-            guard publish(decisions, to: question, context: context, freshness: source.freshness) else { return }
-            core.status.announce(.ready, .ready)
+            guard isPublished else { return }
+            core.killSwitch.announce(.ready, .ready)
             await keep(decisions, for: context)
         }
     }

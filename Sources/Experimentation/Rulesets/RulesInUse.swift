@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The rules used for evaluation, for a vendor that publishes them: fetched when due, announced when they change.
 final class RulesInUse: Sendable {
@@ -8,6 +9,8 @@ final class RulesInUse: Sendable {
     private let killSwitch: KillSwitch
     private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
     private let flight = SingleFlight<Int, Void>()
+    /// The number of answers of the vendor's that have taken effect, or are about to.
+    private let answers = Atomic<Int>(0)
     /// The rules in force; changed only by the one fetch at a time, and by what makes them valid again.
     let published = Lanes(PublishedRules())
 
@@ -57,13 +60,13 @@ final class RulesInUse: Sendable {
             if killSwitch.isOn { return nil }
             // They are valid, whatever has failed since they came.
             published.update { $0.kept === kept && $0.isStale ? PublishedRules($0, isStale: false) : nil }
-            status.announce(.ready, .ready)
+            killSwitch.announce(.ready, .ready)
         } else {
-            let before = published.current.kept
+            let before = answers.load(ordering: .acquiring)
             // A fetch whose answer is in force already, but that hasn't ended yet, is not a new one.
             repeat {
                 try await flight(0) { () async throws(ExperimentationError) in try await self.renew() }
-            } while published.current.kept === before && !killSwitch.isOn
+            } while answers.load(ordering: .acquiring) == before
         }
         return killSwitch.isOn ? nil : published.current
     }
@@ -82,6 +85,8 @@ final class RulesInUse: Sendable {
             failed(error, hasRules)
             throw error
         }
+        // First: who finds it in effect, and asks for a newer one, must not get this one.
+        answers.wrappingAdd(1, ordering: .releasing)
         switch outcome {
         case .disabled: await killSwitch.set(true)
         case .current(let kept): await publish(kept)
@@ -94,7 +99,7 @@ final class RulesInUse: Sendable {
         published.update { _ in rules }
         await killSwitch.set(false)
         guard !killSwitch.isOn else { return }
-        status.announce(.ready, .ready)
+        killSwitch.announce(.ready, .ready)
         if let before, before.catalogue !== kept.catalogue { status.mention(.configurationChanged) }
     }
 }

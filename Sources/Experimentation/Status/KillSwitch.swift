@@ -50,6 +50,12 @@ final class KillSwitch: Sendable {
         await task?.value
     }
 
+    /// Announces a status that the vendor's decisions have, unless the switch is on, which outweighs it.
+    func announce(_ kind: ProviderEvent.Kind, _ status: ProviderStatus, error: ExperimentationError? = nil) {
+        // Whoever turns it on meanwhile announces that afterwards.
+        self.status.announce(kind, status, error: error, unless: { isOn })
+    }
+
     /// Waits until every change so far is stored.
     func settle() async { await last.withLock { $0 }?.value }
 

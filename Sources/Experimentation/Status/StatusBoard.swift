@@ -28,11 +28,17 @@ final class StatusBoard: Sendable {
     ///   - kind: What changed.
     ///   - status: The status from now on.
     ///   - error: What went wrong, if anything.
-    func announce(_ kind: ProviderEvent.Kind, _ status: ProviderStatus, error: ExperimentationError? = nil) {
+    ///   - isOutweighed: Whether another status goes before it; asked at the moment at which it would take effect.
+    func announce(
+        _ kind: ProviderEvent.Kind,
+        _ status: ProviderStatus,
+        error: ExperimentationError? = nil,
+        unless isOutweighed: () -> Bool = { false }
+    ) {
         let event = ProviderEvent(kind, status: status, error: error)
         // Added under the lock, which keeps the order, and told without it.
         state.withLock { state in
-            guard state.latest != event, !state.isFinished else { return }
+            guard state.latest != event, !state.isFinished, !isOutweighed() else { return }
             state.latest = event
             listeners.add(event)
         }
