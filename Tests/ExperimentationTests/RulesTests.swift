@@ -57,6 +57,29 @@ struct RulesTests {
         #expect(provider.record.fetches == fetches)
     }
 
+    @Test("those of an earlier run are as old as the vendor's last word that they still hold")
+    func confirmed() async throws {
+        let time = ManualTime()
+        let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)], freshness: Self.tenMinutes)
+        let client = Self.runs(of: provider, by: time)
+        let first = try await client()
+        for _ in 0..<2 {
+            try await first.refresh(force: true)
+            time.advance(by: .seconds(500))
+        }
+        #expect(first.rulesAge == .seconds(500))
+        provider.clearRecord()
+        let second = try await client()
+        try await second.refresh()
+        #expect(provider.record.fetches == 0)
+        #expect(second.rulesAge == .seconds(500))
+        // Other rules are as old as they are, whatever was said of the former ones.
+        provider.set(InMemoryFlag("a", false))
+        try await second.refresh(force: true)
+        time.advance(by: .seconds(599))
+        #expect(try await client().rulesAge == .seconds(599))
+    }
+
     @Test("what rules of an earlier run have decided expires when they do")
     func restoredDecisions() async throws {
         let time = ManualTime()

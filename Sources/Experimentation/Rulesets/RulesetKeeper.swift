@@ -57,16 +57,24 @@ actor RulesetKeeper {
     func restore() async -> Kept? {
         guard !isRestored else { return kept }
         isRestored = true
-        guard let bytes = await state.bytes(.ruleset), let stored = StoredRuleset(written: bytes), kept == nil else {
-            return kept
-        }
+        guard let bytes = await state.bytes(.ruleset), let stored = StoredRuleset(written: bytes) else { return kept }
+        let date = await lastAnswer(on: stored)
+        if kept != nil { return kept }
         do throws(ExperimentationError) {
             let ruleset = try source.ruleset(restoring: stored.raw)
-            kept = aged(ruleset, validator: stored.validator, restoredFrom: stored.date)
+            kept = aged(ruleset, validator: stored.validator, restoredFrom: date)
         } catch {
             environment.log.log(.warning, "ruleset.unreadable", "Stored rules can't be used: \(error)")
         }
         return kept
+    }
+
+    /// When the vendor sent stored rules, or last said that they still hold.
+    private func lastAnswer(on stored: StoredRuleset) async -> Date {
+        guard let bytes = await state.bytes(.confirmation), let confirmed = StoredRuleset(written: bytes),
+            confirmed.validator == stored.validator
+        else { return stored.date }
+        return max(stored.date, confirmed.date)
     }
 
     /// Whether rules may be used without asking the vendor.
@@ -113,6 +121,11 @@ actor RulesetKeeper {
             }
             let confirmed = aged(old.ruleset, validator: old.validator)
             kept = confirmed
+            if let validator = old.validator {
+                // Without the rules, which are stored already and may be large.
+                let word = StoredRuleset(validator: validator, date: confirmed.date, raw: [])
+                await state.write(bytes: word.written, .confirmation)
+            }
             return .current(confirmed)
         case .replaced(let ruleset, let validator, let raw):
             let new = aged(ruleset, validator: validator)

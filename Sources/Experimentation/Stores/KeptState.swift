@@ -35,6 +35,8 @@ struct KeptState: Sendable {
     struct Key: Sendable {
         let name: String
         static let ruleset = Key(name: "ruleset")
+        /// The vendor's last word that the ruleset still holds.
+        static let confirmation = Key(name: "confirmation")
         static let overrides = Key(name: "overrides")
         static let killSwitch = Key(name: "kill-switch")
         static func decisions(of userID: String) -> Key { Key(name: "decisions/" + Digest.hex(userID)) }
