@@ -110,6 +110,56 @@ struct LinkingTests {
         #expect(try await slow.keys(beginningWith: "").isEmpty)
     }
 
+    /// Takes two steps, of which the first waits.
+    private final class SlowLinker: IdentityLinker {
+        let seen = Mutex<[String]>([])
+        let reached = AsyncGate()
+        let mayLink = AsyncGate()
+        let fails = Mutex(false)
+
+        func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
+            seen.withLock { $0.append("\(progress.to.id) \(progress.notes.count)") }
+            reached.open()
+            await mayLink.wait()
+            let fails = fails.withLock { fails in
+                defer { fails = false }
+                return fails
+            }
+            if fails { throw ExperimentationError(.transport, "gone") }
+            var next = progress
+            (next.notes, next.isComplete) = ([1], !progress.notes.isEmpty)
+            return next
+        }
+    }
+
+    @Test(
+        "two calls at once for one user are one linking, and other arguments begin after it",
+        .timeLimit(.minutes(1)),
+        arguments: [true, false],
+        [("ada", false, 2), ("ada", true, 3), ("ben", false, 4)]
+    )
+    func together(areOfOneSession: Bool, second: (id: String, fails: Bool, steps: Int)) async throws {
+        let (linker, store) = (SlowLinker(), ClientStore.inMemory())
+        linker.fails.withLock { $0 = second.fails }
+        let client = try await ExperimentationClient(provider: Provider(linker: linker), store: store)
+        let session = client.session(for: Self.anon)
+        let other = areOfOneSession ? session : client.session(for: Self.anon)
+        let first = Task { try await session.link(to: Self.ada) }
+        await linker.reached.wait()
+        var to = Self.ada
+        to.id = second.id
+        let later = Task { [to] in try await other.link(to: to) }
+        for _ in 0..<500 { await Task.yield() }
+        linker.mayLink.open()
+        let isLinked = (try? await first.value) == Self.ada
+        #expect(isLinked != second.fails)
+        #expect(try await later.value == to)
+        let steps = linker.seen.withLock { $0 }
+        #expect(steps.count == second.steps, "\(steps)")
+        #expect(steps == steps.sorted(), "one after the other")
+        #expect(try await store.state.keys(beginningWith: "").isEmpty)
+    }
+
     @Test(
         "an interrupted link isn't continued for another user or other criteria",
         arguments: [("ben", ["a": "b"], #"ben ["b"]"#), ("ada", ["a": "c"], #"ada ["c"]"#)]

@@ -17,6 +17,7 @@ final class ClientCore: Sendable {
     /// The rules in use, if decisions are computed here.
     let rules: RulesInUse?
     let sessions = SessionRegistry()
+    let links = LinksUnderWay()
     let unheardChanges = UnheardChanges()
     let decisionFlights = SingleFlight<ContextDigest, DecisionAnswer>()
     let cache: DecisionCache

@@ -3,7 +3,7 @@ extension UserSession {
     /// Makes this session's user a known one, and asks the vendor to link the two.
     ///
     /// If the vendor needs several steps, progress is stored after each, so that the next call with the same arguments
-    /// resumes an interrupted link, even in a later run. A call with another identity or other criteria starts over and
+    /// resumes an interrupted link, even in a later run; such a call at the same time shares the steps. A call with another identity or other criteria starts over and
     /// abandons the interrupted one. If the vendor needs no steps, this is ``identify(_:)``, and the criteria are
     /// ignored. A session that has become another user's by the end stays that user's.
     ///
@@ -24,9 +24,25 @@ extension UserSession {
         }
         try checkConsent()
         let from = user.identity
+        let asked = StoredLink(from: from, to: identity, criteria: criteria)
+        let link = try await core.links.run(asked) { () async throws(ExperimentationError) in
+            try await takeSteps(asked, of: from, by: linker)
+        }
+        // Another session may have taken them.
+        identify(link.progress.to, ifStill: from)
+        return link.progress.to
+    }
+
+    private func takeSteps(
+        _ asked: StoredLink,
+        of from: Identity,
+        by linker: any IdentityLinker
+    ) async throws(ExperimentationError) -> StoredLink {
+        try checkConsent()
         let key = KeptState.Key.link(of: from.id)
-        var link = StoredLink(from: from, to: identity, criteria: criteria)
-        if let stored = await core.kept.read(StoredLink.self, key), stored.asksFor(identity, criteria) { link = stored }
+        var link = asked
+        let stored = await core.kept.read(StoredLink.self, key)
+        if let stored, stored.asksFor(asked.to, asked.criteria) { link = stored }
         try await keep(link, key, of: from.id)
         while !link.progress.isComplete {
             try checkConsent()
@@ -35,7 +51,7 @@ extension UserSession {
         }
         identify(link.progress.to, ifStill: from)
         await core.kept.write(bytes: nil, key)
-        return link.progress.to
+        return link
     }
 
     private func keep(_ link: StoredLink, _ key: KeptState.Key, of userID: String) async throws(ExperimentationError) {
@@ -47,23 +63,4 @@ extension UserSession {
     private func checkConsent() throws(ExperimentationError) {
         if user.consent == .denied { throw .consentDenied }
     }
-}
-
-/// The stored form of a link in progress.
-struct StoredLink: Codable, Sendable {
-    /// The identity that the application asked for; the linker may continue with other ids.
-    var to: Identity
-    /// The criteria that the application asked for.
-    var criteria: [String: String]
-    /// The progress so far.
-    var progress: LinkProgress
-
-    init(from: Identity, to: Identity, criteria: [String: String]) {
-        self.to = to
-        self.criteria = criteria
-        progress = LinkProgress(from: from, to: to, criteria: criteria)
-    }
-
-    /// Whether a call with these arguments resumes this link.
-    func asksFor(_ to: Identity, _ criteria: [String: String]) -> Bool { self.to == to && self.criteria == criteria }
 }
