@@ -7,6 +7,8 @@ struct People: Sendable {
     private let move: String?
     private let imported: Imported?
     private let kept: Kept?
+    /// Tells decisions under way of users who are removed.
+    let removals = UserRemovals()
 
     /// Looks up imported places at the old vendor: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
@@ -36,6 +38,8 @@ struct People: Sendable {
 
     static let prefix = "migration/people/"
     private static let aliases = "migration/aliases/"
+    /// Further records of a user whose alias leads to another one, by the digests of id and record.
+    private static let devices = "migration/devices/"
 
     /// A user's record as read, with the bytes that a write is compared with.
     struct Found: Sendable {
@@ -69,8 +73,8 @@ struct People: Sendable {
         for id in Self.ids(of: identity) {
             let own = StableKey(id).digest
             if let found = try await stored(under: own) { return found }
-            guard let alias = try await state.value(for: Self.aliases + own) else { continue }
-            if let found = try await stored(under: String(decoding: alias, as: UTF8.self)) { return found }
+            guard let target = try await target(of: own) else { continue }
+            if let found = try await stored(under: target) { return found }
         }
         return nil
     }
@@ -135,23 +139,38 @@ struct People: Sendable {
         guard let data = try? encoder.encode(person) else { return true }
         // Before the record, which names them: an alias that leads nowhere is ignored, but a missing one is never added.
         for name in missing {
-            // With several devices, the record belongs to the one on which the user signed in first.
-            _ = try await state.update(Self.aliases + name, to: Array(found.digest.utf8), if: nil)
+            // With several devices, the alias leads to the record of the one on which the user signed in first.
+            let alias = try await state.update(Self.aliases + name, to: Array(found.digest.utf8), if: nil)
+            guard case .conflict(let other) = alias, other != Array(found.digest.utf8) else { continue }
+            try await state.setValue([], for: Self.device(name, found.digest))
         }
         let update = try await state.update(Self.prefix + found.digest, to: Array(data), if: found.written)
         guard case .updated = update else { return false }
         return true
     }
 
-    /// Deletes a user's records and aliases, whichever of the ids is given.
-    func forget(_ userID: String) async throws(ExperimentationError) {
-        let alias = Self.alias(of: userID)
-        let named = try await state.value(for: alias).map { String(decoding: $0, as: UTF8.self) }
-        var keys = [alias]
-        for digest in [StableKey(userID).digest, named].compactMap({ $0 }) {
-            guard let written = try await state.value(for: Self.prefix + digest) else { continue }
-            keys.append(Self.prefix + digest)
-            keys += Self.read(written).names.sorted().map { Self.aliases + $0 }
+    /// Deletes a user's records and what leads to them, whichever of the ids is given.
+    ///
+    /// - Parameters:
+    ///   - userID: One of the ids.
+    ///   - identity: All ids of the user, if a decision may just have written aliases of them.
+    /// - Throws: ``ErrorCode/store``.
+    func forget(_ userID: String, writtenFor identity: Identity? = nil) async throws(ExperimentationError) {
+        removals.note(userID)
+        let own = StableKey(userID).digest
+        let devices = Self.device(own, "")
+        var digests = [own] + (try await target(of: own).map { [$0] } ?? [])
+        digests += try await state.keys(beginningWith: devices).map { String($0.dropFirst(devices.count)) }
+        var keys = [Self.aliases + own, devices]
+        let written = identity.map(Self.ids)?.map { StableKey($0).digest } ?? []
+        for digest in digests {
+            let found = try await stored(under: digest)
+            if found != nil { keys.append(Self.prefix + digest) }
+            for name in (found?.person.names ?? []).union(written).sorted() {
+                keys.append(Self.device(name, digest))
+                // That of another user of the device may lead to a record of their own.
+                if try await target(of: name) == digest { keys.append(Self.aliases + name) }
+            }
         }
         try await state.removeAll(beginningWith: keys)
     }
@@ -169,7 +188,12 @@ struct People: Sendable {
         return (keys.count, sides)
     }
 
-    private static func alias(of id: String) -> String { aliases + StableKey(id).digest }
+    /// The record to which an id's alias leads.
+    private func target(of name: String) async throws(ExperimentationError) -> String? {
+        try await state.value(for: Self.aliases + name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func device(_ name: String, _ digest: String) -> String { "\(devices)\(name)/\(digest)" }
 
     private static func read(_ bytes: [UInt8]) -> Person {
         // An unreadable value counts as missing, as everywhere in the state store.

@@ -8,6 +8,15 @@ struct MigratingSource: DecisionSource {
     private var plan: MigrationPlan { migration.plan }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        try await migration.people.removals.watching(context.user.id) { watch throws(ExperimentationError) in
+            try await decisions(for: context, watch)
+        }
+    }
+
+    private func decisions(
+        for context: EvaluationContext,
+        _ watch: UserRemovals.Watch
+    ) async throws(ExperimentationError) -> DecisionAnswer {
         let identity = context.user.identity
         for _ in 0..<8 {
             let standing = try await migration.current()
@@ -29,9 +38,9 @@ struct MigratingSource: DecisionSource {
                 // Before the user's record: whoever finds the one finds the other.
                 guard try await migration.noteDealt().stage == standing.stage else { continue }
             }
-            if mayKeep(context.user) {
+            if mayKeep(context.user), !watch.isRemoved {
                 // Otherwise another instance has changed the record; decides again from what it wrote.
-                guard try await migration.people.write(person, over: found, of: identity) else { continue }
+                guard try await keep(person, over: found, of: identity, watch) else { continue }
                 if found.person.side == nil, let pinned = person.side { migration.tally.pin(pinned) }
                 migration.tally.allocate(learned.merging(allocated) { $1 }, in: standing.stage)
             }
@@ -63,6 +72,20 @@ struct MigratingSource: DecisionSource {
     /// Whether the user's consent allows a record.
     private func mayKeep(_ user: User) -> Bool {
         user.consent == .granted || (user.consent == .unknown && !needsConsent)
+    }
+
+    /// Writes a user's record, and removes it again if the user was removed meanwhile.
+    ///
+    /// - Returns: Whether the decision stands; if not, the record has to be read again.
+    private func keep(
+        _ person: Person,
+        over found: People.Found,
+        of identity: Identity,
+        _ watch: UserRemovals.Watch
+    ) async throws(ExperimentationError) -> Bool {
+        let isWritten = try await migration.people.write(person, over: found, of: identity)
+        if watch.isRemoved { try await migration.people.forget(identity.id, writtenFor: identity) }
+        return isWritten || watch.isRemoved
     }
 
     // MARK: Carrying

@@ -1,0 +1,97 @@
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import ExperimentationMigration
+
+@Suite("Users whose records are removed")
+struct RemovedUsersTests {
+    /// The state of a move alone in a store, and its records of users.
+    private struct Records {
+        let state = InMemoryStateStore()
+        let people: People
+
+        init() { people = People(in: state, log: ClientEnvironment().log) }
+
+        /// Writes a user's record, as a decision does.
+        func write(_ identity: Identity, side: MigrationSide = .new) async throws {
+            let found = try await people.find(identity)
+            var person = found.person
+            person.side = side
+            #expect(try await people.write(person, over: found, of: identity))
+        }
+
+        var keys: [String] { get async throws { try await state.keys(beginningWith: "") } }
+    }
+
+    @Test("of someone with several devices, the records of all of them go, in whichever order they came")
+    func severalDevices() async throws {
+        let records = Records()
+        for device in ["one", "two", "three"] {
+            // On each device before signing in, so that each has a record of its own.
+            try await records.write(Identity(id: device))
+            try await records.write(Identity(id: "ada", anonymousID: device))
+        }
+        #expect(try await records.people.census().all == 3)
+        try await records.people.forget("ada")
+        #expect(try await records.keys == [])
+    }
+
+    @Test("of a device that two people use, the other one's record on another device stays, and is still found")
+    func sharedDevice() async throws {
+        let records = Records()
+        try await records.write(Identity(id: "bob", anonymousID: "own"))
+        try await records.write(Identity(id: "shared"), side: .old)
+        for id in ["bob", "ada"] { try await records.write(Identity(id: id, anonymousID: "shared"), side: .old) }
+        try await records.people.forget("ada")
+        #expect(try await records.people.find(Identity(id: "bob")).person.side == .new)
+        #expect(try await records.people.census().all == 1)
+        try await records.people.forget("bob")
+        #expect(try await records.keys == [])
+    }
+
+    @Test(
+        "a denial while a user is decided for leaves nothing, whether the user had a record or not",
+        arguments: [false, true]
+    )
+    func whileDeciding(hadRecord: Bool) async throws {
+        let moves = Moves()
+        let interruption = Mutex<(@Sendable () async throws(ExperimentationError) -> Void)?>(nil)
+        let racing = RacingStore(moves.store) { () async throws(ExperimentationError) in
+            let next = interruption.withLock { next in
+                defer { next = nil }
+                return next
+            }
+            try await next?()
+        }
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: racing.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        if hadRecord { _ = try await client.decisions(for: User(id: "ada", consent: .granted)) }
+        let user = User(id: "ada", anonymousID: "visit", consent: .granted)
+        interruption.withLock { next in
+            next = { () async throws(ExperimentationError) in try await client.setConsent(.denied, for: user) }
+        }
+        let decided = try await client.decisions(for: user)
+        #expect(decided.decisions.assignments.count == 1, "the answer itself is as good as before")
+        #expect(interruption.withLock { $0 == nil })
+        let state = ProviderContext(of: moves.old, in: moves.store.state, ClientEnvironment()).state
+        let keys = try await state.keys(beginningWith: "migration/")
+        #expect(Set(keys).subtracting(["migration/stage", "migration/rules"]) == [])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("who consents again while being decided for has a record with the next decision")
+    func consentsAgain() async throws {
+        let moves = Moves()
+        let client = try await moves.client()
+        let user = User(id: "ada", consent: .granted)
+        for consent in [Consent.denied, .granted] { try await client.setConsent(consent, for: user) }
+        _ = try await client.decisions(for: user)
+        #expect(try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).people == 1)
+        await client.shutdown(within: .zero)
+    }
+}
