@@ -42,6 +42,7 @@ final class ComposedDecisionSource: DecisionSource {
     private let log: any LogSink
     /// The last good answers for recent users.
     private let lastGood: Mutex<RecentlyUsed<[Decisions?]>>
+    private let removals = UserRemovals()
     let freshness: Freshness
     /// The number of users whose last good answers are kept.
     private static let remembered = 1_000
@@ -61,6 +62,15 @@ final class ComposedDecisionSource: DecisionSource {
     }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+        try await removals.watching(context.user.id) { watch throws(ExperimentationError) in
+            try await decisions(for: context, watch)
+        }
+    }
+
+    private func decisions(
+        for context: EvaluationContext,
+        _ watch: UserRemovals.Watch
+    ) async throws(ExperimentationError) -> DecisionAnswer {
         let id = ExactText(context.user.id)
         let before = lastGood.withLock { $0.use(id) }
         let answers = await origins.indices.asyncMap { [self] in await answer(of: $0, context) }
@@ -80,15 +90,28 @@ final class ComposedDecisionSource: DecisionSource {
             case .failure(let error): return before?[index].map { .decided($0, failure: error) } ?? .notReady(error)
             }
         }
-        if origins.count > 1 {
-            let good = zip(said, origins.indices).map { $0.decisions ?? before?[$1] }
-            lastGood.withLock { $0.keep(good, for: id, weighing: 1) }
-        }
+        if origins.count > 1 { keep(answers, for: id, watch) }
         return .decided(merged(said, before ?? []))
     }
 
+    /// Keeps what vendors have said now; of the others, what they said last, which may have come meanwhile.
+    private func keep(_ answers: [Result<Answer, ExperimentationError>], for id: ExactText, _ watch: UserRemovals.Watch)
+    {
+        lastGood.withLock { lastGood in
+            if watch.isRemoved { return }
+            let before = lastGood.use(id)
+            let good = zip(answers, answers.indices).map { answer, index -> Decisions? in
+                (try? answer.get())?.decisions ?? before?[index]
+            }
+            lastGood.keep(good, for: id, weighing: 1)
+        }
+    }
+
     /// Removes a user's last good answers.
-    func forget(_ userID: String) { lastGood.withLock { $0.remove(ExactText(userID)) } }
+    func forget(_ userID: String) {
+        removals.note(userID)
+        lastGood.withLock { $0.remove(ExactText(userID)) }
+    }
 
     private func answer(
         of index: Int,
