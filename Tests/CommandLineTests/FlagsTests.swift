@@ -36,6 +36,23 @@ struct FlagsTests {
         _ = try await mock.end()
     }
 
+    @Test(
+        "while a vendor's kill switch is on, nothing is pulled over a manifest, and nothing compared",
+        arguments: [["pull", "--output"], ["check", "--manifest"]]
+    )
+    func disabled(command: [String]) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try Tool.file(#"{"panic":true,"campaigns":[]}"#, "bucketing.json", in: folder)
+        let mock = try await ServedMock("flagship", ["--world", world])
+        let text = #"{"flags":{"a":{"flagType":"boolean","defaultValue":true}}}"#
+        let manifest = try Tool.file(text, "flags.json", in: folder)
+        let result = try await Tool.run(["flags"] + command + [manifest, "--config", try mock.configuration()])
+        #expect(result.status == 1 && result.complaint.contains("kill switch"), "\(result.output)\(result.errors)")
+        #expect(try String(contentsOfFile: manifest, encoding: .utf8) == text)
+        _ = try await mock.end()
+    }
+
     @Test("a vendor without flags is reported as such")
     func withoutFlags() async throws {
         let mock = try await ServedMock("evergage")

@@ -82,6 +82,18 @@ struct EitherVendorTests {
         #expect(vendor.record.isStopped)
     }
 
+    @Test("a survey of a vendor whose kill switch is on says so, instead of finding nothing", arguments: [false, true])
+    func disabled(isAsked: Bool) async throws {
+        let vendor = Moves().old
+        vendor.setDisabled(true)
+        let provider: any ExperimentationProvider = isAsked ? Asked(vendor) : vendor
+        let error = await #expect(throws: ExperimentationError.self) {
+            try await VendorSurvey(of: provider, asking: [User(id: "ada")])
+        }
+        #expect(error?.code == .disabled)
+        #expect(vendor.record.isStopped)
+    }
+
     @Test(
         "a link begins at the vendor that leads, and goes on at the other once that is back",
         arguments: [MigrationStage.dualWrite, .shadow, .rampDown]

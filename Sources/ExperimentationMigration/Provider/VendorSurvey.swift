@@ -21,7 +21,7 @@ public struct VendorSurvey: Sendable {
     /// - Parameters:
     ///   - provider: The vendor, not started.
     ///   - users: The users to ask for, if the vendor decides for each.
-    /// - Throws: Why there is no answer.
+    /// - Throws: Why there is no answer; ``ErrorCode/disabled`` while the vendor's kill switch is on.
     public init(of provider: any ExperimentationProvider, asking users: [User]) async throws(ExperimentationError) {
         let party = try await Party(provider, .old, in: ProviderContext())
         do throws(ExperimentationError) {
@@ -38,22 +38,28 @@ public struct VendorSurvey: Sendable {
         canBeTold = party.canBeTold
         canExclude = party.policy.allowsOverrides
         takesEvents = party.roles.takesEvents
-        var answers: [Decisions] = []
         if case .asked = party.roles.decisions {
-            for user in users {
-                let answer = try await party.answer(for: EvaluationContext(user: user, date: SystemTime().now))
-                if let answer { answers.append(answer.decisions) }
-            }
+            var answers: [Decisions] = []
+            for user in users { answers.append(try await party.decisions(for: user)) }
             experiments = VendorExperiment.all(in: answers)
             isComplete = false
         } else if party.roles.decisions != nil, let user = users.first {
-            let answer = try await party.answer(for: EvaluationContext(user: user, date: SystemTime().now))
-            experiments = answer.map { VendorExperiment.all(in: $0.decisions.catalogue) } ?? []
+            experiments = VendorExperiment.all(in: try await party.decisions(for: user).catalogue)
             isComplete = true
         } else {
             experiments = []
             isComplete = true
         }
+    }
+}
+
+extension Party {
+    /// Asks for a user's decisions; a disabled vendor shows no experiments, although it may have some.
+    fileprivate func decisions(for user: User) async throws(ExperimentationError) -> Decisions {
+        if let answer = try await answer(for: EvaluationContext(user: user, date: SystemTime().now)) {
+            return answer.decisions
+        }
+        throw ExperimentationError(.disabled, "the vendor's kill switch is on; switch it off first")
     }
 }
 

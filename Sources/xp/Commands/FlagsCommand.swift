@@ -35,6 +35,9 @@ struct FlagsCommand: AsyncParsableCommand {
         let client = try await configuration.client(store: .inMemory())
         do throws(ExperimentationError) {
             let decisions = try await client.decisions(for: User(id: "xp-flags"))
+            guard client.status != .disabled else {
+                throw ExperimentationError(.disabled, "the vendor's kill switch is on, so its flags can't be seen")
+            }
             let published = PublishedFlags(decisions.decisions)
             await client.shutdown(within: .milliseconds(100))
             return published
