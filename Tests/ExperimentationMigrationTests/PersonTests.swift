@@ -34,4 +34,13 @@ struct PersonTests {
         #expect(person.places == ["old/checkout": Person.Place(variation: "a", by: .new)])
         #expect(person.outside == [])
     }
+
+    @Test("a place at the new vendor from before an experiment was mapped isn't one outside of it")
+    func placeBeforeMapping() {
+        var person = Person()
+        person.take([Self.assignment("checkout-2")], by: .new, isSticky: false, in: Mapping())
+        person.know(Self.mapping)
+        #expect(person.knows(Self.mapping) && person.outside == [])
+        #expect(!Person(isKnown: true).knows(Self.mapping))
+    }
 }

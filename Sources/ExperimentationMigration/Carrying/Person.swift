@@ -37,10 +37,20 @@ struct Person: Sendable, Hashable, Codable {
     /// Whether the old vendor gave the user no place in the experiment of a key.
     func isOutside(_ key: String) -> Bool { key.hasPrefix("old/") && outside.contains(String(key.dropFirst(4))) }
 
+    /// Whether the old vendor has answered for this user since the experiments of a mapping were mapped, as far as its
+    /// answer counts.
+    func knows(_ mapping: Mapping) -> Bool { isKnown && mapping.experiments.allSatisfy(isSettled) }
+
     /// Records that the old vendor has answered for this user.
     mutating func know(_ mapping: Mapping) {
         isKnown = true
-        outside = Set(mapping.experiments.map(\.old.group).filter { places["old/\($0)"] == nil })
+        for mapped in mapping.experiments where !isSettled(mapped) { outside.insert(mapped.old.group) }
+    }
+
+    /// Whether the user has a place in an experiment, perhaps from before it was mapped, or stays outside of it.
+    func isSettled(_ mapped: ExperimentMapping) -> Bool {
+        places["old/\(mapped.old.group)"] != nil || places["new/\(mapped.new.group)"] != nil
+            || outside.contains(mapped.old.group)
     }
 
     /// Returns an experiment's key: the old vendor's group if it is mapped, otherwise the vendor's own.

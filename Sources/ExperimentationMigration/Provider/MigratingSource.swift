@@ -90,7 +90,8 @@ struct MigratingSource: DecisionSource {
 
     // MARK: Carrying
 
-    /// Asks the old vendor once for a user's places, before the new vendor assigns any.
+    /// Asks the old vendor for a user's places, before the new vendor assigns any: once, and again after more
+    /// experiments were mapped.
     ///
     /// - Returns: The places that are new.
     private func learn(
@@ -99,7 +100,7 @@ struct MigratingSource: DecisionSource {
         _ side: MigrationSide,
         _ standing: Standing
     ) async throws(ExperimentationError) -> [String: Person.Place] {
-        guard side == .new, standing.stage != .complete, !person.isKnown, plan.reassignment == .refused,
+        guard side == .new, standing.stage != .complete, !person.knows(plan.mapping), plan.reassignment == .refused,
             !plan.mapping.experiments.isEmpty, migration.old.roles.decisions != nil
         else { return [:] }
         let (told, _) = tell(.old, person, context)
@@ -113,8 +114,12 @@ struct MigratingSource: DecisionSource {
         }
         // While the old vendor is disabled its users have no places, so the new vendor may assign them.
         guard let answer = found else { return [:] }
-        // Imported places win, because users have seen them; the old vendor fills in the rest.
-        let new = person.take(answer.decisions.assignments, by: .old, isSticky: true, in: plan.mapping)
+        // Imported places win, because users have seen them, and who was outside stays outside; the old vendor fills in
+        // the rest.
+        let open = answer.decisions.assignments.filter { assignment in
+            plan.mapping.experiment(ofGroup: assignment.group, at: .old).map { !person.isSettled($0) } ?? true
+        }
+        let new = person.take(open, by: .old, isSticky: true, in: plan.mapping)
         person.know(plan.mapping)
         return new
     }
