@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// More of promise 3: comparisons that need more than numbers and texts.
+    /// More of promises 3 and 6: comparisons that need more than numbers and texts, and ones that nobody knows.
     static let operators: [ConformanceCase] = [
         ConformanceCase(
             "targeting/before-and-after",
@@ -69,6 +69,39 @@ extension ConformanceCase {
                     ("beta", [false, false]),
                 ]
             )
+        },
+        ConformanceCase(
+            "malformed/unknown-beside-known",
+            promise: 6,
+            "An operator that nobody knows keeps a rule from matching also beside conditions that are met, and the next rule counts",
+            requires: [.flags, .targeting],
+            needs: ["flags/support"],
+            world: World(
+                name: "half-known",
+                flags: [
+                    .init(
+                        "support",
+                        "mail",
+                        rules: [
+                            .init(
+                                when: [
+                                    World.Condition("plan", .equals, "pro"),
+                                    World.Condition("age", .unknownOperator, 17),
+                                ],
+                                value: "wrong"
+                            ),
+                            .init(when: [World.Condition("plan", .equals, "pro")], value: "phone"),
+                        ]
+                    )
+                ],
+                users: [.ada, .ben]
+            )
+        ) { probe in
+            for (user, expected) in [(User.ada, "phone"), (.ben, "mail")] {
+                let details = try await probe.readySession(for: user).details("support", default: "?")
+                probe.expect(details.value, equals: expected, "\(user.id)'s value")
+                probe.expect(details.errorCode, equals: nil, "the code for \(user.id)")
+            }
         },
     ]
 }

@@ -99,5 +99,84 @@ extension ConformanceCase {
                 probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log")
             }
         },
+        ConformanceCase(
+            "privacy/no-personal-data-in-errors-of-reading",
+            promise: 20,
+            "However decisions fail, neither the error nor the log shows a user's ids or attributes",
+            requires: [.flags],
+            world: .oneFlag
+        ) { probe in
+            let user = User(
+                id: "person-93f2a7",
+                anonymousID: "visit-5550139",
+                attributes: ["email": "grace@example.com"],
+                consent: .granted
+            )
+            let session = try await probe.session(for: user)
+            // A client that polls may have a request in flight, whose answer the next refresh would share.
+            _ = await probe.refresh(session)
+            for kind in [WorldFault.Kind.status(400), .status(401), .reset, .html200, .redirect, .garbage, .truncate] {
+                try await probe.inject(WorldFault(kind, on: .decisions, times: nil))
+                let error = await probe.refresh(session)
+                let text = (error.map { "\($0) \($0.message)" } ?? "") + probe.log.text
+                for piece in ["person-93f2a7", "visit-5550139", "grace@example.com"] {
+                    probe.expect(!text.contains(piece), "\"\(piece)\" stands in what is said of \(kind.name)")
+                }
+                try await probe.stage.clearFaults()
+            }
+        },
+        delivery(
+            "privacy/no-personal-data-in-failures-of-delivery",
+            20,
+            "When deliveries fail, the reasons that are told name neither the event's user nor what is known of them"
+        ) { probe in
+            let user = User(id: "person-93f2a7", attributes: ["email": "grace@example.com"], consent: .granted)
+            _ = try await probe.client(
+                ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600), attempts: 2))
+            )
+            let session = try await probe.session(for: user)
+            var reasons: Set<String> = []
+            // Alone, because of a batch that is refused nothing is said before it is divided.
+            for (number, kinds) in [(1, [WorldFault.Kind.status(400), .status(400)]), (2, [.status(500), .reset])] {
+                try await probe.trackMarks(number...number, in: session)
+                for kind in kinds {
+                    try await probe.inject(WorldFault(kind, on: .events, times: nil))
+                    try await probe.tryOnce()
+                    reasons.formUnion(try await probe.client().outboxStatus().failures.keys)
+                    try await probe.stage.clearFaults()
+                    probe.push(.seconds(600))
+                }
+            }
+            let text = reasons.sorted().joined(separator: "\n") + probe.log.text
+            for piece in ["person-93f2a7", "grace@example.com"] {
+                probe.expect(!text.contains(piece), "\"\(piece)\" stands in what is said of the failures")
+            }
+            probe.expect(!reasons.isEmpty, "failures leave a reason")
+        },
+        ConformanceCase(
+            "privacy/no-personal-data-in-errors-of-linking",
+            promise: 20,
+            "When a linking fails, neither the error nor the log shows who is linked, by what they are found, or a secret",
+            requires: [.identityLinking],
+            world: .oneFlag
+        ) { probe in
+            let session = try await probe.session(for: User(id: "person-93f2a7", consent: .granted))
+            let known = Identity(id: "person-5550139", anonymousID: "person-93f2a7", isAuthenticated: true)
+            for kind in [WorldFault.Kind.status(401), .status(500), .reset, .html200, .redirect] {
+                try await probe.inject(WorldFault(kind, on: .identity, times: nil))
+                let error = await probe.expectError("a linking through \(kind.name)") {
+                    try await session.link(to: known, criteria: ["email": "grace@example.com"])
+                }
+                let text = (error.map { "\($0) \($0.message)" } ?? "") + probe.log.text
+                for piece in ["person-93f2a7", "5550139", "grace@example.com"] {
+                    probe.expect(!text.contains(piece), "\"\(piece)\" stands in what is said of \(kind.name)")
+                }
+                for secret in probe.stage.secrets where secret.count >= 4 {
+                    probe.expect(!text.contains(secret), "a secret stands in what is said of \(kind.name)")
+                }
+                try await probe.stage.clearFaults()
+                probe.push(.seconds(60))
+            }
+        },
     ]
 }

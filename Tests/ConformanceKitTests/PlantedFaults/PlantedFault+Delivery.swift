@@ -97,7 +97,7 @@ extension PlantedFault {
         PlantedFault(
             "links without telling the vendor",
             caughtBy: "identity/link",
-            alsoBlamedBy: ["identity/*"],
+            alsoBlamedBy: ["identity/*", "privacy/no-personal-data-in-errors-of-linking"],
             .init(provider: { provider, _ in
                 BentProvider(provider) { roles, _ in roles.identity = BentLinker() }
             })
@@ -172,6 +172,7 @@ extension PlantedFault {
         PlantedFault(
             "makes a new id for every attempt",
             caughtBy: "delivery/repetition-has-the-same-id",
+            alsoBlamedBy: ["delivery/same-ids-after-a-kill"],
             .renaming
         ),
         PlantedFault(
@@ -278,7 +279,10 @@ extension PlantedFault {
         PlantedFault(
             "stamps events anew",
             caughtBy: "delivery/original-time",
-            alsoBlamedBy: ["consent/granted-with-original-times", "exposures/original-time", "events/*"],
+            alsoBlamedBy: [
+                "consent/granted-with-original-times", "delivery/each-at-its-time", "exposures/original-time",
+                "events/*",
+            ],
             .keeping(.restamps)
         ),
     ]

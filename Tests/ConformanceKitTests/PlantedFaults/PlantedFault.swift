@@ -49,5 +49,5 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
 
     static let all =
         decisions + operators + layers + experiments + campaigns + valueTypes + delivery + storage + discretion
-        + surroundings
+        + surroundings + batches
 }

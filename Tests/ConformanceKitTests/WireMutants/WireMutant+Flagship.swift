@@ -316,6 +316,16 @@ extension WireMutant {
             }
         ),
         WireMutant(
+            "skips conditions whose operator it doesn't know",
+            on: "bucketing.json",
+            caughtBy: "malformed/unknown-beside-known",
+            answered: {
+                $0.change("campaigns.*.variationGroups.*.targeting.targetingGroups.*.targetings") { conditions in
+                    .array((conditions.arrayValue ?? []).filter { $0.objectValue?["operator"] != "RESEMBLES" })
+                }
+            }
+        ),
+        WireMutant(
             "overlooks the panic in a file",
             on: "bucketing.json",
             caughtBy: "kill-switch/reaches-the-next-read",

@@ -46,6 +46,11 @@ extension WireMutant {
         read("wants one of two conditions", "targeting/all-conditions-together") {
             $0.set("feature_flags.*.rules.*.conditional_statement", "OR")
         },
+        read("skips conditions whose operator it doesn't know", "malformed/unknown-beside-known") {
+            $0.change("feature_flags.*.rules.*.conditions") { conditions in
+                .array((conditions.arrayValue ?? []).filter { $0.objectValue?["condition_sign"] != "resembles" })
+            }
+        },
         read("looks at the first of several values", "targeting/one-of-several") {
             $0.change("feature_flags.*.rules.*.conditions.*.value") { .array(Array(($0.arrayValue ?? []).prefix(1))) }
         },
