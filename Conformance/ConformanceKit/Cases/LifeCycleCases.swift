@@ -83,7 +83,7 @@ extension ConformanceCase {
             let events = client.statusEvents()
             let listening = Task { for await _ in events {} }
             await client.shutdown(within: .seconds(1))
-            let didEnd = try? await Bounded.run(for: .seconds(2)) {
+            let didEnd = try? await Bounded.run(for: .seconds(10)) {
                 await listening.value
                 return true
             }

@@ -8,11 +8,11 @@ extension ConformanceCase {
             probe in
             let move = try probe.decidingMove()
             try await probe.start(MovePlan(.shadow))
-            try await probe.refuse(at: move.new, WorldFault(.delay(milliseconds: 700), on: .decisions, times: nil))
+            try await probe.refuse(at: move.new, WorldFault(.delay(milliseconds: 2_500), on: .decisions, times: nil))
             let visits = try await probe.visits(of: Probe.people(0..<1), reading: 2)
             probe.expect(["grey", "green"].contains(visits[0].color), "what the user sees: \(visits[0].color)")
             probe.expect(try await probe.sight().compared, equals: 0, "flags compared when the user has an answer")
-            try await probe.eventually("the comparison ends", within: .seconds(8)) {
+            try await probe.eventually("the comparison ends", within: .seconds(20)) {
                 try await probe.sight().compared == probe.world.flags.count
             }
             try await probe.deliverEverywhere()
@@ -24,7 +24,8 @@ extension ConformanceCase {
             let move = try probe.decidingMove()
             var plan = MovePlan(.shadow)
             plan.waitingShadows = 2
-            plan.shadowDeadline = .milliseconds(300)
+            // Long beside ten refreshes, so that the line is full before its first shadow is given up.
+            plan.shadowDeadline = .seconds(2)
             try await probe.start(plan)
             try await probe.refuse(at: move.new, WorldFault(.stall, on: .decisions, times: nil))
             let users = Probe.people(0..<10)
@@ -33,7 +34,7 @@ extension ConformanceCase {
             }
             probe.expect(colors.allSatisfy { $0 != "?" }, "what they see: \(colors)")
             probe.expect(try await probe.sight().dropped > 0, "no comparison was dropped, so somebody waited")
-            try await probe.eventually("a comparison is late", within: .seconds(8)) {
+            try await probe.eventually("a comparison is late", within: .seconds(20)) {
                 try await probe.sight().mismatches.contains { $0.kind == "late" && $0.new.code == .timeout }
             }
             try await move.new.stage.clearFaults()

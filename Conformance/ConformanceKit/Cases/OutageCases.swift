@@ -248,7 +248,7 @@ extension ConformanceCase {
             },
             delivery("deadlines/shutdown-delivers", 15, "A shutdown delivers what it can") { probe in
                 try await probe.trackMarks(1...3, in: try await probe.session())
-                await (try await probe.client()).shutdown(within: .seconds(3))
+                await (try await probe.client()).shutdown(within: .seconds(10))
                 probe.expect(try await probe.marks(), equals: [1, 2, 3], "what the vendor took")
             },
             delivery(

@@ -149,13 +149,13 @@ public final class Probe: Sendable {
         return try await exchanges(.decisions).count
     }
 
-    /// Waits, for a few seconds at most, until a client that fetches by itself has an answer.
+    /// Waits, for ten seconds at most, until a client that fetches by itself has an answer.
     private func waitForStart() async throws {
         let client = try await client()
         guard case .computed(let source) = try await roles().decisions, source.freshness.polling != nil else {
             return
         }
-        let deadline = ContinuousClock.now.advanced(by: .seconds(3))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         while client.status == .notReady, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(1), clock: .continuous)
         }

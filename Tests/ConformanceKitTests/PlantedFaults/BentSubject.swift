@@ -19,6 +19,8 @@ struct BentSubject: ConformanceSubject {
         var isHeard: @Sendable () -> Bool = { true }
         /// Whether the vendor tells of changes of its world.
         var tellsOfChanges = false
+        /// What the console waits for after a change.
+        var afterChange: @Sendable () async -> Void = {}
         var inject: @Sendable ([WorldFault]) throws -> Void = { _ in }
         var received: @Sendable ([Received]) throws -> [Received] = { $0 }
         var provider: @Sendable (any ExperimentationProvider, InMemoryStage) -> any ExperimentationProvider = {
@@ -73,6 +75,7 @@ struct BentStage: ForwardingStage {
         self.world.set(world)
         try await inner.change(to: world)
         announcer.announce()
+        await bend.afterChange()
     }
     func inject(_ faults: [WorldFault]) async throws {
         try bend.inject(faults)

@@ -69,6 +69,21 @@ struct HonestyTests {
         #expect(failures.first?.message.hasPrefix("the change is read") == true)
     }
 
+    @Test("a client that is told of a change may read it before it is refreshed")
+    func readBeforeRefresh() async throws {
+        let isAsked = AsyncGate()
+        var eager = BentSubject.Bend.deciding { decisions, _ in
+            if decisions["welcome"]?.value == "Good day!" { isAsked.open() }
+            return decisions
+        }
+        eager.tellsOfChanges = true
+        eager.afterChange = {
+            await isAsked.wait()
+            for _ in 0..<200 { await Task.yield() }
+        }
+        #expect(try await outcome(of: "snapshots/changed-value", eager) == .passed)
+    }
+
     @Test(
         "a subject that takes one type of event is tried with that one",
         arguments: ConformanceCase.examples.map(\.type)
