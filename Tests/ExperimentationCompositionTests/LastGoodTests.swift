@@ -10,14 +10,14 @@ import Waiting
 private struct Composition {
     /// A vendor whose answers a test scripts, the first of them once its gate is open.
     final class Scripted: DecisionSource {
-        enum Answer { case value(FlagValue), failure }
+        enum Saying { case value(FlagValue), failure }
 
         let gate = AsyncGate()
-        private let answers: Mutex<[Answer]>
+        private let answers: Mutex<[Saying]>
         private let asked = Mutex(0)
         var freshness: Freshness { Freshness() }
 
-        init(_ answers: [Answer]) { self.answers = Mutex(answers) }
+        init(_ answers: [Saying]) { self.answers = Mutex(answers) }
 
         func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
             let number = asked.withLock { asked in
@@ -37,7 +37,7 @@ private struct Composition {
     let roles: ProviderRoles
     private let context = EvaluationContext(user: User(id: "ada"), date: ManualTime().now)
 
-    init(_ answers: [Scripted.Answer]) async throws {
+    init(_ answers: [Scripted.Saying]) async throws {
         let vendor = Scripted(answers)
         let scripted = Vendors.deciding("scripted").changing { $0.decisions = .asked(vendor) }
         let provider = try ComposedProvider(of: [scripted, Vendors.deciding("other", ["own": 1])])

@@ -1,6 +1,5 @@
 import Experimentation
 import ExperimentationTesting
-import Synchronization
 import Testing
 
 @testable import ExperimentationMigration
@@ -57,14 +56,8 @@ struct RemovedUsersTests {
     )
     func whileDeciding(hadRecord: Bool) async throws {
         let moves = Moves()
-        let interruption = Mutex<(@Sendable () async throws(ExperimentationError) -> Void)?>(nil)
-        let racing = RacingStore(moves.store) { () async throws(ExperimentationError) in
-            let next = interruption.withLock { next in
-                defer { next = nil }
-                return next
-            }
-            try await next?()
-        }
+        let interruption = Interruption()
+        let racing = RacingStore(moves.store, before: interruption.happen)
         let client = try await ExperimentationClient(
             provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
             store: racing.clientStore,
@@ -72,12 +65,10 @@ struct RemovedUsersTests {
         )
         if hadRecord { _ = try await client.decisions(for: User(id: "ada", consent: .granted)) }
         let user = User(id: "ada", anonymousID: "visit", consent: .granted)
-        interruption.withLock { next in
-            next = { () async throws(ExperimentationError) in try await client.setConsent(.denied, for: user) }
-        }
+        interruption.arm { () async throws(ExperimentationError) in try await client.setConsent(.denied, for: user) }
         let decided = try await client.decisions(for: user)
         #expect(decided.decisions.assignments.count == 1, "the answer itself is as good as before")
-        #expect(interruption.withLock { $0 == nil })
+        #expect(interruption.hasHappened)
         let state = ProviderContext(of: moves.old, in: moves.store.state, ClientEnvironment()).state
         let keys = try await state.keys(beginningWith: "migration/")
         #expect(Set(keys).subtracting(["migration/stage", "migration/rules"]) == [])
