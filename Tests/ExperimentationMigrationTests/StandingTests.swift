@@ -168,4 +168,22 @@ struct StandingTests {
         #expect(await reports.next()?.stage == .dualWrite)
         for client in [client, other] { await client.shutdown(within: .zero) }
     }
+
+    @Test("a stage that was read before a move and comes after it doesn't take the move back")
+    func readBeforeMove() async throws {
+        let moves = Moves()
+        let interruption = Interruption()
+        let racing = RacingStore(moves.store, afterReads: interruption.happen)
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: racing.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let migration = try Moves.migration(of: client)
+        moves.time.advance(by: .seconds(3))
+        interruption.arm { () async throws(ExperimentationError) in try await migration.move(to: .dualWrite) }
+        #expect(try await migration.current().stage == .dualWrite)
+        #expect(interruption.hasHappened)
+        await client.shutdown(within: .zero)
+    }
 }

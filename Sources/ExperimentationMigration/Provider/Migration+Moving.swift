@@ -128,8 +128,9 @@ extension Migration {
     @discardableResult
     func noteDealt() async throws(ExperimentationError) -> Standing {
         if standing.hasDealt { return standing }
-        adopt(try await record.update(under: planInForce) { $0.hasDealt = true })
-        return standing
+        let after = try await record.update(under: planInForce) { $0.hasDealt = true }
+        adopt(after)
+        return after
     }
 
     /// Records alarms of this instance, for every other one and the next run.

@@ -11,6 +11,8 @@ public final class Migration: Sendable {
     private struct State {
         var standing: Standing
         var read: ContinuousClock.Instant?
+        /// How often ``standing`` was replaced.
+        var adoptions = 0
         var flagRead: ContinuousClock.Instant?
         var heeded: (text: String?, instant: ContinuousClock.Instant)?
         var held: [String] = []
@@ -122,19 +124,27 @@ public final class Migration: Sendable {
     /// - Returns: What was stored, under whichever plan; `nil` if nothing was.
     @discardableResult
     func reread() async throws(ExperimentationError) -> Standing? {
-        let now = environment.time.instant
+        let (now, before) = (environment.time.instant, state.withLock { $0.adoptions })
         let kept = try await record.read()
-        if let kept { adopt(kept.under(planInForce)) }
+        if let kept { adopt(kept.under(planInForce), since: before) }
         state.withLock { $0.read = now }
         return kept
     }
 
     /// Continues from where the move stands now, and tells listeners if that is another stage or share.
-    func adopt(_ standing: Standing) {
-        let before = state.withLock { state in
+    ///
+    /// - Parameters:
+    ///   - standing: Where the move stands.
+    ///   - count: The number of adoptions when it was read: what was read before a move of this instance must not take
+    ///     it back.
+    func adopt(_ standing: Standing, since count: Int? = nil) {
+        let former = state.withLock { state -> Standing? in
+            if let count, state.adoptions != count { return nil }
             defer { (state.standing, state.read) = (standing, environment.time.instant) }
+            state.adoptions += 1
             return state.standing
         }
+        guard let before = former else { return }
         if standing.share != before.share { tally.restartSides(share: standing.share) }
         if standing.stage != before.stage || standing.share != before.share {
             environment.log.log(
