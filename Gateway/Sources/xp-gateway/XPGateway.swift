@@ -52,6 +52,8 @@ enum XPGateway {
     }
 
     private static func serve(_ path: String) async throws {
+        // Before anything is opened: without somebody who listens, the signal ends the process.
+        let hangUps = await UnixSignalsSequence(trapping: .sighup)
         let file = ConfigurationFile(path: path)
         let configuration = try await file.read()
         let logger = logger(from: configuration.logLevel)
@@ -61,7 +63,7 @@ enum XPGateway {
             Output.print("{\"tenants\":[\(tenants)],\"url\":\"\(address)\"}\n")
         }
         try await run(
-            services + [Reloading(file: file, gateway: gateway)],
+            services + [Reloading(file: file, gateway: gateway, hangUps: hangUps)],
             patience: configuration.drain + configuration.patience,
             logger
         )
@@ -83,11 +85,11 @@ enum XPGateway {
 private struct Reloading: Service {
     let file: ConfigurationFile
     let gateway: Gateway
+    let hangUps: UnixSignalsSequence
 
     func run() async throws {
-        let signals = await UnixSignalsSequence(trapping: .sighup)
         await cancelWhenGracefulShutdown {
-            for await _ in signals {
+            for await _ in hangUps {
                 do throws(ExperimentationError) {
                     try await gateway.reload(try await file.read())
                     Output.say("xp-gateway: tenants and certificate were read again; other settings need a restart")

@@ -2,6 +2,7 @@ import AdapterKit
 import Experimentation
 import Foundation
 import GatewayWaiting
+import PostgresServers
 import Testing
 
 @testable import GatewayServer
@@ -116,6 +117,28 @@ struct KillTests {
         #expect(child.errors.contains("nothing was changed"))
         #expect(try await wire.post("/v1/events", Self.request(1), token: "test").status == 200)
         #expect(try await wire.request("GET", "/health").status == 200)
+        #expect(try await child.end() == 0)
+    }
+
+    @Test("SIGHUP while the tenants are being opened is heeded as soon as they are")
+    func early() async throws {
+        let (folder, path) = try Self.configured()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // A database that never answers is waited for.
+        let database = try SilentListener()
+        defer { database.stop() }
+        let url = "postgresql://app@127.0.0.1:\(database.port)/app?sslmode=disable"
+        let id = Shared<Int32?>(nil)
+        async let starting = Child(
+            ["--config", path],
+            variables: ["XP_GATEWAY_TENANTS_SHOP_STORE_POSTGRES_URL": url]
+        ) { number in id.change { $0 = number } }
+        try await eventually("the database is waited for") { database.takeConnections() > 0 }
+        _ = Foundation.kill(try #require(id.value), SIGHUP)
+        let child = try await starting
+        try #require(child.head != "", "\(child.errors)")
+        try await eventually("it has read its file again") { child.errors.contains("read again") }
+        #expect(try await Self.wire(child).request("GET", "/health").status == 200)
         #expect(try await child.end() == 0)
     }
 

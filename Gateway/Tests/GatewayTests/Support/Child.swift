@@ -19,8 +19,13 @@ final class Child: Sendable {
     /// - Parameters:
     ///   - arguments: What it is told.
     ///   - variables: What its environment has beside this process's.
+    ///   - starting: Called with the process's id before that line is read.
     /// - Throws: Why it can't be started.
-    init(_ arguments: [String], variables: [String: String] = [:]) async throws {
+    init(
+        _ arguments: [String],
+        variables: [String: String] = [:],
+        starting: @escaping @Sendable (_ id: Int32) throws -> Void = { _ in }
+    ) async throws {
         let (program, messages) = (Self.program, messages)
         let (process, head) = try await ownThread {
             let (process, output) = (Process(), Pipe())
@@ -31,6 +36,7 @@ final class Child: Sendable {
             _ = FileManager.default.createFile(atPath: messages.path, contents: nil)
             process.standardError = try FileHandle(forWritingTo: messages)
             try process.run()
+            try starting(process.processIdentifier)
             var line = Data()
             while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
                 line += byte
