@@ -112,6 +112,17 @@ final class TenantConnection: Sendable {
         (self.shared, self.meanwhile) = (shared, meanwhile)
         let observed = ObservedProvider(place.provider)
         observed.onAnswer { [types] in types.note($0) }
+        let book = AssignmentBook(
+            state: place.store.state,
+            of: place.provider.destination,
+            time: environment.time,
+            isShared: shared != nil || isProvisional,
+            isAway: { isProvisional || shared?.isAway ?? false },
+            later: { await meanwhile?.take($0) }
+        )
+        // Before there is a client, which carries out at once what an earlier run owed.
+        observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
+        observed.onChange { [changes] in changes.announceChange() }
         do throws(ExperimentationError) {
             client = try await ExperimentationClient(
                 provider: observed,
@@ -152,16 +163,6 @@ final class TenantConnection: Sendable {
             await place.close()
             throw error
         }
-        let book = AssignmentBook(
-            state: place.store.state,
-            of: place.provider.destination,
-            time: environment.time,
-            isShared: shared != nil || isProvisional,
-            isAway: { isProvisional || shared?.isAway ?? false },
-            later: { await meanwhile?.take($0) }
-        )
-        observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
-        observed.onChange { [changes] in changes.announceChange() }
         let isMoving = configuration.move != nil
         changes.announce { shared.flatMap { isMoving ? nil : $0.rulesRevision } }
         (self.intake, assignments) = (intake, book)
