@@ -10,6 +10,9 @@ enum EventOutcome: Sendable, Equatable {
     /// It was refused, for this reason.
     case refused(EventRefusal)
 
+    /// Whether the store has accepted it, now or before.
+    var isInStore: Bool { self == .accepted || self == .repeated }
+
     /// Whether the store couldn't be reached, or didn't answer.
     var isForWantOfAStore: Bool {
         if case .refused(let refusal) = self { refusal.code == .store } else { false }

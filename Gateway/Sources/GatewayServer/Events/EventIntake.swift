@@ -59,6 +59,9 @@ final class EventIntake: Sendable {
         var left = Array(events.indices)
         if !isClosed, !meanwhile.isNeeded {
             outcomes = await carryOut(events)
+            for case (.success(let event), let outcome) in zip(events, outcomes) where outcome.isInStore {
+                await meanwhile.yield(after: event)
+            }
             left = left.filter { outcomes[$0].isForWantOfAStore }
         }
         for place in left {

@@ -76,7 +76,10 @@ final class DenialMarks: Sendable {
     }
 
     /// Removes the mark of a denial that has reached the database, which decides from then on.
+    ///
+    /// - Parameter denial: The event; nothing happens after any other.
     func remove(after denial: EventRequest) async {
+        guard case .consentChanged(false) = denial.event.kind else { return }
         let ended = [DenialMark(of: denial).denial, Self.nameless.denial]
         _ = try? await change(at: Self.key(denial.user.id)) { ended.contains($0.denial) ? nil : $0 }
     }

@@ -110,7 +110,7 @@ final class Meanwhile: Sendable {
             }
             for ((place, parcel), verdict) in zip(sent, await carrier(sent.map(\.parcel))) {
                 verdicts[place] = verdict
-                if verdict == .delivered, let denial = parcel.denial { await marks.remove(after: denial) }
+                if verdict == .delivered, let event = parcel.event { await marks.remove(after: event) }
             }
             return verdicts
         }
@@ -164,6 +164,11 @@ final class Meanwhile: Sendable {
             try await accept()
         }
     }
+
+    /// Leaves it to the database what an event that it has accepted says of consent.
+    ///
+    /// A denial that was refused here, for want of room, left its mark all the same.
+    func yield(after event: EventRequest) async { await marks.remove(after: event) }
 
     /// Accepts an exposure, once per user and variation.
     func take(_ exposure: Exposure, of user: User, isConsentStated: Bool) async {
@@ -226,11 +231,6 @@ final class Meanwhile: Sendable {
 
 extension Parcel {
     fileprivate var event: EventRequest? { if case .event(let event) = self { event } else { nil } }
-
-    /// The event, if it is a denial of consent.
-    fileprivate var denial: EventRequest? {
-        if let event, case .consentChanged(false) = event.event.kind { event } else { nil }
-    }
 
     fileprivate var needsConsent: Bool {
         if let event, case .consentChanged = event.event.kind { false } else { true }
