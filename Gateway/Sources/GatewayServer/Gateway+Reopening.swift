@@ -50,6 +50,8 @@ extension Gateway {
             "database.back",
             "The shared database of \(connection.identity.tenant) is there, and is used from now on."
         )
+        // What was answered until now was stale, and made without what the database has of users.
+        connection.changes.announceChange()
         retire(provisional, isInherited: true)
         return true
     }

@@ -129,7 +129,8 @@ public final class Gateway: Sendable {
     }
 
     private func replace(with configurations: [TenantConfiguration]) async throws(ExperimentationError) {
-        let old = responder.tenants.tenants.map(\.connection)
+        let before = responder.tenants.tenants
+        let old = before.map(\.connection)
         let known = configurations.map { configuration in old.first { $0.identity == configuration.connection } }
         let opened = try await open(zip(configurations, known).filter { $1 == nil }.map(\.0))
         do throws(ExperimentationError) {
@@ -147,6 +148,10 @@ public final class Gateway: Sendable {
             Tenant(configuration, over: connection ?? new.removeFirst(), now: now)
         }
         responder.tenants = TenantDirectory(tenants)
+        for tenant in tenants {
+            let former = before.first { $0.connection === tenant.connection }
+            if let former, tenant.mayAnswerOtherwise(than: former) { tenant.connection.changes.announceChange() }
+        }
         let needed = tenants.map { ObjectIdentifier($0.connection) }
         for connection in old where !needed.contains(ObjectIdentifier(connection)) {
             retire(connection, isInherited: false)

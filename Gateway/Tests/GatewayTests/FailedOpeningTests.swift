@@ -90,6 +90,27 @@ struct FailedOpeningTests {
         #expect(try server.ask("SELECT to_regclass('\(names[1]).store') IS NOT NULL") == "t\n")
     }
 
+    @Test("listeners are told when the shared database is used from now on: what they were answered was stale")
+    func announced() async throws {
+        let server = try PostgresServer.shared
+        let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
+        let lock = try OpeningLock(of: name, at: server)
+        var tenant = Served.tenant()
+        tenant.store = .postgres(SharedDatabase(url: server.url, schema: name))
+        try await Served.run { [tenant] in
+            $0.tenants = [tenant]
+        } body: { served in
+            var connection: TenantConnection { served.gateway.responder.tenants.tenants[0].connection }
+            let before = connection.changes
+            #expect(connection.isProvisional)
+            #expect(before.changes == 0)
+            try lock.release()
+            try await eventually("the database is used") { !connection.isProvisional }
+            #expect(connection.changes === before)
+            try await eventually("listeners are told", within: .seconds(20)) { before.changes > 0 }
+        }
+    }
+
     @Test("tenants are opened at the same time")
     func atOnce() async throws {
         let started = Shared(0)

@@ -65,4 +65,25 @@ struct MoveTests {
         #expect(try await child.end() == 0)
         await files.end()
     }
+
+    @Test("those that listen are told when the move goes on, as another vendor may decide then")
+    func told() async throws {
+        let files = try await MoveSite()
+        let child = try await Child(["--config", files.gateway])
+        let instance = try Instance(child)
+        let question = #"{"context":{"targetingKey":"ada"}}"#
+        let bulk = try await instance.wire.post("/ofrep/v1/evaluate/flags", question, token: Site.token)
+        let path = try #require(bulk.body.firstMatch(of: /"requestUri":"([^"]+)"/)?.output.1)
+        let text = try await instance.wire.talk("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") { text in
+            guard text.contains("says when to ask again") else { return false }
+            guard !text.contains("refetchEvaluation") else { return true }
+            try files.setStage("shadow")
+            child.hangUp()
+            try await eventually("the move is in the shadow") { try await Self.move(instance)["stage"] == "shadow" }
+            return false
+        }
+        #expect(text.contains("refetchEvaluation"))
+        #expect(try await child.end() == 0)
+        await files.end()
+    }
 }

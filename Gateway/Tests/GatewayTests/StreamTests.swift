@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import FlagManifest
 import GatewayWaiting
 import Testing
 
@@ -153,6 +154,32 @@ struct StreamTests {
             try await served.gateway.reload([Served.tenant("other", token: "0ther")])
             #expect(try await served.wire.post(path, Self.ada, token: "new").status == 401)
             #expect(try await served.wire.post(path, Self.ada, token: "0ther").status == 200)
+        }
+    }
+
+    @Test("listeners are told of a reload that may change their answers, and of no other")
+    func reloadedAnswers() async throws {
+        try await Served.run { served in
+            var changes: Int { served.gateway.responder.tenants.tenants[0].connection.changes.changes }
+            func isTold(of change: (inout TenantConfiguration) -> Void) async throws -> Bool {
+                let before = changes
+                var tenant = served.gateway.responder.tenants.tenants[0].configuration
+                change(&tenant)
+                try await served.gateway.reload([tenant])
+                return changes > before
+            }
+            let told = [
+                try await isTold { $0.types = ["whole": .float] }, try await isTold { $0.assignments = .computed },
+                try await isTold { $0.consent = .granted },
+                // The stream has another address then.
+                try await isTold { $0.tokens.insert(TokenDigest(of: "new"), at: 0) },
+            ]
+            #expect(told == [true, true, true, true])
+            let untold = [
+                try await isTold { $0.tokens.append(TokenDigest(of: "more")) },
+                try await isTold { ($0.streams, $0.exposures) = (7, .none) },
+            ]
+            #expect(untold == [false, false])
         }
     }
 

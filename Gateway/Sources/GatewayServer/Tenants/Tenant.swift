@@ -53,6 +53,13 @@ final class Tenant: Sendable {
         )
     }
 
+    /// Whether its settings may lead to other answers than those of another tenant on its connection.
+    func mayAnswerOtherwise(than other: Tenant) -> Bool {
+        let (own, others) = (configuration, other.configuration)
+        return ticket != other.ticket || own.types != others.types || own.assignments != others.assignments
+            || own.consent != others.consent
+    }
+
     /// Whether the tenant should receive requests.
     ///
     /// A vendor that is asked for each user reports the outcome of the last question, which another user's needn't share, so only

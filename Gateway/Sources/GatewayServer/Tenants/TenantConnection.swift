@@ -41,7 +41,7 @@ final class TenantConnection: Sendable {
     let isProvisional: Bool
     /// The plan that was followed last.
     private let planned: Mutex<MigrationPlan?>
-    private let watching = Mutex<Task<Void, Never>?>(nil)
+    private let watching = Mutex<[Task<Void, Never>]>([])
     /// Whether another connection has listeners and file by now.
     private let isInherited = Atomic(false)
 
@@ -193,29 +193,28 @@ final class TenantConnection: Sendable {
         planned.withLock { $0 = plan }
     }
 
-    /// Starts announcing ruleset changes to listeners, and handing over what waits in the file.
+    /// Starts announcing changes of the rules, the kill switch and a move's stage to listeners, and handing over what waits in the file.
     func begin() {
         if let meanwhile, !isProvisional {
             meanwhile.hand { [intake, assignments] in await Self.hand($0, to: intake, and: assignments) }
             meanwhile.see { [shared] in shared?.isAway ?? false }
         }
-        let (events, changes) = (client.statusEvents(), changes)
-        let task = Task {
-            var wasDisabled = false
-            for await event in events {
-                let isDisabled = event.status == .disabled
-                if event.kind == .configurationChanged || isDisabled != wasDisabled { changes.announceChange() }
-                wasDisabled = isDisabled
-            }
+        let (events, reports, changes) = (client.statusEvents(), migration?.reports(), changes)
+        watching.withLock { watching in
+            watching.append(Task { await changes.announce(events) })
+            if let reports { watching.append(Task { await changes.announce(reports) }) }
         }
-        watching.withLock { $0 = task }
+    }
+
+    private func endWatching() {
+        for task in watching.withLock({ $0 }) { task.cancel() }
     }
 
     /// Stops announcing changes, because another connection has taken this one's place; requests under way go on.
     ///
     /// - Parameter isInherited: Whether the other one has taken over listeners and file as well.
     func retire(isInherited: Bool) {
-        watching.withLock { $0?.cancel() }
+        endWatching()
         self.isInherited.store(isInherited, ordering: .relaxed)
         // Clients listen again, to the connection that is there now.
         if !isInherited { changes.finish() }
@@ -223,7 +222,7 @@ final class TenantConnection: Sendable {
 
     /// Ends every stream and delivers what can be delivered.
     func close() async {
-        watching.withLock { $0?.cancel() }
+        endWatching()
         if !isInherited.load(ordering: .relaxed) {
             changes.finish()
             // First, since what waits there goes through the client.
