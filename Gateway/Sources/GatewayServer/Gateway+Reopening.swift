@@ -17,18 +17,36 @@ extension Gateway {
     }
 
     private func reopen(_ tenant: Tenant) async {
-        guard let provider = try? makeProvider(tenant.configuration),
-            let connection = try? await TenantConnection(
+        let connection: TenantConnection
+        do throws(ExperimentationError) {
+            connection = try await TenantConnection(
                 tenant.configuration,
-                provider: provider,
+                provider: try makeProvider(tenant.configuration),
                 environment: environment,
                 after: tenant.connection
             )
-        else { return }
+        } catch {
+            return await report(error, tenant)
+        }
         let isUsed = await turns.take { self.use(connection, inPlaceOf: tenant.connection) }
         // What it was to inherit stays with the one that has it.
         if !isUsed { connection.retire(isInherited: true) }
         if !isUsed || isClosed.load(ordering: .sequentiallyConsistent) { await connection.close() }
+    }
+
+    /// Reports why a database that is there can't be used, unless the attempt before failed for the same reason.
+    private func report(_ error: ExperimentationError, _ tenant: Tenant) async {
+        if case .postgres(let database) = tenant.configuration.store, await database.isAway(after: error) { return }
+        let before = tenant.connection.refusal.withLock { refusal in
+            defer { refusal = error.message }
+            return refusal
+        }
+        if error.message == before { return }
+        environment.log.log(
+            .error,
+            "database.refused",
+            "The shared database of \(tenant.name) can't be used, and what can be done without it is done: \(error.message)"
+        )
     }
 
     /// Has a connection take the place of a provisional one.

@@ -111,6 +111,40 @@ struct FailedOpeningTests {
         }
     }
 
+    @Test("a database that is there and can't be used is reported, once")
+    func reported() async throws {
+        let server = try PostgresServer.shared
+        let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
+        try await PostgresStore.open(server.url, options: PostgresStoreOptions(schema: name)).close()
+        let lock = try OpeningLock(of: name, at: server)
+        var tenant = Served.tenant()
+        tenant.store = .postgres(SharedDatabase(url: server.url, schema: name))
+        let attempts = Shared(0)
+        let gateway = try await Gateway(
+            GatewayConfiguration(tenants: [tenant]),
+            environment: ClientEnvironment()
+        ) { _ in
+            attempts.change { $0 += 1 }
+            return Served.publisher()
+        }
+        var isProvisional: Bool { gateway.responder.tenants.tenants[0].connection.isProvisional }
+        var reports: Int { gateway.messages.messages.count { $0.entry.message.contains("has version 99") } }
+        #expect(isProvisional)
+        try server.ask("UPDATE \(name).store SET version = 99")
+        try lock.release()
+        try await eventually("it is reported, and tried again", within: .seconds(30)) {
+            gateway.openWaiting()
+            return reports > 0 && attempts.value > 4
+        }
+        #expect(reports == 1)
+        try server.ask("UPDATE \(name).store SET version = 3")
+        try await eventually("the database is used") {
+            gateway.openWaiting()
+            return !isProvisional
+        }
+        await gateway.close()
+    }
+
     @Test("tenants are opened at the same time")
     func atOnce() async throws {
         let started = Shared(0)

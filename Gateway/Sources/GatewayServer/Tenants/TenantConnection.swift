@@ -44,6 +44,8 @@ final class TenantConnection: Sendable {
     private let watching = Mutex<[Task<Void, Never>]>([])
     /// Whether another connection has listeners and file by now.
     private let isInherited = Atomic(false)
+    /// Why the shared database couldn't be used when that was tried last.
+    let refusal = Mutex<String?>(nil)
 
     /// Opens vendor and store, without waiting for the vendor.
     ///
