@@ -92,8 +92,15 @@ private struct LookingAfterOthers: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await time.sleep(for: Self.interval)) != nil {
-                for tenant in responder.tenants.tenants { await tenant.connection.lookAfterOthers(now: time.now) }
+            // One group for all times: a vendor that hangs holds up no other tenant.
+            await withDiscardingTaskGroup { group in
+                while (try? await time.sleep(for: Self.interval)) != nil {
+                    let now = time.now
+                    for tenant in responder.tenants.tenants {
+                        group.addTask { await tenant.connection.lookAfterOthers(now: now) }
+                    }
+                }
+                group.cancelAll()
             }
         }
     }

@@ -46,6 +46,8 @@ final class TenantConnection: Sendable {
     private let isInherited = Atomic(false)
     /// Why the shared database couldn't be used when that was tried last.
     let refusal = Mutex<String?>(nil)
+    /// Whether what others may have left is being looked after.
+    let isLooking = Atomic(false)
 
     /// Opens vendor and store, without waiting for the vendor.
     ///
@@ -233,19 +235,5 @@ final class TenantConnection: Sendable {
         }
         await client.shutdown()
         await shared?.close()
-    }
-
-    /// Delivers waiting events that no instance is delivering, such as those left by a lost one.
-    ///
-    /// Recent events are left to the instance that accepted them, which may be filling a batch.
-    func lookAfterOthers(now: Date) async {
-        guard !isProvisional, case .postgres(let database) = identity.store else { return }
-        await meanwhile?.look()
-        guard shared?.isAway == false else { return }
-        let patience = database.lease / .seconds(1)
-        guard let shared, (try? await shared.hasUnclaimedEvents(before: now - patience, now: now)) == true else {
-            return
-        }
-        _ = try? await client.flush(within: .seconds(30), retrying: false)
     }
 }
