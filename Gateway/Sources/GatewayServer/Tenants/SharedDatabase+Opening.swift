@@ -27,7 +27,7 @@ extension SharedDatabase {
     /// Opens the store; its tables may take longer than an ordinary operation if `isPatient`.
     func opened(isPatient: Bool) async throws(ExperimentationError) -> PostgresStore {
         var options = PostgresStoreOptions(schema: schema, connections: connections, longestLease: lease)
-        if !isPatient { options.openingPatience = options.patience }
+        options.openingPatience = isPatient ? openingPatience : options.patience
         return try await PostgresStore.open(url, options: options)
     }
 }
