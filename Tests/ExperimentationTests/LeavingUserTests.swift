@@ -5,16 +5,21 @@ import Testing
 
 @Suite("What a user has begun ends as theirs, though the session has become another's", .timeLimit(.minutes(1)))
 struct LeavingUserTests {
-    /// Links in one step, once it may.
+    /// Links in some steps, once it may.
     private final class SlowLinker: IdentityLinker {
         let reached = AsyncGate()
         let mayLink = AsyncGate()
+        let taken = Shared(0)
+        private let steps: Int
+
+        init(steps: Int = 1) { self.steps = steps }
 
         func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
             reached.open()
             await mayLink.wait()
+            taken.change { $0 += 1 }
             var next = progress
-            next.isComplete = true
+            next.isComplete = taken.value.isMultiple(of: steps)
             return next
         }
     }
@@ -31,6 +36,42 @@ struct LeavingUserTests {
         #expect(try await linking.value == LinkingTests.ada)
         #expect(ExactText(session.user.id) == ExactText(next))
         #expect(try await store.state.keys(beginningWith: "").isEmpty)
+    }
+
+    @Test("of two linkings of one session the later one decides whose it is")
+    func laterLinking() async throws {
+        let linker = SlowLinker()
+        let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker))
+        let session = client.session(for: User(id: "device", consent: .granted))
+        let first = Task { try await session.link(to: LinkingTests.ada) }
+        await linker.reached.wait()
+        let ben = Identity(id: "ben", isAuthenticated: true)
+        let second = Task { try await session.link(to: ben) }
+        for _ in 0..<100 { await Task.yield() }
+        linker.mayLink.open()
+        #expect(try await first.value == LinkingTests.ada)
+        #expect(try await second.value == ben)
+        #expect(session.user.identity == ben)
+    }
+
+    @Test("a user who denies consent and leaves isn't linked any further; the next user's denial changes nothing")
+    func denialOfLinked() async throws {
+        for isOwn in [true, false] {
+            let (linker, store) = (SlowLinker(steps: 2), ClientStore.inMemory())
+            let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker), store: store)
+            let session = client.session(for: User(id: "device", consent: .granted))
+            let linking = Task { try await session.link(to: LinkingTests.ada) }
+            await linker.reached.wait()
+            if isOwn { try await session.setConsent(.denied) }
+            session.identify(Identity(id: "guest"))
+            try await session.setConsent(isOwn ? .granted : .denied)
+            linker.mayLink.open()
+            let outcome = await linking.result
+            #expect((try? outcome.get()) == (isOwn ? nil : LinkingTests.ada))
+            #expect(linker.taken.value == (isOwn ? 1 : 2))
+            #expect(try await store.state.keys(beginningWith: "").allSatisfy { !$0.contains("link/") })
+            #expect(session.user.id == "guest")
+        }
     }
 
     /// A store that is slow to carry out changes of consent.

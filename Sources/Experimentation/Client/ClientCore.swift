@@ -18,8 +18,10 @@ final class ClientCore: Sendable {
     let rules: RulesInUse?
     let sessions = SessionRegistry()
     let links = LinksUnderWay()
+    /// Tells work under way for users that they deny consent.
+    let denials = UserRemovals()
     let unheardChanges = UnheardChanges()
-    let decisionFlights = SingleFlight<ContextDigest, DecisionAnswer>()
+    let decisionFlights = SingleFlight<ContextDigest, VendorAnswer>()
     let cache: DecisionCache
     /// The policy for reusing answers of a vendor that is asked.
     let reused: ReusedAnswers

@@ -3,8 +3,11 @@ import Synchronization
 /// The linkings under way, by the user so far: one at a time for each user, because they share what is stored.
 final class LinksUnderWay: Sendable {
     private final class Entry: Sendable {
+        let from: Identity
         let hasEnded = AsyncGate()
         let outcome = Mutex<StoredLink?>(nil)
+
+        init(from: Identity) { self.from = from }
     }
 
     private let entries = Mutex<[ExactText: Entry]>([:])
@@ -20,13 +23,14 @@ final class LinksUnderWay: Sendable {
         _ link: StoredLink,
         _ steps: () async throws(ExperimentationError) -> StoredLink
     ) async throws(ExperimentationError) -> StoredLink {
-        let (user, own) = (ExactText(link.progress.from.id), Entry())
+        let own = Entry(from: link.progress.from)
+        let user = ExactText(own.from.id)
         while let earlier = claim(user, for: own) {
             guard await earlier.hasEnded.wait() else {
                 throw ExperimentationError(.cancelled, "The task was cancelled.")
             }
             let outcome = earlier.outcome.withLock { $0 }
-            if let outcome, outcome.asksFor(link.to, link.criteria) { return outcome }
+            if let outcome, earlier.from == own.from, outcome.asksFor(link.to, link.criteria) { return outcome }
         }
         defer {
             entries.withLock { $0[user] = nil }

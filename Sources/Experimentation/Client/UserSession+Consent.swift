@@ -35,7 +35,10 @@ extension UserSession {
             if isNews || state.user.consent != consent { state.untold.note(consent, of: state.user.identity) }
             state.user.consent = consent
             state.statementFailure = nil
-            if consent == .denied { state.forgetTracking() }
+            if consent == .denied {
+                state.forgetTracking()
+                core.denials.note(state.user.id)
+            }
             let change = ConsentChange(userID: state.user.id, isGranted: consent == .granted)
             return (state.user.id, core.outbox.enter(change))
         }
@@ -127,6 +130,7 @@ extension UserSession {
         if consent == .granted, !core.roles.takesEvents, !core.outbox.mayHaveOpenDenial(of: userID) { return }
         if consent == .denied {
             state.forgetTracking()
+            core.denials.note(userID)
             core.cache.forget(userID)
         }
         core.outbox.note(ConsentChange(userID: userID, isGranted: consent == .granted)) { [weak self] failure in

@@ -28,6 +28,8 @@ public final class UserSession: Sendable {
     /// The mutable state of a session.
     struct State {
         var user: User
+        /// How often the application has named the user.
+        var namings: UInt64 = 0
         var revision: UInt64 = 1
         /// The number of questions for decisions so far.
         var questions: UInt64 = 0
@@ -108,17 +110,17 @@ public final class UserSession: Sendable {
     /// Reads keep the old decisions, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor link
     /// the two users, call ``link(to:criteria:)``. Another id is another user, who gets none of the campaigns that
     /// earlier events brought or still bring.
-    public func identify(_ identity: Identity) { identify(identity, ifStill: nil) }
+    public func identify(_ identity: Identity) {
+        identify(identity) { state in
+            state.namings += 1
+            return true
+        }
+    }
 
-    /// Switches this session to another user.
-    ///
-    /// - Parameters:
-    ///   - identity: The user.
-    ///   - former: Whose session it must be for that; `nil` for anybody's.
-    func identify(_ identity: Identity, ifStill former: Identity?) {
+    /// Switches this session to another user, if it still may.
+    func identify(_ identity: Identity, if mayBecome: (inout State) -> Bool) {
         let revision = state.withLock { state -> UInt64 in
-            if let former, !state.isAbout(former.id) { return 0 }
-            guard state.user.identity != identity else { return 0 }
+            guard mayBecome(&state), state.user.identity != identity else { return 0 }
             state.become(identity)
             stateConsent(of: &state)
             return state.revision
