@@ -160,6 +160,21 @@ struct KillSwitchTests {
         #expect(await events.reduce(into: []) { $0.append($1.status) } == [.disabled])
     }
 
+    @Test("an answer to a question from before it was turned on doesn't turn it off", .timeLimit(.minutes(1)))
+    func lateAnswer() async throws {
+        let source = GatedSource()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let late = Task { try await client.session(for: User(id: "ada")).refresh() }
+        await source.waitUntilAsked()
+        await client.core.killSwitch.set(true)
+        source.open()
+        try await late.value
+        #expect(client.status == .disabled)
+        try await client.session(for: User(id: "bob")).refresh()
+        #expect(client.status == .ready)
+        await client.shutdown(within: .zero)
+    }
+
     @Test("after many reports at once, deliveries, the stored value and the next read agree", arguments: 0..<20)
     func together(round: Int) async throws {
         let store = ClientStore.inMemory()

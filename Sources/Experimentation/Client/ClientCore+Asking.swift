@@ -49,9 +49,9 @@ extension ClientCore {
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> HeldDecisions {
         let removals = cache.removalCount(of: context.user)
-        let answer: DecisionAnswer
+        let said: VendorAnswer
         do throws(ExperimentationError) {
-            answer = try await ask(source, for: context, digest)
+            said = try await ask(source, for: context, digest)
         } catch  where error.code.isOwn {
             // The vendor hasn't answered.
             if let digest { cache.giveUp(digest, of: context.user) }
@@ -63,14 +63,14 @@ extension ClientCore {
             fetchFailed(error, hasDecisions: cache.decisions(for: context.user) != nil)
             throw error
         }
-        guard case .decided(let decisions) = answer else {
+        guard case .decided(let decisions) = said.answer else {
             if let digest { cache.giveUp(digest, of: context.user) }
             await killSwitch.set(true)
             return hold(.none, by: source.freshness)
         }
         let held = hold(decisions, by: source.freshness)
         cache.keep(held, for: context.user, in: digest, since: removals)
-        await killSwitch.set(false)
+        await killSwitch.set(false, asOf: said.throwings)
         killSwitch.announce(.ready, .ready)
         return held
     }
@@ -79,7 +79,7 @@ extension ClientCore {
     func ask(
         _ source: any DecisionSource,
         for context: EvaluationContext
-    ) async throws(ExperimentationError) -> DecisionAnswer {
+    ) async throws(ExperimentationError) -> VendorAnswer {
         try await ask(source, for: context, ContextDigest(context))
     }
 
@@ -87,7 +87,7 @@ extension ClientCore {
         _ source: any DecisionSource,
         for context: EvaluationContext,
         _ digest: ContextDigest?
-    ) async throws(ExperimentationError) -> DecisionAnswer {
+    ) async throws(ExperimentationError) -> VendorAnswer {
         guard let digest else { return try await askOnce(source, for: context) }
         return try await decisionFlights(digest) { [self] () async throws(ExperimentationError) in
             try await askOnce(source, for: context)
@@ -97,8 +97,9 @@ extension ClientCore {
     private func askOnce(
         _ source: any DecisionSource,
         for context: EvaluationContext
-    ) async throws(ExperimentationError) -> DecisionAnswer {
+    ) async throws(ExperimentationError) -> VendorAnswer {
         reused.count(\.asked)
+        let throwings = killSwitch.throwings
         let answer: DecisionAnswer
         do throws(ExperimentationError) {
             answer = try await environment.observed(.refresh(provider: provider.name)) {
@@ -114,6 +115,6 @@ extension ClientCore {
         } else {
             reused.note(.disabled, at: environment.time.instant)
         }
-        return answer
+        return VendorAnswer(answer: answer, throwings: throwings)
     }
 }

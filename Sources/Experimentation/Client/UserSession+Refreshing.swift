@@ -41,9 +41,9 @@ extension UserSession {
         let (context, question) = question()
         try context.user.validate()
         if !force, isGood(source.freshness, for: context) { return }
-        let answer: DecisionAnswer
+        let said: VendorAnswer
         do throws(ExperimentationError) {
-            answer = try await core.ask(source, for: context)
+            said = try await core.ask(source, for: context)
         } catch  where error.code.isOwn {
             // The vendor hasn't answered.
             throw error
@@ -52,13 +52,13 @@ extension UserSession {
             core.fetchFailed(error, hasDecisions: snapshots.current.revision > 0)
             throw error
         }
-        switch answer {
+        switch said.answer {
         case .disabled:
             await core.killSwitch.set(true)
         case .decided(let decisions):
             // First: whoever learns that the switch is off must find them, and a later answer mustn't come before them.
             let isPublished = publish(decisions, to: question, context: context, freshness: source.freshness)
-            await core.killSwitch.set(false)
+            await core.killSwitch.set(false, asOf: said.throwings)
             guard isPublished else { return }
             core.killSwitch.announce(.ready, .ready)
             await keep(decisions, for: context)

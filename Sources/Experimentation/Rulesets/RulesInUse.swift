@@ -8,7 +8,7 @@ final class RulesInUse: Sendable {
     private let status: StatusBoard
     private let killSwitch: KillSwitch
     private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
-    private let flight = SingleFlight<Int, Void>()
+    private let flight = SingleFlight<Int, Int>()
     /// The number of answers of the vendor's that have taken effect, or are about to.
     private let answers = Atomic<Int>(0)
     /// The rules in force; changed only by the one fetch at a time, and by what makes them valid again.
@@ -64,16 +64,20 @@ final class RulesInUse: Sendable {
         } else {
             let before = answers.load(ordering: .acquiring)
             // A fetch whose answer is in force already, but that hasn't ended yet, is not a new one.
+            var answer: Int
             repeat {
-                try await flight(0) { () async throws(ExperimentationError) in try await self.renew() }
-            } while answers.load(ordering: .acquiring) == before
+                answer = try await flight(0) { () async throws(ExperimentationError) in try await self.renew() }
+            } while answer <= before
         }
         return killSwitch.isOn ? nil : published.current
     }
 
     /// Fetches rules, and acts on the vendor's answer: once for all who wait for it, and in the order of the answers.
-    private func renew() async throws(ExperimentationError) {
+    ///
+    /// - Returns: The answer's number.
+    private func renew() async throws(ExperimentationError) -> Int {
         let outcome: RulesetKeeper.Outcome
+        let throwings = killSwitch.throwings
         do throws(ExperimentationError) {
             outcome = try await keeper.fetch()
         } catch  where error.code.isOwn {
@@ -86,18 +90,21 @@ final class RulesInUse: Sendable {
             throw error
         }
         // First: who finds it in effect, and asks for a newer one, must not get this one.
-        answers.wrappingAdd(1, ordering: .releasing)
+        let number = answers.wrappingAdd(1, ordering: .releasing).newValue
         switch outcome {
         case .disabled: await killSwitch.set(true)
-        case .current(let kept): await publish(kept)
+        case .current(let kept, let unwritten):
+            await publish(kept, asOf: throwings)
+            await keeper.write(unwritten)
         }
+        return number
     }
 
-    private func publish(_ kept: RulesetKeeper.Kept) async {
+    private func publish(_ kept: RulesetKeeper.Kept, asOf throwings: Int) async {
         let (before, rules) = (published.current.kept, PublishedRules(kept, afterExpiry: afterExpiry))
         // First: whoever learns that the switch is off must find them.
         published.update { _ in rules }
-        await killSwitch.set(false)
+        await killSwitch.set(false, asOf: throwings)
         guard !killSwitch.isOn else { return }
         killSwitch.announce(.ready, .ready)
         if let before, before.catalogue !== kept.catalogue { status.mention(.configurationChanged) }

@@ -35,8 +35,15 @@ actor RulesetKeeper {
 
     /// The outcome of a fetch.
     enum Outcome: Sendable {
-        case current(Kept)
+        /// Rules, and what is to be written for the next run once they are in force.
+        case current(Kept, Unwritten)
         case disabled
+    }
+
+    /// What a fetch leaves to write: the rules, or only that they still hold, since they may be large.
+    struct Unwritten: Sendable {
+        fileprivate var key: KeptState.Key
+        fileprivate var content: StoredRuleset?
     }
 
     private let source: any RulesetSource
@@ -121,19 +128,20 @@ actor RulesetKeeper {
             }
             let confirmed = aged(old.ruleset, validator: old.validator)
             kept = confirmed
-            if let validator = old.validator {
-                // Without the rules, which are stored already and may be large.
-                let word = StoredRuleset(validator: validator, date: confirmed.date, raw: [])
-                await state.write(bytes: word.written, .confirmation)
-            }
-            return .current(confirmed)
+            let word = old.validator.map { StoredRuleset(validator: $0, date: confirmed.date, raw: []) }
+            return .current(confirmed, Unwritten(key: .confirmation, content: word))
         case .replaced(let ruleset, let validator, let raw):
             let new = aged(ruleset, validator: validator)
             kept = new
-            await state.write(bytes: StoredRuleset(validator: validator, date: new.date, raw: raw).written, .ruleset)
-            return .current(new)
+            let stored = StoredRuleset(validator: validator, date: new.date, raw: raw)
+            return .current(new, Unwritten(key: .ruleset, content: stored))
         case .disabled:
             return .disabled
         }
+    }
+
+    /// Writes what a fetch has left to write.
+    func write(_ unwritten: Unwritten) async {
+        if let content = unwritten.content { await state.write(bytes: content.written, unwritten.key) }
     }
 }

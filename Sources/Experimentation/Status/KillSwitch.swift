@@ -3,6 +3,7 @@ import Synchronization
 /// Whether the vendor's kill switch is on: seen by the next evaluation, kept over restarts, announced once.
 final class KillSwitch: Sendable {
     private let isThrown = Atomic<Bool>(false)
+    private let throwing = Atomic<Int>(0)
     private let kept: KeptState
     private let status: StatusBoard
     private let outbox: Outbox
@@ -27,6 +28,9 @@ final class KillSwitch: Sendable {
     /// Whether the kill switch is on.
     var isOn: Bool { isThrown.load(ordering: .relaxed) }
 
+    /// How often the vendor has turned it on in this run.
+    var throwings: Int { throwing.load(ordering: .acquiring) }
+
     /// Restores the state of an earlier run.
     func restore() async {
         guard await kept.read(Bool.self, .killSwitch) == true else { return }
@@ -36,10 +40,16 @@ final class KillSwitch: Sendable {
     }
 
     /// Sets the switch as the vendor reports it; once this returns, it is stored for the next run.
-    func set(_ isOn: Bool) async {
+    ///
+    /// - Parameters:
+    ///   - isOn: What the vendor reports.
+    ///   - count: ``throwings`` as the vendor was asked: a late answer to that doesn't turn off what was turned on since.
+    func set(_ isOn: Bool, asOf count: Int? = nil) async {
         let task = last.withLock { last -> Task<Void, Never>? in
             // Under the lock, so that changes are carried out in the order in which they are seen.
+            if !isOn, let count, count != throwings { return last }
             guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return last }
+            if isOn { throwing.wrappingAdd(1, ordering: .releasing) }
             let task = Task { [before = last] in
                 await before?.value
                 await self.carryOut(isOn)
