@@ -11,8 +11,15 @@ extension ConformanceCase {
             guard try await probe.event(1).type != "purchase" else {
                 throw CaseDoesNotApply("an order's id makes two purchases one")
             }
+            let client = try await probe.client()
             for count in [2, 1] {
-                for _ in 0..<count { try await probe.trackMarks(1...1, in: session) }
+                await client.setConnectivity(.offline)
+                for _ in 0..<count {
+                    try await probe.trackMarks(1...1, in: session)
+                    // Without ids, a vendor may take what is alike in the same second for a repetition.
+                    probe.push(.seconds(2))
+                }
+                await client.setConnectivity(.online)
                 try await probe.deliverAll()
             }
             probe.expect(try await probe.marks(), equals: [1, 1, 1], "what the vendor took")
@@ -112,7 +119,7 @@ extension ConformanceCase {
             let isTold = probe.subject.capabilities.contains(.consentSignal)
             probe.expect(later.map(\.type), equals: isTold ? ["consentChanged"] : [], "what the vendor heard of")
             let requests = try await probe.requestsAboutUsers() - asked
-            probe.expect(requests, equals: isTold ? 1 : 0, "requests about users")
+            probe.expect(isTold ? requests > 0 : requests == 0, "requests about users: \(requests)")
         },
     ]
 }

@@ -264,7 +264,7 @@ extension ConformanceCase {
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag,
-            faults: [WorldFault(.delay(milliseconds: 1_000), on: .decisions, times: nil)]
+            faults: [WorldFault(.delay(milliseconds: 500), on: .decisions, times: nil)]
         ) { probe in
             let before = try await probe.requestsAtStart()
             let session = try await probe.session()
@@ -282,7 +282,7 @@ extension ConformanceCase {
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag,
-            faults: [WorldFault(.delay(milliseconds: 1_000), on: .decisions, times: nil)]
+            faults: [WorldFault(.delay(milliseconds: 500), on: .decisions, times: nil)]
         ) { probe in
             let before = try await probe.requestsAtStart()
             var sessions: [UserSession] = []
