@@ -11,8 +11,8 @@ public final class Migration: Sendable {
     private struct State {
         var standing: Standing
         var read: ContinuousClock.Instant?
-        /// How often ``standing`` was replaced.
-        var adoptions = 0
+        /// How often this instance has moved, and so replaced ``standing`` by what it wrote.
+        var moves = 0
         var flagRead: ContinuousClock.Instant?
         var heeded: (text: String?, instant: ContinuousClock.Instant)?
         var held: [String] = []
@@ -124,7 +124,7 @@ public final class Migration: Sendable {
     /// - Returns: What was stored, under whichever plan; `nil` if nothing was.
     @discardableResult
     func reread() async throws(ExperimentationError) -> Standing? {
-        let (now, before) = (environment.time.instant, state.withLock { $0.adoptions })
+        let (now, before) = (environment.time.instant, state.withLock { $0.moves })
         let kept = try await record.read()
         if let kept { adopt(kept.under(planInForce), since: before) }
         state.withLock { $0.read = now }
@@ -135,13 +135,13 @@ public final class Migration: Sendable {
     ///
     /// - Parameters:
     ///   - standing: Where the move stands.
-    ///   - count: The number of adoptions when it was read: what was read before a move of this instance must not take
-    ///     it back.
+    ///   - count: The number of this instance's moves when it was read, which must not take a later one back; `nil` for
+    ///     what this instance wrote.
     func adopt(_ standing: Standing, since count: Int? = nil) {
         let former = state.withLock { state -> Standing? in
-            if let count, state.adoptions != count { return nil }
+            if let count, state.moves != count { return nil }
             defer { (state.standing, state.read) = (standing, environment.time.instant) }
-            state.adoptions += 1
+            if count == nil { state.moves += 1 }
             return state.standing
         }
         guard let before = former else { return }
