@@ -148,6 +148,22 @@ struct LaunchTests {
         #expect([first, second, third].map(\.actions) == [[], ["App Install", "App Launch"], ["App Launch"]])
     }
 
+    @Test("an install that a denial removed before the store had it is tracked by the next launch")
+    func installRemovedByDenial() async throws {
+        let outbox = FullOutbox()
+        let store = ClientStore(outbox: outbox, state: InMemoryStateStore())
+        let first = try await App(lifecycle: true, start: false, store: store)
+        first.evergage.start(.test)
+        try await eventually("the failure is logged") { !first.complaints(.error).isEmpty }
+        first.evergage.setConsent(.denied)
+        outbox.makeRoom()
+        await first.settle()
+        first.evergage.setConsent(.granted)
+        await first.settle()
+        let second = try await App(lifecycle: true, store: store)
+        #expect([first, second].map(\.actions) == [[], ["App Install", "App Launch"]])
+    }
+
     @Test("an install without lifecycle events is never tracked")
     func unwantedInstall() async throws {
         let store = ClientStore.inMemory()

@@ -42,6 +42,7 @@ extension Evergage {
 
     /// Discards what was captured and isn't tracked yet.
     private func forgetCaptured() {
+        discardUnstoredLaunch()
         waiting = []
         pending = EvergageAttributes()
         discardViewTime()

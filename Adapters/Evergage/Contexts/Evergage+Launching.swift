@@ -39,8 +39,8 @@ extension Evergage {
         }
     }
 
-    /// Discards the launch that the store may not have, since its events go with the client; the next start tracks it
-    /// anew.
+    /// Discards the launch that the store may not have: its events go with the client or at a denial, and the next start
+    /// tracks it anew.
     func discardUnstoredLaunch() {
         if let unstoredLaunch { process.launches.remove(unstoredLaunch) }
         unstoredLaunch = nil
