@@ -122,8 +122,10 @@ public struct BehaviorTracker: Sendable {
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
         try await profile.load()
         let user = session.user
-        if user.consent == .granted { try await profile.noteConsent(of: user.id) }
-        if user.consent == .denied || profile.record.isDenied(user.id) { throw EngageErrors.denied }
+        // A session that was told of consent may store one at once. The denial ends only with what the session's store
+        // has let through: another session may have denied later.
+        let isDenied = user.consent != .granted && profile.record.isDenied(user.id)
+        if user.consent == .denied || isDenied { throw EngageErrors.denied }
         guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
         try await profile.update { $0.campaigns.put(campaign) }
     }
