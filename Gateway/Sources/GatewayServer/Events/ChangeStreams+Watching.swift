@@ -14,11 +14,13 @@ extension ChangeStreams {
 
     /// Announces that a move goes on or back, until it ends: another vendor may decide then.
     ///
-    /// - Parameter reports: The move's reports, beginning with the current one.
-    func announce(_ reports: AsyncStream<MigrationReport>) async {
-        var before: (stage: MigrationStage, share: Double)?
+    /// - Parameters:
+    ///   - reports: The move's reports.
+    ///   - first: Its report before them: of those that come at once only the last is heard.
+    func announce(_ reports: AsyncStream<MigrationReport>, since first: MigrationReport) async {
+        var before = (first.stage, first.share)
         for await report in reports {
-            if let before, before != (report.stage, report.share) { announceChange() }
+            if before != (report.stage, report.share) { announceChange() }
             before = (report.stage, report.share)
         }
     }

@@ -197,16 +197,19 @@ final class TenantConnection: Sendable {
         planned.withLock { $0 = plan }
     }
 
-    /// Starts announcing changes of the rules, the kill switch and a move's stage to listeners, and handing over what waits in the file.
+    /// Starts announcing changes of the rules, the kill switch and a move's stage to listeners, and handing over what waits
+    /// in the file.
     func begin() {
         if let meanwhile, !isProvisional {
             meanwhile.hand { [intake, assignments] in await Self.hand($0, to: intake, and: assignments) }
             meanwhile.see { [shared] in shared?.isAway ?? false }
         }
-        let (events, reports, changes) = (client.statusEvents(), migration?.reports(), changes)
+        let (events, changes) = (client.statusEvents(), changes)
         watching.withLock { watching in
             watching.append(Task { await changes.announce(events) })
-            if let reports { watching.append(Task { await changes.announce(reports) }) }
+            guard let migration else { return }
+            let (first, reports) = (migration.report, migration.reports())
+            watching.append(Task { await changes.announce(reports, since: first) })
         }
     }
 
