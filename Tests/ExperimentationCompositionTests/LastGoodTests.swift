@@ -65,9 +65,12 @@ private struct Composition {
 
 @Suite("Last good answers of vendors that are asked", .timeLimit(.minutes(10)))
 struct LastGoodTests {
-    @Test("an answer that comes late without one vendor's part doesn't take away what came meanwhile")
-    func late() async throws {
-        let composition = try await Composition([.failure, .value(2), .failure])
+    @Test(
+        "an answer that comes late, also without one vendor's part, doesn't take away what came meanwhile",
+        arguments: [true, false]
+    )
+    func late(fails: Bool) async throws {
+        let composition = try await Composition([fails ? .failure : .value(1), .value(2), .failure])
         try await composition.ask { _ = try await composition.ask() }
         let kept = try await composition.ask()
         #expect(kept?.value == 2 && kept?.reason == .stale)

@@ -41,7 +41,7 @@ final class ComposedDecisionSource: DecisionSource {
     private let origins: [Origin]
     private let log: any LogSink
     /// The last good answers for recent users.
-    private let lastGood: Mutex<RecentlyUsed<[Decisions?]>>
+    private let lastGood: Mutex<LastGood>
     private let removals = UserRemovals()
     let freshness: Freshness
     /// The number of users whose last good answers are kept.
@@ -57,7 +57,7 @@ final class ComposedDecisionSource: DecisionSource {
         self.parts = parts
         self.origins = origins
         self.log = log
-        lastGood = Mutex(RecentlyUsed(limit: Self.remembered))
+        lastGood = Mutex(LastGood(limit: Self.remembered))
         freshness = Freshness(of: origins.map(\.freshness))
     }
 
@@ -72,7 +72,7 @@ final class ComposedDecisionSource: DecisionSource {
         _ watch: UserRemovals.Watch
     ) async throws(ExperimentationError) -> DecisionAnswer {
         let id = ExactText(context.user.id)
-        let before = lastGood.withLock { $0.use(id) }
+        let (before, question) = lastGood.withLock { $0.ask(for: id) }
         let answers = await origins.indices.asyncMap { [self] in await answer(of: $0, context) }
         if parts.deciding.allSatisfy(\.killSwitch.isOn) { return .disabled }
         let failures = answers.compactMap { answer -> ExperimentationError? in
@@ -87,24 +87,14 @@ final class ComposedDecisionSource: DecisionSource {
             switch answer {
             case .success(let said): return said
             case .failure where parts.deciding[index].killSwitch.isOn: return .off()
-            case .failure(let error): return before?[index].map { .decided($0, failure: error) } ?? .notReady(error)
+            case .failure(let error): return before[index].map { .decided($0, failure: error) } ?? .notReady(error)
             }
         }
-        if origins.count > 1 { keep(answers, for: id, watch) }
-        return .decided(merged(said, before ?? []))
-    }
-
-    /// Keeps what vendors have said now; of the others, what they said last, which may have come meanwhile.
-    private func keep(_ answers: [Result<Answer, ExperimentationError>], for id: ExactText, _ watch: UserRemovals.Watch)
-    {
-        lastGood.withLock { lastGood in
-            if watch.isRemoved { return }
-            let before = lastGood.use(id)
-            let good = zip(answers, answers.indices).map { answer, index -> Decisions? in
-                (try? answer.get())?.decisions ?? before?[index]
-            }
-            lastGood.keep(good, for: id, weighing: 1)
+        if origins.count > 1 {
+            let good = answers.map { (try? $0.get())?.decisions }
+            lastGood.withLock { if !watch.isRemoved { $0.keep(good, to: question, for: id) } }
         }
+        return .decided(merged(said, before))
     }
 
     /// Removes a user's last good answers.
@@ -163,14 +153,14 @@ final class ComposedDecisionSource: DecisionSource {
     ///   - said: What each vendor says.
     ///   - before: What each said last, by which the flags of one that says nothing are known.
     /// - Returns: The decisions.
-    private func merged(_ said: [Answer], _ before: [Decisions?]) -> Decisions {
+    private func merged(_ said: [Answer], _ before: [Int: Decisions]) -> Decisions {
         var assignments: [Assignment] = []
         var places: [[Int: Int]] = []
         var keys = parts.table.names
         for ((index, part), answer) in zip(parts.deciding.enumerated(), said) {
             guard case .decided(let decisions, _) = answer else {
                 places.append([:])
-                keys += (answer.decisions ?? (index < before.count ? before[index] : nil))?.keys ?? []
+                keys += (answer.decisions ?? before[index])?.keys ?? []
                 continue
             }
             let indices = decisions.assignmentIndices
