@@ -1,4 +1,5 @@
 import ExperimentationTesting
+import Foundation
 import Testing
 
 @testable import Experimentation
@@ -109,5 +110,42 @@ struct LeavingUserTests {
         let signals = vendor.record.received.filter(\.event.isConsentSignal)
         #expect(signals.map(\.event) == [TrackingEvent(.consentChanged(granted: isGranted))])
         #expect(signals.map { ExactText($0.identity.id) } == [ExactText("caf\u{e9}")])
+    }
+
+    /// A store that is slow to take the first event, and then fails at it.
+    private struct FailingAppend: OutboxStoreDecorator {
+        let base: any OutboxStore = InMemoryOutboxStore()
+        let reached = AsyncGate()
+        let mayFail = AsyncGate()
+
+        func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+            guard !reached.isOpen else { return try await base.append(events, now: now) }
+            reached.open()
+            await mayFail.wait()
+            throw ExperimentationError(.store, "The disk failed.")
+        }
+    }
+
+    @Test(
+        "the vendor is told of a choice that couldn't be stored once the user, who has left, is back and chooses it again",
+        arguments: [true, false]
+    )
+    func unstored(isGranted: Bool) async throws {
+        let failing = FailingAppend()
+        let vendor = ScriptedVendor(needsConsent: true)
+        let client = try await vendor.client(store: ClientStore(outbox: failing, state: InMemoryStateStore()))
+        let consent: Consent = isGranted ? .granted : .denied
+        let session = client.session(for: User(id: "ada"))
+        let choosing = Task { try await session.setConsent(consent) }
+        await failing.reached.wait()
+        session.identify(Identity(id: "bob"))
+        failing.mayFail.open()
+        await #expect(throws: ExperimentationError.self) { try await choosing.value }
+        session.identify(Identity(id: "ada"))
+        for _ in 0..<2 { try await session.setConsent(consent) }
+        #expect(try await client.flush().isDone)
+        let signals = vendor.record.received.filter(\.event.isConsentSignal)
+        #expect(signals.map(\.event) == [TrackingEvent(.consentChanged(granted: isGranted))])
+        #expect(signals.map(\.identity.id) == ["ada"])
     }
 }

@@ -7,6 +7,12 @@ struct UntoldConsents: Sendable {
         choices[ExactText(identity.id)] = (identity, consent)
     }
 
+    /// Notes again a choice that the vendor couldn't be told of, unless another one of the user's has followed.
+    mutating func restore(_ consent: Consent, of identity: Identity) {
+        let user = ExactText(identity.id)
+        if choices[user] == nil { choices[user] = (identity, consent) }
+    }
+
     /// The user as of a choice; `nil` if the vendor was told of it, or another choice has followed.
     func identity(ofUser userID: String, choosing consent: Consent) -> Identity? {
         choices[ExactText(userID)].flatMap { $0.consent == consent ? $0.identity : nil }

@@ -103,15 +103,29 @@ extension UserSession {
                 let envelope = Envelope(id: eventID, identity: identity, session: id, event: signal, date: now)
                 return (envelope, core.outbox.enter(envelope, consent: consent))
             }
-            if let (envelope, ticket) = queued { try await outcome(of: envelope, ticket) }
+            if let (envelope, ticket) = queued { try await send(envelope, ticket, consent) }
         } catch {
-            state.withLock { state in
-                guard state.isAbout(userID), state.user.consent == consent else { return }
-                state.untold.note(consent, of: state.user.identity)
-            }
             throw failure ?? error
         }
         if let failure { throw failure }
+    }
+
+    /// Waits until the store has the signal of a choice; if it can't, the user's next call for the same choice sends it.
+    private func send(
+        _ signal: Envelope,
+        _ ticket: Intake.Ticket,
+        _ consent: Consent
+    ) async throws(ExperimentationError) {
+        do throws(ExperimentationError) {
+            try await outcome(of: signal, ticket)
+        } catch {
+            state.withLock { state in
+                // Who has left may come back and choose it again.
+                if state.isAbout(signal.identity.id), state.user.consent != consent { return }
+                state.untold.restore(consent, of: signal.identity)
+            }
+            throw error
+        }
     }
 
     // MARK: The consent that a session begins with
