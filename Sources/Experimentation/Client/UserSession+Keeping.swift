@@ -7,14 +7,14 @@ extension UserSession {
 
     /// Restores the decisions of an earlier run, once, if there are none yet.
     func restoreDecisions(by freshness: Freshness) async {
-        await restore { [self] user, revision, _ throws(ExperimentationError) in
+        await restore { [self] user, revision, reading throws(ExperimentationError) in
             guard snapshots.current.revision == 0 else { return }
             let stored = try await core.kept.find(StoredDecisions.self, .decisions(of: user.id))
-            if let stored { use(stored, of: user, revision, by: freshness) }
+            if let stored { use(stored, revision, reading, by: freshness) }
         }
     }
 
-    private func use(_ stored: StoredDecisions, of user: User, _ revision: UInt64, by freshness: Freshness) {
+    private func use(_ stored: StoredDecisions, _ revision: UInt64, _ reading: UInt64, by freshness: Freshness) {
         let age = max(0, core.environment.time.now.timeIntervalSince(stored.date))
         let instant = core.environment.time.instant.advanced(by: .seconds(-age))
         let snapshot = Snapshot(
@@ -27,9 +27,11 @@ extension UserSession {
             afterExpiry: core.options.afterExpiry ?? freshness.afterExpiry,
             revision: revision
         )
-        // The session may have become another user's while it read.
-        guard state.withLock({ $0.isAbout(user.id) }), update({ $0.revision == 0 ? marked(snapshot) : nil })
-        else { return }
+        let isUsed = update { current in
+            guard current.revision == 0, state.withLock({ $0.restoration.isCurrent(reading) }) else { return nil }
+            return marked(snapshot)
+        }
+        guard isUsed else { return }
         // What is known of the vendor outweighs one user's decisions of an earlier run.
         guard core.status.status == .notReady else { return }
         if !snapshot.isOverdue {
