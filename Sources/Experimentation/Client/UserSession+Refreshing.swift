@@ -167,7 +167,6 @@ extension UserSession {
         origin: Snapshot.Origin = .fresh,
         instant: ContinuousClock.Instant? = nil
     ) -> Bool {
-        guard state.withLock({ $0.revision == context.revision }) else { return false }
         let date = date ?? core.environment.time.now
         let age = max(0, core.environment.time.now.timeIntervalSince(date))
         let instant = instant ?? core.environment.time.instant.advanced(by: .seconds(-age))
@@ -182,7 +181,11 @@ extension UserSession {
             revision: context.revision,
             question: question
         )
-        return update { $0.yields(to: question, at: context.revision) ? marked(snapshot) : nil }
+        return update { current in
+            let revision = state.withLock { $0.revision }
+            guard revision == context.revision, current.yields(to: question, at: revision) else { return nil }
+            return marked(snapshot)
+        }
     }
 
     /// Returns the snapshot with what this session has already recorded marked.
