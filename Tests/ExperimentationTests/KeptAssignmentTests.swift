@@ -132,6 +132,31 @@ struct KeptAssignmentTests {
         #expect(again.string("g", default: "") == "a")
     }
 
+    @Test(
+        "a list that waits to be written is written, though its user has left",
+        arguments: [["bob"], ["bob", "ada"]]
+    )
+    func left(way: [String]) async throws {
+        let slow = SlowWriting(baseState: kept)
+        let session = try await session(slow)
+        let first = Task { try await session.refresh() }
+        await slow.reached.wait()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(100, 0) + Self.others(100, 0))
+        let second = Task { try await session.refresh(force: true) }
+        for _ in 0..<500 { await Task.yield() }
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100) + Self.others(0, 100))
+        for id in way { session.identify(Identity(id: id)) }
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        try await session.refresh(force: true)
+        #expect(session.string("g", default: "") == (way.last == "ada" ? "a" : "b"))
+        let again = try await self.session(kept)
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "a")
+        #expect(again.string("g", default: "") == "a")
+    }
+
     private static func others(_ a: Double, _ b: Double) -> [InMemoryExperiment] {
         [
             InMemoryExperiment(

@@ -1,7 +1,7 @@
 /// The reading of what an earlier run stored of a session's user: once, and for everyone who needs it.
 struct Restoration: Sendable {
     private enum Phase: Sendable {
-        case due, failed
+        case due
         case underWay(Task<Void, Never>)
         case done
     }
@@ -9,8 +9,8 @@ struct Restoration: Sendable {
     private var phase = Phase.due
     private var number: UInt64 = 0
 
-    /// Whether the store couldn't be read: what it holds isn't overwritten, and outweighs what is decided meanwhile.
-    var hasFailed: Bool { if case .failed = phase { true } else { false } }
+    /// Whether it is known what the store holds; before, that isn't overwritten.
+    var isDone: Bool { if case .done = phase { true } else { false } }
 
     /// The reading that is under way.
     var task: Task<Void, Never>? { if case .underWay(let task) = phase { task } else { nil } }
@@ -23,7 +23,7 @@ struct Restoration: Sendable {
     /// - Parameter read: Reads; given the number of the reading.
     mutating func begin(_ read: (UInt64) -> Task<Void, Never>) {
         switch phase {
-        case .due, .failed:
+        case .due:
             number += 1
             phase = .underWay(read(number))
         case .underWay, .done: break
@@ -32,7 +32,7 @@ struct Restoration: Sendable {
 
     /// Ends a reading; one that failed is due again.
     mutating func end(_ reading: UInt64, hasFailed: Bool) {
-        if isCurrent(reading) { phase = hasFailed ? .failed : .done }
+        if isCurrent(reading) { phase = hasFailed ? .due : .done }
     }
 
     /// Notes that the session has become another user's.

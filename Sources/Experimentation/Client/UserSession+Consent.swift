@@ -178,7 +178,8 @@ extension UserSession.State {
     mutating func forgetTracking() {
         recorded = []
         restoration.skip()
-        storedAssignments = [:]
+        assignments.forgetStored()
+        unwritten[ExactText(user.id)] = nil
         pendingChanges = pendingChanges.merging(user.attributes)
         board.dropHeld()
     }

@@ -51,54 +51,48 @@ extension UserSession {
 
     // MARK: Assignments by published rules
 
-    /// Restores the assignments of an earlier run, once, beneath those of this one.
+    /// Restores the assignments of an earlier run, once.
     func restoreAssignments() async {
         guard core.roles.assignments.isSticky else { return }
-        let hasFailed = state.withLock { $0.restoration.hasFailed }
         await restore { [self] user, _, reading throws(ExperimentationError) in
-            let stored = try await core.kept.find([String: String].self, .assignments(of: user.id))
+            let stored = try await writingTurn.run { () async throws(ExperimentationError) in
+                // From when the session was last this user's.
+                await self.writeAssignments(of: user.id)
+                return try await self.core.kept.find([String: String].self, .assignments(of: user.id))
+            }
             guard let stored else { return }
             state.withLock { state in
                 guard state.restoration.isCurrent(reading), mayKeep(state.user) else { return }
-                state.earlierAssignments.merge(stored) { hasFailed ? $1 : $0 }
-                state.storedAssignments = stored
+                state.assignments.restore(stored)
             }
         }
     }
 
-    /// Stores what is new among the assignments of a user.
+    /// Stores what is new among the assignments of a user, once it is known what the store has.
+    ///
+    /// What came before the user consented is still to be stored.
     func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
-        let new = EarlierAssignments(decisions.assignments)
         let isNew = state.withLock { state in
             guard state.isAbout(user.id) else { return false }
-            state.earlierAssignments.merge(new.variations) { present, _ in present }
-            return unstoredAssignments(of: state) != nil
+            state.assignments.decide(EarlierAssignments(decisions.assignments))
+            guard state.restoration.isDone, mayKeep(state.user), let list = state.assignments.takeUnstored()
+            else { return false }
+            state.unwritten[ExactText(user.id)] = list
+            return true
         }
         if isNew { await writingTurn.run { await self.writeAssignments(of: user.id) } }
     }
 
+    /// Writes the list of a user that waits for it, if there is one; called when it is its turn.
     private func writeAssignments(of userID: String) async {
-        let unstored = state.withLock { state -> [String: String]? in
-            guard state.isAbout(userID), let unstored = unstoredAssignments(of: state) else { return nil }
-            // Before the write: a denial meanwhile takes it back, even if the user has consented again by its end.
-            state.storedAssignments = unstored
-            return unstored
-        }
-        guard let unstored else { return }
-        if await !core.kept.write(unstored, .assignments(of: userID)) {
+        guard let list = state.withLock({ $0.unwritten.removeValue(forKey: ExactText(userID)) }) else { return }
+        if await !core.kept.write(list, .assignments(of: userID)) {
             state.withLock { state in
-                if state.isAbout(userID) { state.storedAssignments = [:] }
+                if state.isAbout(userID) { state.assignments.forgetStored() }
             }
         }
         await removeIfDenied(userID)
-    }
-
-    /// The assignments, if they may be stored and aren't what the store has: what came before the user consented is
-    /// still to be written.
-    private func unstoredAssignments(of state: State) -> [String: String]? {
-        guard mayKeep(state.user), !state.restoration.hasFailed else { return nil }
-        return state.earlierAssignments == state.storedAssignments ? nil : state.earlierAssignments
     }
 
     // MARK: Consent

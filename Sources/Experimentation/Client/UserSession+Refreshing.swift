@@ -78,7 +78,6 @@ extension UserSession {
     // MARK: Vendors that publish rules
 
     private func compute(by freshness: Freshness, force: Bool) async throws(ExperimentationError) {
-        await restoreAssignments()
         try currentContext().user.validate()
         let rules: PublishedRules?
         do throws(ExperimentationError) {
@@ -103,7 +102,6 @@ extension UserSession {
     /// - Throws: Why there can be no decisions for this user.
     package func decideByRestoredRules() async throws(ExperimentationError) -> Bool {
         guard case .computed(let source) = core.roles.decisions, source.freshness.polling != nil else { return false }
-        await restoreAssignments()
         try currentContext().user.validate()
         // As in a refresh, a change of the user meanwhile needs another round.
         for _ in 0..<3 {
@@ -116,7 +114,11 @@ extension UserSession {
     @discardableResult
     private func apply(_ rules: PublishedRules, freshness: Freshness) async -> Bool {
         guard let kept = rules.kept else { return false }
+        let revision = state.withLock { $0.revision }
+        await restoreAssignments()
         let (context, question) = question()
+        // Whoever the session has become meanwhile may have assignments that haven't been read.
+        guard context.revision == revision else { return false }
         let decisions = kept.ruleset.decisions(for: context)
         let isPublished = publish(
             decisions,
@@ -136,7 +138,7 @@ extension UserSession {
     /// - Parameter assignments: The assignments; an existing assignment of the same group takes precedence.
     public func honor(_ assignments: EarlierAssignments) {
         state.withLock { state in
-            state.earlierAssignments.merge(assignments.variations) { present, _ in present }
+            state.assignments.honor(assignments)
             state.revision += 1
         }
     }
@@ -144,7 +146,7 @@ extension UserSession {
     // MARK: Either kind
 
     func currentContext() -> EvaluationContext {
-        let state = state.withLock { ($0.user, $0.earlierAssignments, $0.attributeDates, $0.revision) }
+        let state = state.withLock { ($0.user, $0.assignments.variations, $0.attributeDates, $0.revision) }
         return core.context(for: state.0, earlierAssignments: state.1, attributeDates: state.2, revision: state.3)
     }
 

@@ -6,14 +6,15 @@ extension UserSession.State {
 
     /// Makes the session another user's.
     mutating func become(_ identity: Identity) {
-        if !isAbout(identity.id) { board.dropHeld() }
+        if !isAbout(identity.id) {
+            board.dropHeld()
+            restoration.startOver()
+            assignments = StickyAssignments()
+        }
         user.id = identity.id
         user.anonymousID = identity.anonymousID
         user.isAuthenticated = identity.isAuthenticated
         revision += 1
-        restoration.startOver()
-        earlierAssignments = [:]
-        storedAssignments = [:]
     }
 
     /// Changes attributes; ``FlagValue/null`` removes one.

@@ -20,7 +20,7 @@ public final class UserSession: Sendable {
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeListeners = Listeners<DecisionChange>()
-    /// Assignments are written one list after another: the last to write has the last list.
+    /// Lists of assignments are read and written one after another.
     let writingTurn = AsyncSemaphore(limit: 1)
     /// Values decoded as application types.
     let decoded = DecodedFlags()
@@ -35,9 +35,9 @@ public final class UserSession: Sendable {
         var questions: UInt64 = 0
         var attributeDates: [String: Date]
         var pendingChanges: Attributes
-        var earlierAssignments: [String: String] = [:]
-        /// What of them is in the store or being written; nothing after a failed write.
-        var storedAssignments: [String: String] = [:]
+        var assignments = StickyAssignments()
+        /// The lists of assignments that wait to be written, by user, who may leave the session before.
+        var unwritten: [ExactText: [String: String]] = [:]
         var restoration = Restoration()
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import Experimentation
+
+@Suite("What outweighs what among a user's assignments")
+struct StickyAssignmentsTests {
+    /// What happens to a list; each names its own variation.
+    private enum Step: String { case honored, restored, decided }
+
+    private static let table: [([Step], Step)] = [
+        ([.decided, .restored], .restored), ([.restored, .decided], .restored),
+        ([.honored, .restored], .honored), ([.restored, .honored], .restored),
+        ([.honored, .decided], .honored), ([.decided, .honored], .decided),
+        ([.decided, .honored, .restored], .restored), ([.honored, .decided, .restored], .honored),
+    ]
+
+    @Test("the application's word from before, then the store, then what was decided", arguments: table)
+    private func order(steps: [Step], first: Step) {
+        var assignments = StickyAssignments()
+        for step in steps {
+            switch step {
+            case .honored: assignments.honor(["e": "honored"])
+            case .restored: assignments.restore(["e": "restored"])
+            case .decided: assignments.decide(["e": "decided"])
+            }
+        }
+        #expect(assignments.variations == ["e": first.rawValue])
+    }
+
+    @Test("a list is stored once, unless the store has lost it or it has grown")
+    func stored() {
+        var assignments = StickyAssignments()
+        #expect(assignments.takeUnstored() == nil)
+        assignments.restore(["e": "a"])
+        #expect(assignments.takeUnstored() == nil)
+        assignments.decide(["g": "b"])
+        for _ in 0..<2 {
+            #expect(assignments.takeUnstored() == ["e": "a", "g": "b"])
+            #expect(assignments.takeUnstored() == nil)
+            assignments.forgetStored()
+        }
+    }
+}
