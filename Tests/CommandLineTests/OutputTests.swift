@@ -84,13 +84,27 @@ struct OutputTests {
 
     /// Runs the tool after a command, by a shell; `$file` and `$folder` are where it writes to.
     private func run(_ file: URL, as user: [String] = [], after command: String = ":") async throws -> Tool.Result {
-        let words = user + ["/bin/sh", "-c", command + #"; exec "$@""#, "sh", Tool.executable.path] + Self.listing
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let tool = try Self.tool(in: folder)
+        let words = user + ["/bin/sh", "-c", command + #"; exec "$@""#, "sh", tool.path] + Self.listing
         let running = try Running(
             Array(words.dropFirst()) + [file.path],
             executable: URL(filePath: words[0]),
             environment: ["file": file.path, "folder": file.deletingLastPathComponent().path]
         )
         return try await running.result()
+    }
+
+    /// Links or copies the tool into a folder that every user may enter; its own may be its owner's alone.
+    private static func tool(in folder: URL) throws -> URL {
+        let place = folder.appending(path: "xp")
+        do {
+            try FileManager.default.linkItem(at: Tool.executable, to: place)
+        } catch {
+            try FileManager.default.copyItem(at: Tool.executable, to: place)
+        }
+        return place
     }
 
     /// A user without rights of its own; root may write anywhere.
