@@ -168,4 +168,25 @@ struct KeptAssignmentTests {
             )
         ]
     }
+
+    @Test("what is being written as a user denies consent doesn't stay, wherever they do", arguments: [true, false])
+    func deniedMeanwhile(isElsewhere: Bool) async throws {
+        let slow = SlowWriting(baseState: kept)
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let user = User(id: "ada", consent: .granted)
+        let session = client.session(for: user)
+        let refresh = Task { try await session.refresh() }
+        await slow.reached.wait()
+        if isElsewhere {
+            try await client.setConsent(.denied, for: user)
+        } else {
+            try await session.setConsent(.denied)
+            session.identify(Identity(id: "guest"))
+        }
+        slow.mayWrite.open()
+        try await refresh.value
+        #expect(try await kept.keys(beginningWith: "").allSatisfy { !$0.contains("/assignments/" + Digest.hex("ada")) })
+        await client.shutdown(within: .zero)
+    }
 }

@@ -43,10 +43,14 @@ extension UserSession {
 
     /// Stores the decisions that a vendor has made in a context.
     func keep(_ decisions: Decisions, for context: EvaluationContext) async {
-        guard mayKeep(context.user) else { return }
-        await core.kept.write(StoredDecisions(decisions, date: context.date), of: context.user.id)
-        await core.decisionTrimmer.trim()
-        await removeIfDenied(context.user.id)
+        let user = context.user
+        guard mayKeep(user) else { return }
+        await store(of: user.id) {
+            // Since the question was asked.
+            if state.withLock({ $0.isAbout(user.id) && $0.user.consent == .denied }) { return }
+            await core.kept.write(StoredDecisions(decisions, date: context.date), of: user.id)
+            await core.decisionTrimmer.trim()
+        }
     }
 
     // MARK: Assignments by published rules
@@ -73,15 +77,17 @@ extension UserSession {
     /// What came before the user consented is still to be stored.
     func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
-        let isNew = state.withLock { state in
-            guard state.isAbout(user.id) else { return false }
-            state.assignments.decide(EarlierAssignments(decisions.assignments))
-            guard state.restoration.isDone, mayKeep(state.user), let list = state.assignments.takeUnstored()
-            else { return false }
-            state.unwritten[ExactText(user.id)] = list
-            return true
+        await store(of: user.id) {
+            let isNew = state.withLock { state in
+                guard state.isAbout(user.id) else { return false }
+                state.assignments.decide(EarlierAssignments(decisions.assignments))
+                guard state.restoration.isDone, mayKeep(state.user), let list = state.assignments.takeUnstored()
+                else { return false }
+                state.unwritten[ExactText(user.id)] = list
+                return true
+            }
+            if isNew { await writingTurn.run { await self.writeAssignments(of: user.id) } }
         }
-        if isNew { await writingTurn.run { await self.writeAssignments(of: user.id) } }
     }
 
     /// Writes the list of a user that waits for it, if there is one; called when it is its turn.
@@ -92,7 +98,6 @@ extension UserSession {
                 if state.isAbout(userID) { state.assignments.forgetStored() }
             }
         }
-        await removeIfDenied(userID)
     }
 
     // MARK: Consent
@@ -120,10 +125,13 @@ extension UserSession {
         await task?.value
     }
 
-    /// Removes what has just been stored of a user: a denial meanwhile has removed only what was there before.
-    func removeIfDenied(_ userID: String) async {
-        let isDenied = state.withLock { $0.isAbout(userID) && $0.user.consent == .denied }
-        if isDenied { try? await core.kept.forget(userID: userID) }
+    /// Stores something of a user, and removes it again if they deny consent meanwhile, in whichever session: a denial
+    /// removes only what is there before it.
+    private func store(of userID: String, _ write: () async -> Void) async {
+        await core.denials.watching(userID) { watch in
+            await write()
+            if watch.isRemoved { try? await core.kept.forget(userID: userID) }
+        }
     }
 
     /// Whether this user's data may be stored.

@@ -17,10 +17,10 @@ package final class UserRemovals: Sendable {
     package init() {}
 
     /// Runs work for a user.
-    package func watching<Value: Sendable>(
+    package func watching<Value: Sendable, Problem: Error>(
         _ userID: String,
-        _ work: (Watch) async throws(ExperimentationError) -> Value
-    ) async throws(ExperimentationError) -> Value {
+        _ work: (Watch) async throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
         let (id, watch) = (ExactText(userID), Watch())
         watches.withLock { $0[id, default: [:]][ObjectIdentifier(watch)] = watch }
         defer {
