@@ -115,7 +115,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
         if stored.isEmpty { return refusals }
         let (accepted, overflow) = try await commits.perform(.write) { [traces, stored] database, table in
             // Here, so that no rewriting of the file in between can clear it.
-            traces.note(stored.lazy.map(\.user))
+            traces.note(stored)
             let before = table.overflow
             let accepted = try table.append(stored, now: now, database)
             return (accepted, table.overflow - before)

@@ -26,14 +26,14 @@ final class EventCounters: Sendable {
 
     /// Counts events that were accepted.
     func accepted(_ events: [NewEvent]) {
-        count(events.map(\.envelope.event.type)) { $0.accepted += $1 }
+        count(events.count, typed: { events[$0].envelope.event.type }) { $0.accepted += $1 }
     }
 
     /// Counts the final outcomes of a batch.
     func settled(_ settlements: [Settlement], of batch: [Envelope]) {
         // Nearly always everything was delivered, in order.
         if settlements.count == batch.count, settlements.allSatisfy({ $0.outcome == .delivered }) {
-            return count(batch.map(\.event.type)) { $0.delivered += $1 }
+            return count(batch.count, typed: { batch[$0].event.type }) { $0.delivered += $1 }
         }
         let types = Dictionary(batch.map { ($0.id, $0.event.type) }) { first, _ in first }
         state.withLock { counts in
@@ -50,12 +50,13 @@ final class EventCounters: Sendable {
 
     /// Counts runs of one type at a time: events of a type mostly come together, and a dictionary lookup costs more
     /// than counting.
-    private func count(_ types: [String], _ add: (inout EventCounts, Int) -> Void) {
+    private func count(_ number: Int, typed type: (Int) -> String, _ add: (inout EventCounts, Int) -> Void) {
         state.withLock { counts in
             var start = 0
-            while start < types.count {
-                let end = types[start...].firstIndex { $0 != types[start] } ?? types.count
-                add(&counts[types[start], default: EventCounts()], end - start)
+            while start < number {
+                let first = type(start)
+                let end = (start..<number).first { type($0) != first } ?? number
+                add(&counts[first, default: EventCounts()], end - start)
                 start = end
             }
         }

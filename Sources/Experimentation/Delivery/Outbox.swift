@@ -216,13 +216,13 @@ final class Outbox: Sendable {
 
     private func event(_ envelope: Envelope, _ consent: Consent, _ isStated: Bool) -> NewEvent {
         let mayBeHeld = consent == .unknown && !envelope.event.isConsentSignal
-        let taking = routes.enumerated().filter { index, route in
-            (isFirstAsked && index == 0) || (try? route.sink.check(envelope.event)) != nil
+        var deliveries: [NewEvent.Delivery] = []
+        for (index, route) in routes.enumerated() {
+            // Asked already, if it decides.
+            guard isFirstAsked && index == 0 || (try? route.sink.check(envelope.event)) != nil else { continue }
+            deliveries.append(.init(to: route.destination, isHeld: mayBeHeld && route.needsConsent))
         }
-        var event = NewEvent(
-            envelope,
-            owedTo: taking.map { .init(to: $1.destination, isHeld: mayBeHeld && $1.needsConsent) }
-        )
+        var event = NewEvent(envelope, owedTo: deliveries)
         event.grantsConsent = isStated && consent == .granted
         return event
     }

@@ -85,6 +85,7 @@ extension FlagValue {
     /// - Parameter limit: Where to stop counting.
     /// - Returns: The count; 0 for a scalar.
     public func depth(upTo limit: Int) -> Int {
+        if !isContainer { return 0 }
         // Breadth first, one level per iteration: a value nested ten thousand times must not use up the stack.
         var level = [self]
         var depth = 0
@@ -107,17 +108,20 @@ extension FlagValue {
 
     /// Whether every number in this value is finite.
     public var isFinite: Bool {
+        // Most values are scalars, which need no list of what is left.
+        guard isContainer else { return scalarIsFinite }
         var rest = [self]
         while let value = rest.popLast() {
             switch value {
-            case .double(let number): if !number.isFinite { return false }
             case .array(let values): rest.append(contentsOf: values)
             case .object(let values): rest.append(contentsOf: values.values)
-            default: continue
+            default: if !value.scalarIsFinite { return false }
             }
         }
         return true
     }
+
+    private var scalarIsFinite: Bool { if case .double(let number) = self { number.isFinite } else { true } }
 
     var isContainer: Bool {
         switch self {

@@ -36,5 +36,14 @@ extension GroupCommit {
         var lastErasing = 0.0
         /// The deletion of completed deliveries' rows, for when there is nothing else to do.
         var clearing: Job?
+
+        /// Takes the first jobs: nearly always all of them.
+        mutating func takeJobs(atMost most: Int) -> [Job] {
+            let taken = jobs
+            jobs = []
+            if taken.count <= most { return taken }
+            jobs = Array(taken[most...])
+            return Array(taken[..<most])
+        }
     }
 }

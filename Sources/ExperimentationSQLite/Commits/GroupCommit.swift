@@ -129,8 +129,7 @@ final class GroupCommit: Sendable {
         if !isOnCaller, runErasing(database) { return hasMore() }
         let group = waiting.withLock { waiting -> [Job] in
             if waiting.jobs.isEmpty, !isOnCaller, let clearing = waiting.clearing { return [clearing] }
-            let group = Array(waiting.jobs.prefix(Self.largestGroup))
-            waiting.jobs.removeFirst(group.count)
+            let group = waiting.takeJobs(atMost: Self.largestGroup)
             if waiting.erasing != nil { waiting.groupsBeforeErasing += 1 }
             return group
         }

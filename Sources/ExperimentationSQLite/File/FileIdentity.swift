@@ -14,7 +14,8 @@ struct FileIdentity: Sendable, Equatable {
     /// Identifies what is at a path; `nil` if nothing is.
     init?(of path: String) {
         var facts = stat()
-        guard lstat(path, &facts) == 0 else { return nil }
+        // Passed as it is, a string would be copied first, for each transaction.
+        guard path.withCString({ lstat($0, &facts) }) == 0 else { return nil }
         device = UInt64(truncatingIfNeeded: facts.st_dev)
         number = UInt64(truncatingIfNeeded: facts.st_ino)
     }

@@ -76,17 +76,17 @@ struct OutboxTable: Sendable {
     /// Whether to copy the ledgers beside the file, since a transaction has changed them.
     func isCopyDue(after before: OutboxTable) -> Bool {
         lastSequence - upkeep.copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
-            || zip(lanes, before.lanes).contains { now, before in
-                now.through != before.through || now.head != before.head
-                    || now.lane.ledger.delivered != before.lane.ledger.delivered
-                    || now.lane.ledger.purged != before.lane.ledger.purged
-                    || now.lane.ledger.dropped != before.lane.ledger.dropped
+            || lanes.indices.contains { place in
+                lanes[place].through != before.lanes[place].through || lanes[place].head != before.lanes[place].head
+                    || lanes[place].lane.ledger.delivered != before.lanes[place].lane.ledger.delivered
+                    || lanes[place].lane.ledger.purged != before.lanes[place].lane.ledger.purged
+                    || lanes[place].lane.ledger.dropped != before.lanes[place].lane.ledger.dropped
             }
     }
 
     /// The number of deliveries ever dropped to make room.
     var overflow: Int {
-        lanes.reduce(evictions.deliveries) { $0 + ($1.lane.ledger.dropped[.overflow] ?? 0) }
+        lanes.indices.reduce(evictions.deliveries) { $0 + (lanes[$1].lane.ledger.dropped[.overflow] ?? 0) }
     }
 
     // MARK: Other processes

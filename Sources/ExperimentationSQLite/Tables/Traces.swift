@@ -16,10 +16,10 @@ final class Traces: Sendable {
     private static let mostUsers = 50_000
     private let state = Mutex(State())
 
-    /// Notes users whose events are about to be stored.
-    func note(_ users: some Sequence<String>) {
+    /// Notes the users of events that are about to be stored.
+    func note(_ events: [StoredEvent]) {
         state.withLock { state in
-            for user in users { state.users.insert(user) }
+            for index in events.indices { state.users.insert(events[index].user) }
             if state.users.count > Self.mostUsers {
                 state.users = []
                 state.isUnknown = true
