@@ -149,8 +149,10 @@ public final class Gateway: Sendable {
         }
         responder.tenants = TenantDirectory(tenants)
         for tenant in tenants {
-            let former = before.first { $0.connection === tenant.connection }
-            if let former, tenant.mayAnswerOtherwise(than: former) { tenant.connection.changes.announceChange() }
+            guard let former = before.first(where: { $0.connection === tenant.connection }) else { continue }
+            if tenant.mayAnswerOtherwise(than: former) { tenant.connection.changes.announceChange() }
+            // After the announcement: who still has a token learns the stream's address from the next answer.
+            if tenant.refusesTokens(of: former) { tenant.connection.changes.hangUp() }
         }
         let needed = tenants.map { ObjectIdentifier($0.connection) }
         for connection in old where !needed.contains(ObjectIdentifier(connection)) {

@@ -183,6 +183,39 @@ struct StreamTests {
         }
     }
 
+    @Test(
+        "a reload that removes a token ends the tenant's streams, and no other reload does",
+        arguments: [(["t0ken"], 1), (["t0ken", "more"], 1), (["more", "t0ken"], 1), (["more"], 0)]
+    )
+    func removedTokens(tokens: [String], listening: Int) async throws {
+        try await Served.run { served in
+            let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
+            let changes = served.gateway.responder.tenants.tenants[0].connection.changes
+            try await served.wire.hold("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n", times: 1) {
+                try await eventually("it listens") { changes.count == 1 }
+                var tenant = served.gateway.responder.tenants.tenants[0].configuration
+                tenant.tokens = tokens.map { TokenDigest(of: $0) }
+                try await served.gateway.reload([tenant])
+                try await eventually("\(listening) listen") { changes.count == listening }
+            }
+        }
+    }
+
+    @Test(
+        "first rules are announced to those who listened without any, and a vendor's recovery isn't",
+        arguments: [(true, 1), (false, 0)]
+    )
+    func firstRules(lacksRules: Bool, announced: Int) async {
+        let (events, continuation) = AsyncStream.makeStream(of: ProviderEvent.self)
+        for status in [ProviderStatus.error, .ready, .error, .stale] {
+            continuation.yield(ProviderEvent(status == .error ? .error : .ready, status: status))
+        }
+        continuation.finish()
+        let streams = ChangeStreams()
+        await streams.announce(events, lacksRules: lacksRules)
+        #expect(streams.changes == announced)
+    }
+
     @Test("what is under way over a replaced connection is completed, and the connection is closed a while later")
     func replaced() async throws {
         let (time, provider) = (ManualTime(), Served.publisher())

@@ -3,12 +3,19 @@ import ExperimentationMigration
 
 extension ChangeStreams {
     /// Announces what a client says of its rules and its kill switch, until it ends.
-    func announce(_ events: AsyncStream<ProviderEvent>) async {
-        var wasDisabled = false
+    ///
+    /// - Parameters:
+    ///   - events: What the client says.
+    ///   - lacksRules: Whether the client computes decisions and had no rules before: with the first ones, those who got
+    ///     errors so far get values.
+    func announce(_ events: AsyncStream<ProviderEvent>, lacksRules: Bool = false) async {
+        var (lacksRules, wasDisabled) = (lacksRules, false)
         for await event in events {
             let isDisabled = event.status == .disabled
-            if event.kind == .configurationChanged || isDisabled != wasDisabled { announceChange() }
+            let isFirst = lacksRules && [.ready, .stale].contains(event.status)
+            if isFirst || event.kind == .configurationChanged || isDisabled != wasDisabled { announceChange() }
             wasDisabled = isDisabled
+            lacksRules = lacksRules && !isFirst
         }
     }
 

@@ -55,13 +55,16 @@ final class ChangeStreams: Sendable {
         for stream in streams { stream.tell(changes) }
     }
 
+    /// Ends every stream; clients that still may can listen again.
+    func hangUp() {
+        let streams = state.withLock { Array($0.streams.values) }
+        for stream in streams { stream.end() }
+    }
+
     /// Ends every stream and rejects new ones.
     func finish() {
-        let streams = state.withLock { state in
-            state.isFinished = true
-            return Array(state.streams.values)
-        }
-        for stream in streams { stream.end() }
+        state.withLock { $0.isFinished = true }
+        hangUp()
     }
 
     /// Lets a client listen.

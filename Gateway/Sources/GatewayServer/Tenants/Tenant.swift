@@ -60,6 +60,11 @@ final class Tenant: Sendable {
             || own.consent != others.consent
     }
 
+    /// Whether another tenant on its connection has tokens that this one refuses.
+    func refusesTokens(of other: Tenant) -> Bool {
+        !Set(other.configuration.tokens).isSubset(of: configuration.tokens)
+    }
+
     /// Whether the tenant should receive requests.
     ///
     /// A vendor that is asked for each user reports the outcome of the last question, which another user's needn't share, so only

@@ -204,9 +204,10 @@ final class TenantConnection: Sendable {
             meanwhile.hand { [intake, assignments] in await Self.hand($0, to: intake, and: assignments) }
             meanwhile.see { [shared] in shared?.isAway ?? false }
         }
+        let lacksRules = facts.isComputed && [.notReady, .error].contains(client.status)
         let (events, changes) = (client.statusEvents(), changes)
         watching.withLock { watching in
-            watching.append(Task { await changes.announce(events) })
+            watching.append(Task { await changes.announce(events, lacksRules: lacksRules) })
             guard let migration else { return }
             let (first, reports) = (migration.report, migration.reports())
             watching.append(Task { await changes.announce(reports, since: first) })
