@@ -46,7 +46,7 @@ enum Sample {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = try Tool.file(source, "Shown.swift", in: folder)
         let map = Tool.root.appending(path: "Sources/CCurl/module.modulemap").path
-        let grdb = Tool.root.appending(path: ".build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap").path
+        let grdb = Tool.checkouts.appending(path: "GRDB.swift/Sources/GRDBSQLite/module.modulemap").path
         let modules = Tool.executable.deletingLastPathComponent().appending(path: "Modules").path
         let process = try ChildProcess(
             URL(filePath: "/usr/bin/env"),

@@ -29,6 +29,14 @@ struct Tool {
         return found ?? places[0].appending(path: "xp")
     }()
 
+    /// The packages that the build uses, in a folder above the executable.
+    static let checkouts: URL = {
+        let above = sequence(first: executable) { $0.deletingLastPathComponent() }.prefix(5)
+        let found = above.map { $0.appending(path: "checkouts") }
+            .first { FileManager.default.fileExists(atPath: $0.path) }
+        return found ?? root.appending(path: ".build/checkouts")
+    }()
+
     /// Runs the tool to its end; after the limit it is killed, and the status is that of a kill.
     static func run(
         _ arguments: [String],
