@@ -64,6 +64,29 @@ struct StartTests {
         #expect(app.actions.first == "A2")
     }
 
+    @Test(
+        "what a call dropped before the start was to carry goes with the next call of its user that can carry it",
+        arguments: [(nil, nil, "gold"), (nil, "u2", "gold"), ("u1", "u1", "gold"), ("u1", "u2", nil)]
+            as [(String?, String?, String?)]
+    )
+    func attributesOfDroppedCall(before: String?, after: String?, tier: String?) async throws {
+        let app = try await App(start: false)
+        app.evergage.userID = before
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        app.evergage.setAccountAttribute("9", forName: "size")
+        try app.global.trackAction("A")
+        app.evergage.userID = after
+        // Statistics carry no attributes.
+        try app.global.trackImpression(StatTests.campaign())
+        for _ in 1...99 { try app.global.trackAction("B") }
+        app.evergage.start(.test)
+        await app.settle()
+        #expect(app.actions == ["-"] + Array(repeating: "B", count: 99))
+        #expect(app.transport.events[1]["user"]?["attributes"]?["tier"]?.stringValue == tier)
+        #expect(app.transport.events[1]["account"]?["attributes"] == ["size": "9"])
+        #expect(app.transport.events.dropFirst(2).allSatisfy { $0["account"] == nil })
+    }
+
     @Test("V01 calls after the start all count, however many wait for its end or for a change of consent")
     func afterStart() async throws {
         let app = try await App(start: false)

@@ -37,14 +37,26 @@ extension Evergage {
     private func limitCallsBeforeStart() {
         let excess = waiting.count(where: \.isBeforeStart) - 100
         guard excess > 0 else { return }
-        var left = excess
-        waiting.removeAll { call in
-            guard left > 0, call.isBeforeStart else { return false }
-            left -= 1
-            return true
+        for _ in 0..<excess {
+            guard let oldest = waiting.firstIndex(where: \.isBeforeStart) else { break }
+            takeOut(oldest)
         }
         let which = excess == 1 ? "oldest was" : "oldest \(excess) were"
         drop(.warning, "more than 100 calls wait for the start; the \(which) dropped")
+    }
+
+    /// Removes a waiting call; the attributes that it was to carry go with the next call that can, as if it had never been
+    /// made.
+    func takeOut(_ place: Int) {
+        let call = waiting.remove(at: place)
+        guard var attributes = call.attributes else { return }
+        if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
+            keepOwn(&attributes, of: call.userID, for: waiting[next].userID)
+            waiting[next].carry(attributes)
+        } else {
+            keepOwn(&attributes, of: call.userID, for: currentUserID)
+            pending.add(earlier: attributes)
+        }
     }
 
     func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {

@@ -27,16 +27,7 @@ extension Evergage {
             unstoredLaunch = configuration.account
             return
         }
-        let launch = waiting.remove(at: place)
-        guard var attributes = launch.attributes else { return }
-        // They go with the next call, as if there had been no launch.
-        if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
-            keepOwn(&attributes, of: launch.userID, for: waiting[next].userID)
-            waiting[next].carry(attributes)
-        } else {
-            keepOwn(&attributes, of: launch.userID, for: currentUserID)
-            pending.add(earlier: attributes)
-        }
+        takeOut(place)
     }
 
     /// Discards the launch that the store may not have: its events go with the client or at a denial, and the next start

@@ -31,9 +31,15 @@ extension Evergage {
 
         /// Adds earlier attributes to a call that can carry them.
         mutating func carry(_ earlier: EvergageAttributes) {
-            guard case .action(var action) = content else { return }
-            action.attributes.add(earlier: earlier)
-            content = .action(action)
+            switch content {
+            case .action(var action):
+                action.attributes.add(earlier: earlier)
+                content = .action(action)
+            case .launch(var action):
+                action.attributes.add(earlier: earlier)
+                content = .launch(action)
+            case .viewTime: break
+            }
         }
 
         /// Returns the events of this call.
