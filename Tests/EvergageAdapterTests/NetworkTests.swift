@@ -288,10 +288,10 @@ struct NetworkTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("V85 a busy error with 200 is retried")
-    func busy() async throws {
+    @Test("V85 a busy error with 200 is retried, also if its code is a text", arguments: ["3", #""3""#])
+    func busy(code: String) async throws {
         let app = try await App()
-        script(app, [.made(200, #"{"errorCode":3}"#)])
+        script(app, [.made(200, #"{"errorCode":\#(code)}"#)])
         try app.global.trackAction("A")
         await app.settle()
         await app.pass(300)
@@ -299,8 +299,8 @@ struct NetworkTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("V85 any other error code with 200 is final", arguments: [1, 2, 4, 5, 99])
-    func errorCodes(code: Int) async throws {
+    @Test("V85 any other error code with 200 is final", arguments: ["1", "2", "4", "5", "99", #""5""#])
+    func errorCodes(code: String) async throws {
         let app = try await App()
         script(app, [.made(200, #"{"campaignResponses":[],"errorCode":\#(code)}"#)])
         try app.global.trackAction("A")

@@ -33,7 +33,9 @@ struct EvergageAnswer: Sendable, Hashable {
     /// Parses an answer; `nil` if it isn't an object.
     init?(_ json: FlagValue) {
         guard let members = json.objectValue else { return nil }
-        errorCode = members["errorCode"]?.intValue ?? 0
+        let code = members["errorCode"]
+        // An error is an error, even if something on the way has turned the number into a text.
+        errorCode = code?.intValue ?? code?.stringValue.flatMap { Int($0) } ?? 0
         campaignResponses = members["campaignResponses"]?.arrayValue?.compactMap(CampaignResponse.init) ?? []
     }
 }
