@@ -134,6 +134,33 @@ struct ConsentTests {
         #expect(third.actions == ["D"])
     }
 
+    @Test(
+        "consent that was given isn't taken back by a statement of nothing, before the start or after it",
+        arguments: [true, false]
+    )
+    func nothingStated(isStarted: Bool) async throws {
+        let store = ClientStore.inMemory()
+        let first = try await App(store: store)
+        first.evergage.userID = "u-1"
+        first.evergage.setConsent(.denied)
+        await first.settle()
+        let second = try await App(start: isStarted, store: store)
+        second.evergage.setConsent(.granted)
+        second.evergage.setConsent(.unknown)
+        second.evergage.start(.test)
+        try second.global.trackAction("A")
+        await second.settle()
+        second.evergage.userID = "u-1"
+        try second.global.trackAction("B")
+        await second.settle()
+        #expect(second.actions == ["A", "B"])
+        let third = try await App(store: store)
+        third.evergage.userID = "u-1"
+        try third.global.trackAction("C")
+        await third.settle()
+        #expect(third.actions == ["C"])
+    }
+
     @Test("a denial before the start removes what an earlier run left")
     func beforeTheStart() async throws {
         let store = ClientStore.inMemory()

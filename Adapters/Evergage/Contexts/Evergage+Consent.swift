@@ -6,8 +6,8 @@ extension Evergage {
     /// Gives or withdraws consent.
     ///
     /// It belongs to the device, whoever is signed in. While it is denied, nothing is captured, and everything that
-    /// waits is removed; it holds over restarts until consent is given again. The vendor's protocol has no consent, so
-    /// nothing is sent.
+    /// waits is removed; it holds over restarts until consent is given again. `unknown` states nothing, and changes
+    /// nothing. The vendor's protocol has no consent, so nothing is sent.
     ///
     /// If the store fails, that is logged and tried again: with the next call of this method, with a flush, and on the
     /// way to the background and back. Until what waits is removed, nothing is sent.
@@ -52,8 +52,7 @@ extension Evergage {
     func carryOut(_ change: EvergageConsent.Change) async {
         // First: if the process ends before the client is told, the next run begins with it.
         let isStored = await trying { [store] () async throws(ExperimentationError) in
-            let bytes = change.consent == .unknown ? nil : Array(change.consent.rawValue.utf8)
-            try await store.state.setValue(bytes, for: Self.consentKey)
+            try await store.state.setValue(Array(change.consent.rawValue.utf8), for: Self.consentKey)
         }
         var isTold = true
         // What a session has tracked since a later change must not be purged by this one.

@@ -24,9 +24,9 @@ struct EvergageConsent: Sendable {
 
     /// Notes a statement.
     ///
-    /// - Returns: What changes by it; `nil` for nothing: a denial ends only when consent is given.
+    /// - Returns: What changes by it; `nil` for nothing: `unknown` states nothing, and takes back neither a denial nor consent.
     mutating func change(to consent: Consent, by userID: String?) -> Change? {
-        if consent == current || (consent == .unknown && current == .denied) { return nil }
+        if consent == current || consent == .unknown { return nil }
         current = consent
         changes += 1
         return latest(by: userID)
