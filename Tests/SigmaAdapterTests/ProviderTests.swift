@@ -227,6 +227,21 @@ struct ProviderTests {
         #expect(rules.decisions(for: Reference.context())["here"]?.value == true)
     }
 
+    @Test("an earlier run's location counts only where one may be requested", arguments: [true, false])
+    func restoredPlace(asksForPlace: Bool) async throws {
+        let stage = Stage(configuration: Self.kazan)
+        var configuration = Self.provider(stage).configuration
+        configuration.asksForPlace = asksForPlace
+        let roles = try await SigmaProvider(configuration: configuration, transport: stage.transport)
+            .start(in: ProviderContext())
+        guard case .computed(let source) = roles.decisions else {
+            Issue.record("expected rules")
+            return
+        }
+        let rules = try source.ruleset(restoring: Array("{\"geo.city\":\"Kazan\"}\n\(Self.kazan)".utf8))
+        #expect(rules.decisions(for: Reference.context())["here"]?.value == .bool(asksForPlace))
+    }
+
     @Test("events are unsupported, and reported as such")
     func noEvents() async throws {
         let stage = try Stage()

@@ -31,8 +31,7 @@ struct SigmaRulesetSource: RulesetSource {
         } catch {
             throw error.neutral(asking: "configuration")
         }
-        let isWanted = fetched.root.useGeo && service.configuration.asksForPlace
-        let place = isWanted ? await locator.place() : [:]
+        let place = isPlaceWanted(by: fetched.root) ? await locator.place() : [:]
         let raw = Self.stored(fetched.raw, place)
         // The service has no validators of its own, but equal bytes are equal rules.
         let digest = MD5(of: raw).hexadecimal
@@ -46,11 +45,17 @@ struct SigmaRulesetSource: RulesetSource {
         }
         let place = try JSON.decode([String: String].self, from: Array(raw[..<end]))
         locator.restore(place)
-        return ruleset(try JSON.decode(SigmaWire.Root.self, from: Array(raw[(end + 1)...])), place)
+        let root = try JSON.decode(SigmaWire.Root.self, from: Array(raw[(end + 1)...]))
+        // It may have been stored before the setting changed, or by another machine.
+        return ruleset(root, isPlaceWanted(by: root) ? place : [:])
     }
 
     /// Cancels a location request in progress.
     func stop() { locator.stop() }
+
+    private func isPlaceWanted(by root: SigmaWire.Root) -> Bool {
+        root.useGeo && service.configuration.asksForPlace
+    }
 
     private func ruleset(_ root: SigmaWire.Root, _ place: [String: String]) -> SigmaRuleset {
         SigmaRuleset(root, place: place, configuration: service.configuration)
