@@ -468,4 +468,42 @@ struct ViewTests {
         await app.settle()
         #expect(app.pings == ["p 7000"])
     }
+
+    /// An application whose screen was released while an item was viewed on it, and in which nothing has run since.
+    private func released(after seconds: Int) async throws -> App {
+        let app = try await App()
+        var screen: EvergageScreen? = try app.shownScreen()
+        screen?.viewItem(.p)
+        app.time.advance(by: .seconds(seconds))
+        screen = nil
+        return app
+    }
+
+    @Test("a released screen reports no time after a minute without a touch, though nothing has run by then")
+    func lostWhileIdle() async throws {
+        let app = try await released(after: 130)
+        app.evergage.touched()
+        await app.pass(5)
+        #expect(app.pings == ["p 60000"])
+    }
+
+    @Test("the time of a released screen counts for its user, even if another one signs in at once")
+    func lostBeforeSignIn() async throws {
+        let app = try await released(after: 7)
+        app.evergage.userID = "u-2"
+        await mainActorTurn()
+        await app.settle()
+        #expect(app.pings == ["p 7000"])
+        #expect(app.transport.sent.last?.query["userId"] == nil)
+    }
+
+    @Test("a reset discards the time of a screen that has just been released")
+    func lostBeforeReset() async throws {
+        let app = try await released(after: 7)
+        app.evergage.reset()
+        await mainActorTurn()
+        app.evergage.start(App.second)
+        await app.settle()
+        #expect(app.pings == [])
+    }
 }

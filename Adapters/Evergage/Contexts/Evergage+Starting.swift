@@ -35,12 +35,12 @@ extension Evergage {
     /// It discards the settings, unsent events, held campaigns, the ids of user and account, and their unsent
     /// attributes. Handlers, what is visible and what is viewed stay, and so does the anonymous id.
     public func reset() {
+        discardViewTime()
         catchUp()
         generation += 1
         let (client, session) = (client, session)
         // Answers to requests in progress are ignored.
         for context in contexts { session?.clearCampaigns(on: context.surface) }
-        discardViewTime()
         self.client = nil
         self.session = nil
         events = nil

@@ -60,7 +60,7 @@ public final class Evergage {
     var knownAnonymousID: String?
 
     private var global: EvergageContext?
-    private var screens: [Weak] = []
+    private var screens: [Registered] = []
     private var screenCount = 0
     private var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
     var lastOperation: Task<Void, Never>?
@@ -75,7 +75,10 @@ public final class Evergage {
     /// The state of the network as the application set it.
     var connectivity = Connectivity.unknown
 
-    private struct Weak { weak var screen: EvergageScreen? }
+    private struct Registered {
+        weak var screen: EvergageScreen?
+        let viewing: EvergageViewing
+    }
 
     /// Creates an instance that hasn't been started.
     ///
@@ -142,7 +145,7 @@ public final class Evergage {
         if isDisabled { return nil }
         screenCount += 1
         let screen = EvergageScreen(owner: self, number: screenCount, name: name)
-        screens.append(Weak(screen: screen))
+        screens.append(Registered(screen: screen, viewing: screen.viewing))
         screen.attach()
         return screen
     }
@@ -150,12 +153,13 @@ public final class Evergage {
     /// All existing contexts.
     var contexts: [EvergageContext] { [global].compactMap { $0 } + screens.compactMap(\.screen) }
 
-    /// Tracks the remaining view time of a screen that has disappeared, and closes its surface.
-    func lost(_ timer: ViewTimer, surface: String?) {
-        var timer = timer
-        for ping in timer.run(false, at: environment.time.instant) { capture(.viewTime(ping), surface: surface) }
-        if let surface { closeSurface(surface) }
-        screens.removeAll { $0.screen == nil }
+    /// Tracks the remaining view time of screens that have gone, and closes their surfaces.
+    private func concludeLostViews(at moment: ContinuousClock.Instant) {
+        for viewing in screens.filter({ $0.screen == nil }).map(\.viewing) {
+            screens.removeAll { $0.viewing === viewing }
+            for ping in viewing.timer.run(false, at: moment) { capture(.viewTime(ping), surface: viewing.surface) }
+            if let surface = viewing.surface { closeSurface(surface) }
+        }
     }
 
     // MARK: Host
@@ -200,6 +204,8 @@ public final class Evergage {
     /// Runs everything that has become due, in the order of its due times.
     func catchUp() {
         let now = environment.time.instant
+        // They may have gone after the user went idle.
+        concludeLostViews(at: min(now, attention.idleMoment(after: remote.userIdle) ?? now))
         while let moment = nextMoment, moment <= now {
             for context in contexts { context.pass(moment) }
             if let idle = attention.idleMoment(after: remote.userIdle), idle <= moment {
@@ -212,14 +218,10 @@ public final class Evergage {
         if !isCapturing { discardViewTime() }
     }
 
-    /// Captures the view time of the current user, so that none of it counts for the next.
-    func concludeViewTime() {
-        for context in contexts { context.note(context.timer.conclude(at: environment.time.instant)) }
-    }
-
     /// Discards view time that isn't captured yet.
     func discardViewTime() {
-        for context in contexts { context.timer.discard(at: environment.time.instant) }
+        let viewings = [global?.viewing].compactMap { $0 } + screens.map(\.viewing)
+        for viewing in viewings { viewing.timer.discard(at: environment.time.instant) }
     }
 
     /// Sets the timer for the next thing that is due.

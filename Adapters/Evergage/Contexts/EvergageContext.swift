@@ -7,20 +7,28 @@ import Experimentation
 @MainActor
 public class EvergageContext {
     weak var owner: Evergage?
-    var timer = ViewTimer()
+    let viewing: EvergageViewing
     private(set) var handlers: [String: CampaignHandler] = [:]
-
-    /// The key of this context's events and campaigns; `nil` for the whole application.
-    var surface: String?
 
     init(owner: Evergage, surface: String? = nil) {
         self.owner = owner
-        self.surface = surface
+        viewing = EvergageViewing(surface: surface)
     }
 
     deinit {
-        let (owner, timer, surface) = (owner, timer, surface)
-        Task { @MainActor in owner?.lost(timer, surface: surface) }
+        let owner = owner
+        Task { @MainActor in owner?.catchUp() }
+    }
+
+    var timer: ViewTimer {
+        get { viewing.timer }
+        set { viewing.timer = newValue }
+    }
+
+    /// The key of this context's events and campaigns; `nil` for the whole application.
+    var surface: String? {
+        get { viewing.surface }
+        set { viewing.surface = newValue }
     }
 
     /// The name that events of this context carry.
@@ -111,4 +119,13 @@ public class EvergageContext {
 
     /// Performs the work that is due at a given time.
     func pass(_ moment: ContinuousClock.Instant) { note(timer.advance(to: moment)) }
+}
+
+/// What is viewed in a context, and on which surface; its owner concludes the view after the context has gone.
+@MainActor
+final class EvergageViewing {
+    var timer = ViewTimer()
+    var surface: String?
+
+    init(surface: String?) { self.surface = surface }
 }
