@@ -43,12 +43,13 @@ extension Engage {
         guard configuration.location.isEnabled else { return }
         try await profile.load()
         if profile.isConsentDenied { throw EngageErrors.denied }
-        let recipient = profile.recipientID
+        let (removals, user, recipient) = (profile.removals, profile.mobileUserID, profile.recipientID)
         guard !recipient.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no recipient; set one up first")
         }
         let settings = configuration.location
         let list = configuration.listID
+        let xmlapi = xmlapi.only { [profile] in !profile.mayBeRemoved(user, since: removals) }
         if !profile.record.hasLocationColumns {
             // A fault says that the column exists already, which is just as good.
             try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))

@@ -20,17 +20,18 @@ struct EngageConnection: Sendable {
 
     /// Sends a request with a token, and once more with another one if the first is refused.
     ///
-    /// A token is requested until the deadline. `read` never gets a 401.
+    /// A token is requested until the deadline, and `make` called right before its request is sent. `read` never gets a
+    /// 401.
     func exchange<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
-        _ make: (String) -> HTTPMessage,
+        _ make: (String) throws(ExperimentationError) -> HTTPMessage,
         read: (HTTPReply) throws(ExperimentationError) -> Reading<Value>
     ) async throws(ExperimentationError) -> Value {
         for _ in 0..<2 {
             let token = try await authorization.token(until: deadline)
             line.open()
             let reply = try await client.send(
-                make(token.value),
+                try make(token.value),
                 limits: HTTPLimits(
                     deadline: configuration.networking.timeout,
                     responseBytes: configuration.networking.responseBytes

@@ -12,6 +12,20 @@ public struct XMLAPIClient: Sendable {
     public static let rowLimit = 100
 
     let connection: EngageConnection
+    /// Whether a call may still be sent.
+    private let isWanted: @Sendable () -> Bool
+
+    init(connection: EngageConnection, while isWanted: @escaping @Sendable () -> Bool = { true }) {
+        self.connection = connection
+        self.isWanted = isWanted
+    }
+
+    /// Returns a client whose calls are sent only while a condition holds, however long they have waited by then.
+    ///
+    /// A call that isn't sent ends with ``EngageErrors/forgotten``.
+    func only(while isWanted: @escaping @Sendable () -> Bool) -> XMLAPIClient {
+        XMLAPIClient(connection: connection, while: isWanted)
+    }
 
     /// Sends a call and returns the vendor's answer, including a fault.
     ///
@@ -28,7 +42,10 @@ public struct XMLAPIClient: Sendable {
         defer { connection.line.leave() }
         return try await connection.exchange(
             until: deadline,
-            { connection.requests.xmlapi(envelope, token: $0) },
+            { token throws(ExperimentationError) in
+                guard isWanted() else { throw EngageErrors.forgotten }
+                return connection.requests.xmlapi(envelope, token: token)
+            },
             read: { reply throws(ExperimentationError) in
                 if let error = EngageErrors.error(status: reply.status, of: name) { throw error }
                 let type = reply.response.headerFields[.contentType]?.lowercased() ?? ""

@@ -19,7 +19,8 @@ public struct AnonymousUser: Sendable {
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
         try await profile.load()
         if profile.isConsentDenied { throw EngageErrors.denied }
-        let removals = profile.removals
+        let (removals, user) = (profile.removals, profile.mobileUserID)
+        let client = client.only { [profile] in !profile.mayBeRemoved(user, since: removals) }
         let result = try await client.send(.addAnonymousRecipient(list: list))
         guard result.isSuccess, let id = result.recipientID else { return result }
         let isKept = try await profile.update(unlessRemovedSince: removals) { $0.anonymousID = id }
@@ -40,7 +41,7 @@ public struct AnonymousUser: Sendable {
     ///   - mergeColumn: The column that receives the id in both.
     /// - Returns: The last answer, or the first fault.
     /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; `ErrorCode.consentDenied` if the
-    ///   user denied consent; what the interface throws.
+    ///   user denied consent, at the latest before the last call was sent; what the interface throws.
     @discardableResult
     public func updateToPrimaryUser(
         _ userID: String,
@@ -55,6 +56,8 @@ public struct AnonymousUser: Sendable {
             throw ExperimentationError(.invalidArgument, "there is no anonymous recipient; create one first")
         }
         if profile.isConsentDenied || profile.record.isDenied(userID) { throw EngageErrors.denied }
+        let removals = profile.removals
+        let client = client.only { [profile] in !profile.mayBeRemoved(userID, since: removals) }
         try await profile.update { record in
             let former = record.mobileUserID
             record.become(userID)

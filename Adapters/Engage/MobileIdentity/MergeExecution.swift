@@ -32,12 +32,13 @@ struct MergeExecution: Sendable {
     }
 
     private func step(of intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
+        let client = client.only { [merging = profile.merging] in !merging.isOneRemoved(from: intent) }
         var next = intent
         let list = configuration.listID
         let column = recipients.mobileUserIDColumn
         switch intent.step {
         case .setUp:
-            next.hasCurrent(try await recipient(for: intent))
+            next.hasCurrent(try await recipient(for: intent, by: client))
         case .search:
             next.found(
                 try await client.recipient(with: XMLAPIFields(intent.fields)),
@@ -83,7 +84,10 @@ struct MergeExecution: Sendable {
     /// lacks it.
     ///
     /// May be repeated whatever its earlier outcome.
-    private func recipient(for intent: MergeIntent) async throws(ExperimentationError) -> String {
+    private func recipient(
+        for intent: MergeIntent,
+        by client: XMLAPIClient
+    ) async throws(ExperimentationError) -> String {
         let mobileUserID = intent.mobileUserID
         let record = profile.record
         let known = record.recipient(of: mobileUserID)
@@ -137,7 +141,14 @@ struct MergeExecution: Sendable {
     func settleAudits(demanding key: String? = nil) async throws(ExperimentationError) {
         let owed = profile.record.audits
         guard let table = recipients.audit, !owed.isEmpty else { return }
-        let failures = try await client.insertUpdate(rows: owed.map { $0.row(in: table) }, table: table.tableID)
+        let client = client.only { [profile] in Set(owed).isSubset(of: profile.record.audits) }
+        let failures: [XMLAPIRowFailure]
+        do throws(ExperimentationError) {
+            failures = try await client.insertUpdate(rows: owed.map { $0.row(in: table) }, table: table.tableID)
+        } catch  where error == EngageErrors.forgotten {
+            // The others' rows are left.
+            return try await settleAudits(demanding: key)
+        }
         // A failure without a row may concern any of them.
         let refused = failures.map { $0.columns[table.keyColumn] ?? "" }
         let taken = refused.contains("") ? [] : Set(owed.map(\.key)).subtracting(refused)

@@ -41,8 +41,11 @@ struct RecipientSetup: Sendable {
         let recipientID: String
         do throws(ExperimentationError) {
             let isRepeated = before.addUnderWay == mobileUserID
+            let client = client.only { !profile.mayBeRemoved(mobileUserID, since: removals) }
             recipientID = try await client.setUp(mobileUserID, known: before.recipientID, afterSearch: isRepeated)
         } catch {
+            let isLeft = !profile.record.isOwn(mobileUserID) && profile.removals.ofOwnUser == removals.ofOwnUser
+            if error == EngageErrors.forgotten, isLeft { return try await complete() }
             // A refusal says that nothing was added. One of the search says nothing of an earlier attempt, and after the
             // vendor's own failure, as after any other, the recipient may exist.
             if let fault = error.cause as? XMLAPIFault, fault.operation == .addRecipient, fault.isLasting {

@@ -72,6 +72,14 @@ public final class EngageProfile: Sendable {
     /// How often users were removed until now.
     var removals: Removals { state.withLock(\.removals) }
 
+    /// Whether a user may have been removed since; exact for the installation's own.
+    func mayBeRemoved(_ userID: String, since removals: Removals) -> Bool {
+        state.withLock { state in
+            state.record.isOwn(userID)
+                ? state.removals.ofOwnUser != removals.ofOwnUser : state.removals.ofAnyone != removals.ofAnyone
+        }
+    }
+
     /// Changes the state; the change is in the store when this returns.
     @discardableResult
     func update<Result: Sendable>(
