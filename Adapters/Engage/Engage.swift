@@ -24,7 +24,7 @@ public struct Engage: Sendable {
     let journal: EngageJournal
     let events: EngageEventSink
     let linker: EngageLinker
-    /// One change of the session's clock at a time, so that each is tracked once.
+    /// One launch or change of the session's clock at a time, so that each event of theirs is tracked once.
     let sessions: AsyncSemaphore
     private let resuming: ResumingTask
 

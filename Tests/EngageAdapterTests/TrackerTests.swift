@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -41,6 +42,38 @@ struct TrackerTests {
         let end = try #require(try await bench.behaviors().first { $0.code == "14" })
         #expect(end["Session Duration"] == "150")
         #expect(end.timestamp == EngageTimestamp.behavior(left))
+    }
+
+    /// Accepts events when the gate opens.
+    private struct GatedOutbox: OutboxStoreDecorator {
+        let base: any OutboxStore
+        let gate = AsyncGate()
+
+        func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+            await gate.wait()
+            return try await base.append(events, now: now)
+        }
+    }
+
+    @Test("of two launches at once, as by two scenes, one reports the installation")
+    func launchesAtOnce() async throws {
+        let engage = bench.engage()
+        let outbox = GatedOutbox(base: bench.store.outbox)
+        let client = try await bench.client(engage, store: ClientStore(outbox: outbox, state: bench.store.state))
+        let tracker = engage.tracker(for: client.session(for: User(id: "u")))
+        let first = Task { try await tracker.launch() }
+        try await eventually("the installation on its way to the store") { outbox.gate.waiting == 1 }
+        let isSecondBegun = AsyncGate()
+        let second = Task {
+            isSecondBegun.open()
+            try await tracker.launch()
+        }
+        await isSecondBegun.wait()
+        try await eventually("the second launch in line") { engage.sessions.waiting == 1 }
+        outbox.gate.open()
+        try await first.value
+        try await second.value
+        #expect(try await codes(client) == ["12", "13", "13"])
     }
 
     @Test("a session that wasn't ended is ended by the next launch")

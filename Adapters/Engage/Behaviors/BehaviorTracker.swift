@@ -23,6 +23,8 @@ public struct BehaviorTracker: Sendable {
     /// Records that the application was started: the installation once, the end of the previous session if it is still
     /// missing, and the beginning of a new one.
     public func launch() async throws(ExperimentationError) {
+        try await engage.sessions.take()
+        defer { engage.sessions.leave() }
         try await profile.load()
         if !profile.record.isInstalled {
             try await session.track(.installed, at: now)
@@ -42,6 +44,8 @@ public struct BehaviorTracker: Sendable {
         let timeout = engage.configuration.sessionTimeout / .seconds(1)
         var failure: ExperimentationError?
         do throws(ExperimentationError) {
+            try await engage.sessions.take()
+            defer { engage.sessions.leave() }
             try await passSession { clock in
                 switch state {
                 case .foreground: return clock.enter(at: now, timeout: timeout)
@@ -59,12 +63,11 @@ public struct BehaviorTracker: Sendable {
 
     /// Tracks what a change of the session's clock means, and only then stores the change.
     ///
-    /// If tracking fails, or the process ends in between, the next change means the same again.
+    /// If tracking fails, or the process ends in between, the next change means the same again. The caller has the turn
+    /// of ``Engage/sessions``.
     private func passSession(
         _ change: (inout SessionClock) -> [SessionClock.Outcome]
     ) async throws(ExperimentationError) {
-        try await engage.sessions.take()
-        defer { engage.sessions.leave() }
         try await profile.load()
         let removals = profile.removals
         var clock = profile.record.session
