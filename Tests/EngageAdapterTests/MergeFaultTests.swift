@@ -151,4 +151,20 @@ struct MergeFaultTests {
         let told = try await bench.behaviors().map { [$0["Primary User Id"], $0["Recipient Id"]] }
         #expect(told == [["EM", existing]])
     }
+
+    @Test("a session that the application gives to another user meanwhile stays that user's")
+    func sessionOfAnother() async throws {
+        let engage = try await ready()
+        let setup = try await engage.mobileIdentity.setupRecipient()
+        _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "EM"])
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: setup.mobileUserID, consent: .granted))
+        bench.hold("SelectRecipientData")
+        let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"], for: session) }
+        try await bench.isHolding()
+        session.identify(Identity(id: "ben"))
+        bench.letGo()
+        #expect(try await check.value.mobileUserID == "EM")
+        #expect(session.user.id == "ben")
+    }
 }

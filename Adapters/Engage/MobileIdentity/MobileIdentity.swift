@@ -116,7 +116,7 @@ public struct MobileIdentity: Sendable {
     /// Does the same as ``checkIdentity(_:)``, and switches the session to the resulting user.
     ///
     /// The reference's SDK uses the merged ids at once; a session learns of them from this call, or from
-    /// `UserSession.identify(_:)`.
+    /// `UserSession.identify(_:)`. A session for which that has named another user by the end stays that user's.
     ///
     /// - Parameters:
     ///   - fields: Columns and values.
@@ -129,13 +129,13 @@ public struct MobileIdentity: Sendable {
         _ fields: [String: String],
         for session: UserSession
     ) async throws(ExperimentationError) -> CheckResult {
-        let user = session.user
+        let (user, namings) = session.userAndNamings
         if user.consent == .denied { throw EngageErrors.denied }
         if user.consent == .granted { try await profile.noteConsent(of: user.id) }
         let result = try await checkIdentity(fields)
         var identity = session.user.identity
         identity.id = result.mobileUserID
-        session.identify(identity)
+        session.end(user.identity, as: identity, since: namings)
         return result
     }
 

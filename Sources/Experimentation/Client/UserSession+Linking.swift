@@ -25,7 +25,7 @@ extension UserSession {
             identify(identity)
             return identity
         }
-        let (user, naming) = state.withLock { ($0.user, $0.namings) }
+        let (user, naming) = userAndNamings
         if user.consent == .denied { throw .consentDenied }
         let asked = StoredLink(from: user.identity, to: identity, criteria: criteria)
         return try await core.denials.watching(user.id) { watch throws(ExperimentationError) in
@@ -38,8 +38,11 @@ extension UserSession {
         }
     }
 
+    /// The user, and how often the application has named one: where an adapter's own linking begins.
+    package var userAndNamings: (user: User, namings: UInt64) { state.withLock { ($0.user, $0.namings) } }
+
     /// Switches the session to the linked user, unless the application has named another one meanwhile.
-    private func end(_ former: Identity, as linked: Identity, since naming: UInt64) {
+    package func end(_ former: Identity, as linked: Identity, since naming: UInt64) {
         identify(linked) { $0.namings == naming || $0.isAbout(former.id) }
     }
 
