@@ -12,22 +12,39 @@ struct FlagshipDecisionSource: DecisionSource {
     let time: any TimeSource
     /// Receives each visitor's context.
     let observations: FlagshipObservations
+    /// Knows who has withdrawn consent while the vendor is being asked.
+    let removals: UserRemovals
     /// Receives the account's settings, and failures.
     let reporter: FlagshipReporter?
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
-        let message = try requests.campaigns(context.flagshipQuestion(automatic))
+        try await removals.watching(context.user.id) { watch throws(ExperimentationError) in
+            try await decisions(for: context, watch)
+        }
+    }
+
+    private func decisions(
+        for context: EvaluationContext,
+        _ watch: UserRemovals.Watch
+    ) async throws(ExperimentationError) -> DecisionAnswer {
         let start = time.instant
         reporter?.note(context.visitor)
+        func question() throws(ExperimentationError) -> HTTPMessage {
+            var context = context
+            if watch.isRemoved { context.user.consent = .denied }
+            return try requests.campaigns(context.flagshipQuestion(automatic))
+        }
+        var permitted: FlagshipReporter? { watch.isRemoved ? nil : reporter }
         let reply: HTTPReply
         do throws(ExperimentationError) {
-            reply = try await client.send(message, limits: limits)
+            reply = try await client.send(limits: limits, each: question)
         } catch {
-            reporter?.report(error, of: context.visitor)
+            permitted?.report(error, of: context.visitor)
             throw error
         }
         if let failure = FlagshipErrors.failure(of: reply, asking: "campaigns") {
-            reporter?.report(.campaignsFailed, of: context.visitor, message.request, reply, since: start)
+            let request = try question().request
+            permitted?.report(.campaignsFailed, of: context.visitor, request, reply, since: start)
             throw failure
         }
         let answer: CampaignsAnswer
@@ -36,10 +53,10 @@ struct FlagshipDecisionSource: DecisionSource {
                 try FlagshipErrors.document(reply.body, named: "the Decision API's answer")
             )
         } catch {
-            reporter?.report(error, of: context.visitor)
+            permitted?.report(error, of: context.visitor)
             throw error
         }
-        observations.note(context)
+        if !watch.isRemoved { observations.note(context) }
         reporter?.note(answer.settings)
         return answer.isPanicking ? .disabled : .decided(answer.decisions)
     }

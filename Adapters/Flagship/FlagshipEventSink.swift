@@ -116,8 +116,8 @@ struct FlagshipEventSink: EventSink {
         orReport label: FlagshipReport.Label,
         of make: () throws(ExperimentationError) -> HTTPMessage
     ) async -> Verdict {
-        // Users who have consented. Of those who refused, only the refusal itself may be sent.
-        let visitor = envelopes.first { $0.event.kind != .consentChanged(granted: false) }
+        // Users who have consented. Of those who refused, only their signals wait, a consent from before it among them.
+        let visitor = envelopes.first { !$0.event.isConsentSignal }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant
         do throws(ExperimentationError) {

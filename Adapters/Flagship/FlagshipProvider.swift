@@ -85,6 +85,7 @@ struct FlagshipService: Sendable {
     let configuration: FlagshipConfiguration
     let observations: FlagshipObservations
     let reporter: FlagshipReporter?
+    private let removals: UserRemovals
     /// Decisions in the configured mode.
     let decisions: ProviderRoles.Deciding
     let events: FlagshipEventSink
@@ -113,6 +114,8 @@ struct FlagshipService: Sendable {
             environment: environment
         )
         self.reporter = reporter
+        let removals = UserRemovals()
+        self.removals = removals
         let automatic = configuration.device.context
         decisions =
             switch configuration.mode {
@@ -125,6 +128,7 @@ struct FlagshipService: Sendable {
                         limits: HTTPLimits(deadline: configuration.timeout),
                         time: environment.time,
                         observations: observations,
+                        removals: removals,
                         reporter: reporter
                     )
                 )
@@ -160,6 +164,7 @@ struct FlagshipService: Sendable {
 extension FlagshipService {
     /// Removes a visitor who has withdrawn consent.
     func forget(_ visitor: String) {
+        removals.note(visitor)
         observations.forget(visitor)
         reporter?.forget(visitor)
     }

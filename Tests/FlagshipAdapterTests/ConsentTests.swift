@@ -163,6 +163,25 @@ struct ConsentTests {
         #expect(await notes.isKnown("ada", at: bench.time.now + 86_400))
     }
 
+    @Test("a question that is repeated after consent was withdrawn says so")
+    func repeatedQuestion() async throws {
+        let bench = try await Bench()
+        let client = try await bench.client { $0.retry = HTTPRetry(attempts: 2) }
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        bench.transport.fail("campaigns", .error(.transport))
+        let refresh = Task { try await session.refresh() }
+        try await eventually("the first attempt to have failed") {
+            bench.transport.exchanges("campaigns").count == 1 && bench.time.untilNextWake != nil
+        }
+        try await session.setConsent(.denied)
+        try await eventually("the second attempt") {
+            if let wait = bench.time.untilNextWake, wait < .seconds(2) { bench.time.advance(by: wait) }
+            return bench.transport.exchanges("campaigns").count == 2
+        }
+        _ = try? await refresh.value
+        #expect(bench.transport.exchanges("campaigns").map { $0.json["visitor_consent"] } == [true, false])
+    }
+
     @Test("consent withdrawn stops hits, new and waiting, before the application's cache has deleted the visitor")
     func slowCache() async throws {
         let bench = try await Bench()

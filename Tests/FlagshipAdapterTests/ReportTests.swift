@@ -4,6 +4,7 @@ import ExperimentationTesting
 import Foundation
 import MockVendors
 import Testing
+import Waiting
 
 @testable import FlagshipAdapter
 
@@ -264,6 +265,61 @@ struct ReportTests {
         #expect(await bench.nextPoll())
         for _ in 0..<1_000 { await Task.yield() }
         #expect(await bench.mock.receivedReports.count == 4)
+    }
+
+    @Test(
+        "nothing that was under way when a visitor withdrew consent is reported",
+        arguments: ["campaigns", "hits", "activate"]
+    )
+    func withdrawn(operation: String) async throws {
+        let bench = try await Bench(Self.file())
+        let flagship = await bench.flagship { $0.reports = .troubleshooting }
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        try await flagship.client?.flush()
+        await visitor.sendHit(.screen("home"))
+        _ = visitor.flag("cta").value(default: "none")
+        let gate = AsyncGate()
+        bench.transport.fail(operation, .stalled(gate))
+        let underWay = Task {
+            if operation == "campaigns" {
+                await visitor.fetchFlags()
+            } else {
+                _ = try? await flagship.client?.flush(retrying: false)
+            }
+        }
+        try await eventually("the request under way") { gate.waiting == 1 }
+        await visitor.setConsent(false)
+        gate.open()
+        await underWay.value
+        // What is reported later is sent later.
+        let other = await flagship.newVisitor("ben", hasConsented: true).build()
+        bench.transport.fail("campaigns", .error(.transport))
+        await other.fetchFlags()
+        #expect(await bench.eventually { await Self.labels(bench).contains("ERROR_CATCHED") })
+        let caught = await Self.received(bench).filter {
+            $0["cv"]?.objectValue?["label"]?.stringValue == "ERROR_CATCHED"
+        }
+        #expect(caught.map { $0["vid"] } == ["ben"])
+    }
+
+    @Test("a visitor who withdrew consent isn't in the report of a failed delivery of what they said before")
+    func withdrawnBefore() async throws {
+        let bench = try await Bench(Self.file())
+        let flagship = await bench.flagship { $0.reports = .troubleshooting }
+        let ben = await flagship.newVisitor("ben", hasConsented: true).build()
+        await ben.fetchFlags()
+        try await flagship.client?.flush()
+        await flagship.client?.setConnectivity(.offline)
+        let ada = await flagship.newVisitor("ada", hasConsented: true).build()
+        await ada.setConsent(false)
+        await ben.sendHit(.screen("home"))
+        bench.transport.fail("hits", .status(500))
+        await flagship.client?.setConnectivity(.online)
+        _ = try? await flagship.client?.flush(retrying: false)
+        let label = "SEND_BATCH_HIT_ROUTE_RESPONSE_ERROR"
+        #expect(await bench.eventually { await Self.labels(bench).contains(label) })
+        #expect(await Self.received(bench).allSatisfy { $0["vid"] == "ben" })
     }
 
     @Test("reports that can't be delivered are lost, few are sent concurrently, and nothing else is delayed")

@@ -94,7 +94,7 @@ final class FlagshipReporter: Sendable {
         send(report, at: now)
     }
 
-    /// Reports a failed HTTP exchange.
+    /// Reports an HTTP exchange, but not of a task that was cancelled, as a delivery is by a withdrawal of consent.
     func report(
         _ label: FlagshipReport.Label,
         of visitor: FlagshipReport.Visitor? = nil,
@@ -102,13 +102,15 @@ final class FlagshipReporter: Sendable {
         _ reply: HTTPReply,
         since start: ContinuousClock.Instant
     ) {
+        guard !Task.isCancelled else { return }
         report(label, of: visitor) {
             FlagshipReport.fields(of: request, reply, after: start.duration(to: environment.time.instant))
         }
     }
 
-    /// Reports an error without an HTTP exchange.
+    /// Reports an error without an HTTP exchange, but not of a task that was cancelled.
     func report(_ error: ExperimentationError, of visitor: FlagshipReport.Visitor? = nil) {
+        guard !Task.isCancelled else { return }
         report(.caught, of: visitor) { ["error.message": "\(error.code.rawValue): \(error.message)"] }
     }
 

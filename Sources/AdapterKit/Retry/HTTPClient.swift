@@ -46,12 +46,31 @@ public struct HTTPClient: Sendable {
         limits: HTTPLimits = HTTPLimits(),
         retry: HTTPRetry? = nil
     ) async throws(ExperimentationError) -> HTTPReply {
-        let request = try request.validated()
+        let message = HTTPMessage(request, body: body)
+        return try await send(limits: limits, retry: retry) { message }
+    }
+
+    /// Sends a message as ``send(_:body:limits:retry:)`` does, made anew for each attempt.
+    ///
+    /// For what an earlier attempt may say that no longer holds, such as a user's consent.
+    package func send(
+        limits: HTTPLimits = HTTPLimits(),
+        retry: HTTPRetry? = nil,
+        each make: () throws(ExperimentationError) -> HTTPMessage
+    ) async throws(ExperimentationError) -> HTTPReply {
         let retry = retry ?? self.retry
         let deadline = environment.time.instant.advanced(by: limits.deadline)
         var attempt = 1
         while true {
-            let outcome = await self.attempt(request, body, limits, until: deadline, atMost: retry.attemptLimit)
+            let message = try make()
+            let request = try message.request.validated()
+            let outcome = await self.attempt(
+                request,
+                message.body,
+                limits,
+                until: deadline,
+                atMost: retry.attemptLimit
+            )
             guard attempt < retry.attempts, let asked = wait(after: outcome, retry) else { return try outcome.get() }
             let wait = max(asked, retry.backoff.delay(before: attempt, jitter: environment.jitter()))
             let next = environment.time.instant.advanced(by: wait)
