@@ -16,8 +16,8 @@ import Synchronization
 ///
 /// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (space that is given up
 /// when the disk is full, so that events can still be delivered and removed), and after damage `.damaged`, `.damaged-2`
-/// to `.damaged-4` (the files set aside: the first one, and the latest), and `.salvage` while one is read; only their
-/// owner can access them.
+/// to `.damaged-4` (the files set aside: the first one, and the latest), and `.salvage` and `.repaired` while one is
+/// replaced; only their owner can access them.
 public final class SQLiteStore: OutboxStore, StateStore {
     /// Settings of a store.
     public typealias Options = StoreOptions

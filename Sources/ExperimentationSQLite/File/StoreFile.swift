@@ -31,8 +31,10 @@ struct StoreFile: Sendable {
     var reservePath: String { path + "-reserve" }
     /// Where a damaged file is moved; the first one stays there.
     var damagedPath: String { path + ".damaged" }
-    /// The copy of a damaged file while it is read.
+    /// The copy of a damaged file while it is read, and then its replacement while that is written.
     var salvagePath: String { path + ".salvage" }
+    /// The finished replacement of a damaged file, until that is set aside.
+    private var repairedPath: String { path + ".repaired" }
 
     /// How many damaged predecessors are kept: the first, and the latest.
     static let mostDamaged = 4
@@ -124,6 +126,25 @@ struct StoreFile: Sendable {
         unlink(path + "-shm")
     }
 
+    /// Notes that the replacement of the damaged file is finished.
+    func finishRepair() throws {
+        guard rename(salvagePath, repairedPath) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    /// Puts a finished replacement in the place of a damaged file that was set aside; the process that finished it may
+    /// have died before that.
+    ///
+    /// - Returns: Whether there was one to put there.
+    func takeRepaired() -> Bool {
+        var facts = stat()
+        guard !Self.isThere(path), lstat(repairedPath, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            return false
+        }
+        // A log that is still there is the damaged file's.
+        for ending in ["-wal", "-shm"] { unlink(path + ending) }
+        return rename(repairedPath, path) == 0
+    }
+
     private static func isThere(_ path: String) -> Bool {
         var facts = stat()
         return lstat(path, &facts) == 0
@@ -133,10 +154,14 @@ struct StoreFile: Sendable {
     func forgetDamaged() {
         for place in damagedPaths { Self.unlinkAll(place) }
         forgetSalvage()
+        forgetRepaired()
     }
 
-    /// Deletes the copy from which a damaged file was read.
+    /// Deletes the copy from which a damaged file was read, or an unfinished replacement.
     func forgetSalvage() { Self.unlinkAll(salvagePath) }
+
+    /// Deletes a replacement that isn't needed: the file is there.
+    func forgetRepaired() { unlink(repairedPath) }
 
     private static func unlinkAll(_ path: String) {
         for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }

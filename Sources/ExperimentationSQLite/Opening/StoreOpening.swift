@@ -43,12 +43,13 @@ struct StoreOpening: Sendable {
         guard isAlone || lock.takeTogether(within: seconds) else {
             throw ExperimentationError(.store, "\(file.name): another process keeps it locked.")
         }
+        // A process that died while it replaced a damaged file had set that aside already.
+        var hasSetAsideDamage = isAlone && file.takeRepaired()
         let isNew = try file.prepare()
         // The copy in it is about the file that was here before.
         if isNew, isAlone { lock.clear() }
         let copy = isNew ? nil : lock.accounts()
         var connection: StoreConnection
-        var hasSetAsideDamage = false
         do {
             if file.isEmpty, let copy, !copy.lanes.isEmpty { throw StoreFault.damaged }
             connection = try connect(isAlone: isAlone)
@@ -58,7 +59,10 @@ struct StoreOpening: Sendable {
             hasSetAsideDamage = true
         }
         try connection.database.writeWithoutTransaction { try takeOver($0, isAlone: isAlone) }
-        if isAlone { _ = lock.takeTogether(within: seconds) }
+        if isAlone {
+            file.forgetRepaired()
+            _ = lock.takeTogether(within: seconds)
+        }
         return Opened(connection: connection, lock: lock, hasSetAsideDamage: hasSetAsideDamage, isNew: isNew)
     }
 
@@ -105,17 +109,31 @@ struct StoreOpening: Sendable {
         if let account, let owner = salvage.contents.owner, owner != Array(account.utf8) {
             throw StoreFault.someoneElses
         }
+        try write(salvage.contents)
         try file.setAside()
-        try file.prepare()
-        let connection = try connect(isExclusive: false)
+        guard file.takeRepaired() else { throw POSIXError(.EIO) }
+        return try connect(isAlone: true)
+    }
+
+    /// Writes what was read to a file of its own: if that fails or the process dies, the damaged file is still there.
+    private func write(_ contents: StoreContents) throws {
+        defer { file.forgetSalvage() }
+        try StoreFile(URL(fileURLWithPath: file.salvagePath)).prepare()
+        var options = options
+        // What waits is kept, even if the limit was lowered; the next event makes room.
+        options.limits.maximumBytes = .max
+        let connection = try StoreConnection(path: file.salvagePath, options, isExclusive: true)
+        defer { connection.close() }
         try connection.database.writeWithoutTransaction { database in
             try database.inTransaction(.immediate) {
                 var table = OutboxTable(limits: options.limits)
                 try table.refresh(database)
-                try table.take(salvage.contents, isContinued: true, database)
+                try table.take(contents, isContinued: true, database)
                 return .commit
             }
+            try database.checkpoint(.truncate)
         }
-        return connection
+        connection.close()
+        try file.finishRepair()
     }
 }
