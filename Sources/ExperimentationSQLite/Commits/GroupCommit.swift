@@ -193,7 +193,7 @@ final class GroupCommit: Sendable {
         do {
             patience.isShort.store(false, ordering: .relaxed)
             let identities = connection.withLock { $0.identities }
-            let moved = try move.run(database, identities, lock)
+            let moved = try move.run(database, identities, lock, table.withLock { $0.firstEpochs })
             connection.withLock { $0 = moved.connection }
             table.withLock { $0 = moved.table }
             reserve.restore()

@@ -95,7 +95,7 @@ struct StoreConnection: Sendable {
         // Deleted data is overwritten where its page is written anyway; freed pages are overwritten by the next events,
         // or removed when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
         try database.execute(sql: "PRAGMA secure_delete = FAST")
-        try set("max_page_count", limits.pages.most, database)
+        try limitPages(limits, database)
         try set("wal_autocheckpoint", limits.logPages, database)
         try set("journal_size_limit", limits.logPages * 4_096, database)
         // Last, and read back: the database library sets its own value while it opens.
@@ -103,6 +103,16 @@ struct StoreConnection: Sendable {
         guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == durability.synchronous else {
             throw ExperimentationError(.store, "The durability \(durability.rawValue) can't be set.")
         }
+    }
+
+    /// Limits the file's size.
+    ///
+    /// A file that is larger already, since its limit was lower then, may grow by the reserve, so that what waits in it
+    /// can be delivered.
+    static func limitPages(_ limits: StoreLimits, _ database: Database) throws {
+        let used = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        let most = limits.pages.most
+        try set("max_page_count", used > most ? used + limits.pages.reserve : most, database)
     }
 
     /// Sets a pragma, which can't be bound; name and value are our own constants.

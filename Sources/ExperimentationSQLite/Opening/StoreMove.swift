@@ -28,9 +28,15 @@ struct StoreMove: Sendable {
     ///   - old: The open file that is no longer at its path.
     ///   - identities: The identities of its files.
     ///   - lock: Its lock, which is replaced by the new file's.
+    ///   - firstEpochs: Which leases an earlier move has ended.
     /// - Returns: The new file, with all contents.
     /// - Throws: Why the move failed; everything is then left where it was.
-    func run(_ old: Database, _ identities: FileIdentities, _ lock: FileLock) throws -> Moved {
+    func run(
+        _ old: Database,
+        _ identities: FileIdentities,
+        _ lock: FileLock,
+        _ firstEpochs: [Destination: Int64]
+    ) throws -> Moved {
         var isMoved = false
         defer { if old.isInsideTransaction { try? old.rollback() } }
         // Other processes with the same file open wait until it is empty, and then find nothing to move.
@@ -48,6 +54,7 @@ struct StoreMove: Sendable {
         let opened = try opening.open()
         let table = try opened.connection.database.writeWithoutTransaction { database in
             var table = try fill(database, contents, isNew: opened.isNew)
+            table.keepEnded(firstEpochs)
             // Another process has given its events numbers after those of the file it found.
             if wasMovedBefore, table.consent.salts.first != salt { table.endEarlierLeases() }
             return table
@@ -73,6 +80,9 @@ struct StoreMove: Sendable {
 
     private func fill(_ database: Database, _ contents: StoreContents, isNew: Bool) throws -> OutboxTable {
         var table = OutboxTable(limits: limits)
+        // Both files together may be too much; the next event makes room.
+        try StoreConnection.limitPages(StoreLimits(maximumBytes: .max), database)
+        defer { try? StoreConnection.limitPages(limits, database) }
         try database.inTransaction(.immediate) {
             try table.refresh(database)
             // A file with the same random bytes is an earlier copy of this one, such as a backup: this one is the

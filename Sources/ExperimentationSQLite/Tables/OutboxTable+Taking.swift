@@ -52,6 +52,9 @@ extension OutboxTable {
         for lane in lanes { firstEpochs[lane.lane.destination] = lane.lane.epoch }
     }
 
+    /// Keeps the leases ended that an earlier move has ended: their sequences are those of a file before the last.
+    mutating func keepEnded(_ earlier: [Destination: Int64]) { firstEpochs.merge(earlier) { max($0, $1) } }
+
     private mutating func merge(
         _ other: OutboxLane,
         tried: Int64,
@@ -126,7 +129,9 @@ extension OutboxTable {
                 DELETE FROM event;
                 DELETE FROM dropped;
                 DELETE FROM state;
-                UPDATE destination SET owner = 0, out = 0, accepted = 0, delivered = 0, purged = 0, head = 0, epoch = epoch + 1;
+                DELETE FROM denial;
+                UPDATE destination SET owner = 0, out = 0, paused = 0, resumes = 0, reason = NULL, tried = 0,
+                    accepted = 0, delivered = 0, purged = 0, head = 0, epoch = epoch + 1;
                 """
         )
     }
