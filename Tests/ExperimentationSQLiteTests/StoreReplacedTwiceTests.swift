@@ -55,6 +55,29 @@ struct StoreReplacedTwiceTests {
         #expect(try await again.fetch().ids == ["2", "late bob"])
     }
 
+    @Test("what waits for users who deny consent in either of two stores isn't delivered")
+    func denied() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        let users = ["ada", "bob", "dan"]
+        _ = try await store.setConsent([ConsentChange(userID: "bob", isGranted: false)])
+        try await store.file([.sample("ours 0", user: "ada"), .sample("ours 1", user: "dan")])
+        let other = try SQLiteStore(at: folder.file("other"))
+        _ = try await other.setConsent([ConsentChange(userID: "dan", isGranted: false)])
+        try await other.file([.sample("theirs 0", user: "bob"), .sample("theirs 1", user: "ada")])
+        try await other.file([.sample("theirs 2", user: "bob")], isHeld: true)
+        try await other.file([.sample("signal", user: "bob", TrackingEvent(.consentChanged(granted: false)))])
+        await other.close()
+        try replace(with: folder.file("other"))
+        try await store.file([.sample("last")])
+        #expect(try await store.fetch().ids == ["theirs 1", "signal", "ours 0", "last"])
+        #expect(try await store.ledger(of: .filed) == Ledger(accepted: 7, pending: 4, purged: 3))
+        let late = users.map { NewEvent(.sample("late \($0)", user: $0), to: .filed) }
+        let codes: [ErrorCode?] = [nil, .consentDenied, .consentDenied]
+        #expect(try await store.append(late, now: noon).map { $0?.code } == codes)
+        await store.close()
+        for id in ["theirs 0", "theirs 2", "ours 1"] { #expect(try folder.occurrences(of: id) == 0, "\(id)") }
+    }
+
     @Test("two stores that don't fit into one file's limit are put together, and the oldest events make room")
     func tooMuch() async throws {
         let options = StoreOptions(limits: StoreLimits(maximumBytes: 1_000_000))

@@ -55,6 +55,7 @@ struct StoreMove: Sendable {
         let table = try opened.connection.database.writeWithoutTransaction { database in
             var table = try fill(database, contents, isNew: opened.isNew)
             table.keepEnded(firstEpochs)
+            if try Erasing.isOwed(database) { traces.oweErasing() }
             // Another process has given its events numbers after those of the file it found.
             if wasMovedBefore, table.consent.salts.first != salt { table.endEarlierLeases() }
             return table

@@ -45,6 +45,20 @@ extension OutboxTable {
         for place in lanes.indices { lanes[place].oldestDate = extent.oldestDate }
         try readConsent(database)
         evictions.searchAnew()
+        try removeDenied(database)
+    }
+
+    /// Removes what waits for users who deny consent: either of two stores may have the mark.
+    private mutating func removeDenied(_ database: Database) throws {
+        guard consent.mayBeDenied else { return }
+        let users = try Row.fetchAll(
+            database,
+            sql: "SELECT DISTINCT CAST(user AS BLOB) FROM delivery WHERE kept = 0"
+        ).compactMap { $0.text(0) }
+        let denied = try users.filter { try isDenied($0, database) }
+        if denied.isEmpty { return }
+        _ = try deny(denied, database)
+        try Erasing.owe(database)
     }
 
     /// Ends the leases of a former file, whose sequences belong to other events here.
