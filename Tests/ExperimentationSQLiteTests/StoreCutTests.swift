@@ -44,6 +44,21 @@ struct StoreCutTests {
         #expect(try await store.fetch().ids.count == ledger.pending)
     }
 
+    @Test("P16 P20 closing a store doesn't replace the figures that another process has noted since")
+    func closedLater() async throws {
+        let one = try SQLiteStore(at: folder.file())
+        try await one.file((0..<10).map { .sample("\($0)") })
+        try await one.file([.sample("10")])
+        let two = try SQLiteStore(at: folder.file())
+        try await two.deliver(3)
+        await one.close()
+        await two.close()
+        try StoreSurgery.cut(folder.file(), to: 0)
+        let next = try SQLiteStore(at: folder.file())
+        let ledger = Ledger(accepted: 11, delivered: 3, dropped: [.unreadable: 8])
+        #expect(try await next.ledger() == ledger)
+    }
+
     @Test("P16 truncated to any length, the ledger knows what was accepted, and the rest is delivered")
     func anyLength() async throws {
         let template = try await template()

@@ -77,15 +77,12 @@ final class GroupCommit: Sendable {
 
     /// Closes the database; later requests fail.
     func close() async {
-        // Data in memory isn't lost with a file that has disappeared.
-        if !connection.withLock({ $0.identities.areCurrent }) { try? await perform(.removal) { _, _ in } }
+        // Data in memory isn't lost with a file that has disappeared, nor figures that another process has written.
+        if !connection.withLock({ $0.identities.areCurrent }) || table.withLock({ $0.isCopyBehind }) {
+            try? await perform(.removal) { _, table in table.oweCopy() }
+        }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             database.asyncWriteWithoutTransaction { _ in continuation.resume() }
-        }
-        table.withLock { table in
-            if table.lastSequence > table.upkeep.copied, !table.consent.salts.isEmpty {
-                lock.write(AccountsCopy(table))
-            }
         }
         connection.withLock { $0 }.close()
     }

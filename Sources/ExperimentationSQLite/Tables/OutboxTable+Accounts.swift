@@ -15,3 +15,26 @@ extension AccountsCopy {
         }
     }
 }
+
+/// When the ledgers are copied beside the file.
+extension OutboxTable {
+    /// The maximum number of accepted events before the ledgers are copied beside the file again.
+    private static let mostBeforeCopy: Int64 = 256
+
+    /// Whether to copy the ledgers beside the file, since a transaction has changed them.
+    func isCopyDue(after before: OutboxTable) -> Bool {
+        lastSequence - upkeep.copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
+            || lanes.indices.contains { place in
+                lanes[place].through != before.lanes[place].through || lanes[place].head != before.lanes[place].head
+                    || lanes[place].lane.ledger.delivered != before.lanes[place].lane.ledger.delivered
+                    || lanes[place].lane.ledger.purged != before.lanes[place].lane.ledger.purged
+                    || lanes[place].lane.ledger.dropped != before.lanes[place].lane.ledger.dropped
+            }
+    }
+
+    /// Whether something was accepted since the ledgers were copied beside the file.
+    var isCopyBehind: Bool { lastSequence > upkeep.copied && !consent.salts.isEmpty }
+
+    /// Has this transaction copy the ledgers.
+    mutating func oweCopy() { upkeep.copied = min(upkeep.copied, lastSequence - Self.mostBeforeCopy) }
+}

@@ -70,20 +70,6 @@ struct OutboxTable: Sendable {
     /// Creates the state of tables that haven't been read.
     init(limits: StoreLimits) { self.limits = limits }
 
-    /// The maximum number of accepted events before the ledgers are copied beside the file again.
-    private static let mostBeforeCopy: Int64 = 256
-
-    /// Whether to copy the ledgers beside the file, since a transaction has changed them.
-    func isCopyDue(after before: OutboxTable) -> Bool {
-        lastSequence - upkeep.copied >= Self.mostBeforeCopy || lanes.count != before.lanes.count
-            || lanes.indices.contains { place in
-                lanes[place].through != before.lanes[place].through || lanes[place].head != before.lanes[place].head
-                    || lanes[place].lane.ledger.delivered != before.lanes[place].lane.ledger.delivered
-                    || lanes[place].lane.ledger.purged != before.lanes[place].lane.ledger.purged
-                    || lanes[place].lane.ledger.dropped != before.lanes[place].lane.ledger.dropped
-            }
-    }
-
     /// The number of deliveries ever dropped to make room.
     var overflow: Int {
         lanes.indices.reduce(evictions.deliveries) { $0 + (lanes[$1].lane.ledger.dropped[.overflow] ?? 0) }
