@@ -141,7 +141,7 @@ extension UserSession {
         state.statementFailure = nil
         // Without events there is nothing to release. But a denial also removes what is stored, and consent ends one.
         guard consent != .unknown else { return }
-        if consent == .granted, !core.roles.takesEvents, !core.outbox.mayHaveOpenDenial(of: userID) { return }
+        if consent == .granted, !core.roles.takesEvents, !core.outbox.mayBeDenied(by: userID) { return }
         if consent == .denied {
             state.forgetTracking()
             core.denials.note(userID)
@@ -154,16 +154,29 @@ extension UserSession {
         }
     }
 
+    /// Queues the user's consent once more if the store couldn't be told of it.
+    ///
+    /// Unless it isn't the user's last word any more: what was said since, in another session, would be undone.
+    ///
+    /// - Returns: Whether it did.
+    @discardableResult
+    func restateConsent(of state: inout State) -> Bool {
+        guard state.statementFailure != nil else { return false }
+        guard core.outbox.isDenied(by: state.user.id) == (state.user.consent == .denied) else {
+            state.statementFailure = nil
+            return false
+        }
+        stateConsent(of: &state)
+        return true
+    }
+
     /// Waits until the denial that the session began with has been carried out: it is durable, and no delivery of the
     /// user's is under way.
     ///
     /// - Throws: Why it failed, if the second attempt failed as well.
     func untilDenied() async throws(ExperimentationError) {
         await core.outbox.drain()
-        if state.withLock({ $0.statementFailure }) != nil {
-            state.withLock { stateConsent(of: &$0) }
-            await core.outbox.drain()
-        }
+        if state.withLock({ restateConsent(of: &$0) }) { await core.outbox.drain() }
         if let failure = state.withLock({ $0.statementFailure }) { throw failure }
     }
 }

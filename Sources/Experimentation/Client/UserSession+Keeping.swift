@@ -77,11 +77,13 @@ extension UserSession {
     /// What came before the user consented is still to be stored.
     func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
+        state.withLock { state in
+            if state.isAbout(user.id) { state.assignments.decide(EarlierAssignments(decisions.assignments)) }
+        }
         await store(of: user.id) {
             let isNew = state.withLock { state in
-                guard state.isAbout(user.id) else { return false }
-                state.assignments.decide(EarlierAssignments(decisions.assignments))
-                guard state.restoration.isDone, mayKeep(state.user), let list = state.assignments.takeUnstored()
+                guard state.isAbout(user.id), state.restoration.isDone, mayKeep(state.user),
+                    let list = state.assignments.takeUnstored()
                 else { return false }
                 state.unwritten[ExactText(user.id)] = list
                 return true
@@ -125,10 +127,11 @@ extension UserSession {
         await task?.value
     }
 
-    /// Stores something of a user, and removes it again if they deny consent meanwhile, in whichever session: a denial
-    /// removes only what is there before it.
+    /// Stores something of a user who doesn't deny consent in whichever session, and removes it again if they do
+    /// meanwhile: a denial removes only what is there before it.
     private func store(of userID: String, _ write: () async -> Void) async {
         await core.denials.watching(userID) { watch in
+            if core.outbox.isDenied(by: userID) { return }
             await write()
             if watch.isRemoved { try? await core.kept.forget(userID: userID) }
         }

@@ -15,7 +15,8 @@ extension UserSession {
     ///   - criteria: What the vendor finds the user by, where that isn't the id.
     /// - Returns: The ids that the vendor uses from now on.
     /// - Throws: Why a step failed; calling again resumes there. ``ErrorCode/consentDenied``, before a step, if the user
-    ///   has denied consent and the vendor would be told of them, whoever the session's user is by then.
+    ///   has denied consent, in whichever session, and the vendor would be told of them, whoever the session's user is by
+    ///   then.
     @discardableResult
     public func link(
         to identity: Identity,
@@ -29,6 +30,7 @@ extension UserSession {
         if user.consent == .denied { throw .consentDenied }
         let asked = StoredLink(from: user.identity, to: identity, criteria: criteria)
         return try await core.denials.watching(user.id) { watch throws(ExperimentationError) in
+            if core.outbox.isDenied(by: user.id) { throw .consentDenied }
             let link = try await core.links.run(asked) { () async throws(ExperimentationError) in
                 try await takeSteps(asked, by: linker, watch) { end(user.identity, as: $0, since: naming) }
             }

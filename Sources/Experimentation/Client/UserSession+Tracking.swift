@@ -150,8 +150,8 @@ extension UserSession {
             date: date,
             attributeChanges: event.carriesAttributeChanges ? state.takeChanges() : [:]
         )
-        // The store couldn't be told of the session's initial consent: tell it again, before the event.
-        if state.statementFailure != nil { stateConsent(of: &state) }
+        // Before the event, which depends on it.
+        restateConsent(of: &state)
         return (envelope, enter(envelope, state.user.consent))
     }
 

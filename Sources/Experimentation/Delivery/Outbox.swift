@@ -145,11 +145,11 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Whether a denial of the user's may still have consequences, which consent would end.
-    func mayHaveOpenDenial(of userID: String) -> Bool {
-        // In this order: what is no longer under way may be owed.
-        intake.hasStandingDenial(of: userID) || owed.mayBeOwed(userID)
-    }
+    /// Whether the user's last word in this run is a denial, in whatever session.
+    func isDenied(by userID: String) -> Bool { intake.isDenied(by: userID) }
+
+    /// Whether there may be a denial of the user's, which consent would end.
+    func mayBeDenied(by userID: String) -> Bool { isDenied(by: userID) || owed.mayBeOwed(userID) }
 
     /// Waits until the store has the statement.
     ///

@@ -113,10 +113,10 @@ final class Intake: Sendable {
         }
     }
 
-    /// Whether the consequences of a denial by this user aren't all carried out or owed yet.
-    func hasStandingDenial(of userID: String) -> Bool { state.withLock { $0.denials.contain(userID) } }
+    /// Whether the user's last word in this run is a denial, in whatever session.
+    func isDenied(by userID: String) -> Bool { state.withLock { $0.denials.contain(userID) } }
 
-    /// Forgets a denial, because its consequences are carried out or owed.
+    /// Forgets a denial's consequences, because they are carried out or owed.
     func end(_ denial: StandingDenial, of userID: String) {
         state.withLock { $0.denials.end(denial, of: ExactText(userID)) }
     }

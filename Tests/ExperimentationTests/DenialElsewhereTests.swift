@@ -1,0 +1,102 @@
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import Experimentation
+
+@Suite("A denial in another session")
+struct DenialElsewhereTests {
+    private let ada = User(id: "ada", consent: .granted)
+
+    /// Has Ada deny consent in a session of its own.
+    private func deny(_ client: ExperimentationClient) async throws {
+        try await client.setConsent(.denied, for: ada)
+    }
+
+    @Test(
+        "nothing of who denies consent is stored, whatever other sessions believe",
+        arguments: [Consent.granted, .unknown],
+        [true, false]
+    )
+    func keptLater(consent: Consent, isComputed: Bool) async throws {
+        let provider: any ExperimentationProvider =
+            isComputed
+            ? InMemoryProvider(
+                experiments: [InMemoryExperiment(Experiment(id: "e"), arms: [.init(Variation(id: "v"), weight: 100)])],
+                needsConsent: false
+            )
+            : GatedProvider(source: PlanSource())
+        let store = ClientStore.inMemory()
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada", consent: consent))
+        if consent == .granted { try await client.untilStored() }
+        try await deny(client)
+        try await session.refresh()
+        let keys = try await store.state.keys(beginningWith: "")
+        #expect(keys.allSatisfy { !$0.hasSuffix(Digest.hex("ada")) }, "\(keys)")
+        try await client.setConsent(.granted, for: ada)
+        try await session.refresh(force: true)
+        #expect(try await store.state.keys(beginningWith: "").contains { $0.hasSuffix(Digest.hex("ada")) })
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a session keeps the variation of who denies consent in memory", arguments: [true, false])
+    func keptInMemory(isOwn: Bool) async throws {
+        let provider = InMemoryProvider(experiments: AssignmentTests.arms(100, 0))
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: ada)
+        if isOwn { try await session.setConsent(.denied) } else { try await deny(client) }
+        try await session.refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
+        try await session.refresh(force: true)
+        #expect(session.string("f", default: "") == "a")
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("who denies consent isn't linked by a session that knows nothing of it")
+    func linked() async throws {
+        let linker = LinkingTests.Linker(failures: 0)
+        let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker))
+        let session = client.session(for: LinkingTests.anon)
+        try await client.setConsent(.denied, for: LinkingTests.anon)
+        let error = await #expect(throws: ExperimentationError.self) { try await session.link(to: LinkingTests.ada) }
+        #expect(error?.code == .consentDenied)
+        #expect(linker.seen.withLock { $0 }.isEmpty)
+        _ = client.session(for: LinkingTests.anon)
+        #expect(try await session.link(to: LinkingTests.ada).id == "ada")
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("consent that the store couldn't be told isn't stated again after a denial")
+    func staleGrant() async throws {
+        let vendor = ScriptedVendor()
+        let store = FailingStore(failing: 0..<1, of: [.setConsent])
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: store))
+        let session = client.session(for: ada)
+        await client.core.outbox.drain()
+        try await deny(client)
+        let error = await #expect(throws: ExperimentationError.self) { try await session.track(.numbered(1)) }
+        #expect(error?.code == .consentDenied)
+        try await client.flush(retrying: false)
+        #expect(vendor.record.received.compactMap(\.event.number).isEmpty)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a denial that the store couldn't be told isn't stated again after consent")
+    func staleDenial() async throws {
+        let vendor = ScriptedVendor()
+        let store = FailingStore(failing: 0..<1, of: [.setConsent])
+        let client = try await vendor.client(store: ClientStore(outbox: store, state: store))
+        await client.setConnectivity(.offline)
+        let denied = client.session(for: User(id: "ada", consent: .denied))
+        await client.core.outbox.drain()
+        let session = client.session(for: ada)
+        try await session.track(.numbered(1))
+        let error = await #expect(throws: ExperimentationError.self) { try await denied.track(.numbered(2)) }
+        #expect(error?.code == .consentDenied)
+        await client.setConnectivity(.online)
+        #expect(try await client.flush(retrying: false).isDone)
+        #expect(vendor.record.received.compactMap(\.event.number) == [1])
+        await client.shutdown(within: .zero)
+    }
+}
