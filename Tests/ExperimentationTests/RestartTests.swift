@@ -259,4 +259,45 @@ struct RestartTests {
         try await refreshing.value
         #expect(session.string("f", default: "") == "b")
     }
+
+    @Test(
+        "the decisions that a session had last are stored, though storing earlier ones took longer",
+        .timeLimit(.minutes(1))
+    )
+    func lastDecisions() async throws {
+        let slow = SlowWriting()
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let source = PlanSource()
+        let provider = GatedProvider(source: source)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: User(id: "ada", attributes: ["plan": "free"]))
+        let first = Task { try await session.refresh() }
+        await slow.reached.wait()
+        try session.update(["plan": "pro"])
+        let second = Task { try await session.refresh() }
+        await yield(until: { session.string("plan", default: "") == "pro" })
+        await yield(times: 200)
+        slow.mayWrite.open()
+        try await first.value
+        try await second.value
+        source.failure.value = ExperimentationError(.transport, "gone")
+        let later = try await ExperimentationClient(provider: provider, store: store).session(for: User(id: "ada"))
+        await #expect(throws: ExperimentationError.self) { try await later.refresh() }
+        #expect(later.string("plan", default: "") == "pro")
+    }
+}
+
+/// A store whose first writing of decisions waits, and no other one.
+private struct SlowWriting: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
+    let reached = AsyncGate()
+    let mayWrite = AsyncGate()
+
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        if key.contains("/decisions/"), !reached.isOpen {
+            reached.open()
+            await mayWrite.wait()
+        }
+        try await baseState.setValue(value, for: key)
+    }
 }

@@ -41,16 +41,24 @@ extension UserSession {
         }
     }
 
-    /// Stores the decisions that a vendor has made in a context.
-    func keep(_ decisions: Decisions, for context: EvaluationContext) async {
+    /// Stores the decisions that a vendor has made in a context, unless later ones have come: those are stored last.
+    func keep(_ decisions: Decisions, to question: UInt64, for context: EvaluationContext) async {
         let user = context.user
         guard mayKeep(user) else { return }
         await store(of: user.id) {
             // Since the question was asked.
             if state.withLock({ $0.isAbout(user.id) && $0.user.consent == .denied }) { return }
-            await core.kept.write(StoredDecisions(decisions, date: context.date), of: user.id)
+            await writingTurn.run {
+                if self.hasDecisions(ofUser: user.id, after: question) { return }
+                await self.core.kept.write(StoredDecisions(decisions, date: context.date), of: user.id)
+            }
             await core.decisionTrimmer.trim()
         }
+    }
+
+    private func hasDecisions(ofUser userID: String, after question: UInt64) -> Bool {
+        let snapshot = snapshots.current
+        return snapshot.question > question && ExactText(snapshot.context.context.user.id) == ExactText(userID)
     }
 
     // MARK: Assignments by published rules

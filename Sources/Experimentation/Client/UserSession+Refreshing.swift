@@ -61,7 +61,7 @@ extension UserSession {
             await core.killSwitch.set(false, asOf: said.throwings)
             guard isPublished else { return }
             core.killSwitch.announce(.ready, .ready)
-            await keep(decisions, for: context)
+            await keep(decisions, to: question, for: context)
         }
     }
 

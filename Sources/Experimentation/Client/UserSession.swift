@@ -20,7 +20,7 @@ public final class UserSession: Sendable {
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeListeners = Listeners<DecisionChange>()
-    /// Lists of assignments are read and written one after another.
+    /// What is stored of a user is written in order, and lists of assignments are read in between.
     let writingTurn = AsyncSemaphore(limit: 1)
     /// Values decoded as application types.
     let decoded = DecodedFlags()
