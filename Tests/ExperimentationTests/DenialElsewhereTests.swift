@@ -99,4 +99,75 @@ struct DenialElsewhereTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
         await client.shutdown(within: .zero)
     }
+
+    @Test("a linking under way keeps nothing of who denies consent, though the store fails", .timeLimit(.minutes(1)))
+    func linkingMeanwhile() async throws {
+        let state = FailingState(slow: "/link/", isUnsure: true)
+        let client = try await ExperimentationClient(
+            provider: LinkingTests.Provider(linker: LinkingTests.Linker(failures: 0)),
+            store: ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        )
+        let session = client.session(for: LinkingTests.anon)
+        let linking = Task { try await session.link(to: LinkingTests.ada) }
+        await state.reached.wait()
+        try await client.setConsent(.denied, for: LinkingTests.anon)
+        state.mayWrite.open()
+        await #expect(throws: ExperimentationError.self) { try await linking.value }
+        #expect(try await state.keys(beginningWith: "").isEmpty)
+    }
+
+    @Test(
+        "what was stored as its user denied consent is removed by the next run, if it couldn't be before",
+        .timeLimit(.minutes(1))
+    )
+    func removedLater() async throws {
+        let state = FailingState(slow: "/decisions/", failingRemoval: 2)
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        let provider = GatedProvider(source: PlanSource())
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        let session = client.session(for: ada)
+        let refreshing = Task { try await session.refresh() }
+        await state.reached.wait()
+        try await deny(client)
+        state.mayWrite.open()
+        try await refreshing.value
+        await client.shutdown(within: .zero)
+        _ = try await ExperimentationClient(provider: provider, store: store)
+        #expect(try await state.keys(beginningWith: "").isEmpty)
+    }
+}
+
+/// A store whose first writing of a kind waits, and one of whose removals fails.
+private final class FailingState: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
+    let reached = AsyncGate()
+    let mayWrite = AsyncGate()
+    private let slow: String
+    private let isUnsure: Bool
+    private let failingRemoval: Int
+    private let removals = Shared(0)
+
+    /// - Parameters:
+    ///   - slow: The kind.
+    ///   - isUnsure: Whether the writing that waited fails to say that it is done.
+    ///   - failingRemoval: The number of the removal that fails, from 1.
+    init(slow: String, isUnsure: Bool = false, failingRemoval: Int = 0) {
+        (self.slow, self.isUnsure, self.failingRemoval) = (slow, isUnsure, failingRemoval)
+    }
+
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        let isFirst = key.contains(slow) && !reached.isOpen
+        if isFirst {
+            reached.open()
+            await mayWrite.wait()
+        }
+        try await baseState.setValue(value, for: key)
+        if isFirst, isUnsure { throw ExperimentationError(.store, "The disk failed to say that it is done.") }
+    }
+
+    func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+        removals.change { $0 += 1 }
+        if removals.value == failingRemoval { throw ExperimentationError(.store, "The disk failed.") }
+        try await baseState.removeAll(beginningWith: prefixes)
+    }
 }

@@ -141,7 +141,7 @@ extension UserSession {
         await core.denials.watching(userID) { watch in
             if core.outbox.isDenied(by: userID) { return }
             await write()
-            if watch.isRemoved { try? await core.kept.forget(userID: userID) }
+            if watch.isRemoved { await core.outbox.forget(userID) }
         }
     }
 

@@ -77,9 +77,15 @@ extension UserSession {
         of userID: String,
         _ watch: UserRemovals.Watch
     ) async throws(ExperimentationError) {
-        if !watch.isRemoved { try await core.kept.require(link, key) }
-        guard watch.isRemoved else { return }
-        await core.kept.write(bytes: nil, key)
-        throw .consentDenied
+        var failure: ExperimentationError?
+        if !watch.isRemoved {
+            do throws(ExperimentationError) { try await core.kept.require(link, key) } catch { failure = error }
+        }
+        if watch.isRemoved {
+            // A store that failed may have it nevertheless.
+            await core.outbox.forget(userID)
+            throw .consentDenied
+        }
+        if let failure { throw failure }
     }
 }

@@ -188,6 +188,14 @@ final class Outbox: Sendable {
         }
     }
 
+    /// Removes what was kept of a user after their denial had removed the rest; if that fails, the denial is owed while it
+    /// is the user's last word.
+    func forget(_ userID: String) async {
+        do throws(ExperimentationError) { try await kept.forget(userID: userID) } catch {
+            await owed.owe([userID], unless: { !isDenied(by: userID) })
+        }
+    }
+
     /// Runs the consequences of a denial in a task that ``drain()`` waits for.
     private func carryOut(_ consequences: @escaping @Sendable (Outbox) async -> Void) {
         denials.withLock { denials in
