@@ -53,6 +53,24 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("of denials that are carried out, the latest are remembered until their users consent, and not without end")
+    func remembered() {
+        var denials = StandingDenials(leastRemembered: 2)
+        let open = StandingDenial()
+        denials.deny(open, of: "open")
+        for user in ["a", "b", "c", "d", "e"] {
+            let denial = StandingDenial()
+            denials.deny(denial, of: user)
+            denials.end(denial, of: ExactText(user))
+        }
+        #expect(["open", "a", "b", "c", "d", "e", "f"].filter(denials.contain) == ["open", "c", "d", "e"])
+        for user in ["open", "d", "e"] { denials.grant(user) }
+        #expect(["open", "c", "d", "e"].filter(denials.contain) == ["c"])
+        // Consent came before the consequences ended.
+        denials.end(open, of: ExactText("open"))
+        #expect(!denials.contain("open") && !open.isLastWord)
+    }
+
     @Test("who denies consent isn't linked by a session that knows nothing of it")
     func linked() async throws {
         let linker = LinkingTests.Linker(failures: 0)

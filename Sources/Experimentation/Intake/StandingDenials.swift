@@ -14,26 +14,47 @@ final class StandingDenial: Sendable {
 ///
 /// A consequence that fails is owed and tried again; once the user has consented again, it would undo that. Statements
 /// are entered here in the order of the line, so that the user's last word counts, whichever session it came from.
+///
+/// Of denials without open consequences, at least the latest are remembered: a server hears of any number.
 struct StandingDenials {
-    /// The denials of each such user whose consequences aren't all carried out yet.
-    private var denials: [ExactText: [StandingDenial]] = [:]
+    /// The denials of each user whose consequences aren't all carried out yet.
+    private var open: [ExactText: [StandingDenial]] = [:]
+    /// The users whose denials are carried out: the latest, and those before them.
+    private var (latest, former): (Set<ExactText>, Set<ExactText>) = ([], [])
+    private let leastRemembered: Int
+
+    /// Creates a memory without denials.
+    ///
+    /// - Parameter leastRemembered: How many denials without open consequences are remembered; at most twice as many.
+    init(leastRemembered: Int = 50_000) { self.leastRemembered = leastRemembered }
 
     /// Enters a denial that has just joined the line.
     mutating func deny(_ denial: StandingDenial, of userID: String) {
-        denials[ExactText(userID), default: []].append(denial)
+        open[ExactText(userID), default: []].append(denial)
     }
 
     /// Enters consent that has just joined the line.
     mutating func grant(_ userID: String) {
-        if denials.isEmpty { return }
-        for denial in denials.removeValue(forKey: ExactText(userID)) ?? [] { denial.overrule() }
+        if open.isEmpty, latest.isEmpty, former.isEmpty { return }
+        let user = ExactText(userID)
+        for denial in open.removeValue(forKey: user) ?? [] { denial.overrule() }
+        latest.remove(user)
+        former.remove(user)
     }
 
-    /// Whether a user's last word is a denial.
-    func contain(_ userID: String) -> Bool { denials[ExactText(userID)] != nil }
+    /// Whether a user's last word is a denial, as far as that is remembered.
+    func contain(_ userID: String) -> Bool {
+        let user = ExactText(userID)
+        return open[user] != nil || latest.contains(user) || former.contains(user)
+    }
 
     /// Forgets a denial's consequences; it stays the user's last word.
     mutating func end(_ denial: StandingDenial, of user: ExactText) {
-        denials[user]?.removeAll { $0 === denial }
+        guard var denials = open[user] else { return }
+        denials.removeAll { $0 === denial }
+        open[user] = denials.isEmpty ? nil : denials
+        guard denials.isEmpty else { return }
+        if latest.count >= leastRemembered { (former, latest) = (latest, []) }
+        latest.insert(user)
     }
 }
