@@ -51,6 +51,17 @@
             #expect(try await store.fetch(5_000).ids == (0..<3_000).map(String.init))
         }
 
+        @Test("P16 P17 without room to read what was truncated, the file stays until there is")
+        func withoutRoomToRead() async throws {
+            try await fill(3_000)
+            try StoreSurgery.cut(folder.file(), to: try StoreSurgery.size(of: folder.file()) - 8_192)
+            let status = await (try ChildPart.start("opensWithin", [folder.file().path, "1000000"])).status()
+            #expect(status == 7)
+            let store = try SQLiteStore(at: folder.file())
+            #expect(store.hasSetAsideDamage)
+            #expect(try await store.ledger().pending > 2_900)
+        }
+
         @Test("P16 a lower limit doesn't keep a damaged store from being read")
         func lowerLimit() async throws {
             try await fill(3_000)

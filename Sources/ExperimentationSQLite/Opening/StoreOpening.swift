@@ -104,7 +104,7 @@ struct StoreOpening: Sendable {
     }
 
     private func replace(_ copy: AccountsCopy?) throws -> StoreConnection {
-        let salvage = Salvage(file, copy: copy)
+        let salvage = try Salvage(file, copy: copy)
         // Damage doesn't change the owner.
         if let account, let owner = salvage.contents.owner, owner != Array(account.utf8) {
             throw StoreFault.someoneElses

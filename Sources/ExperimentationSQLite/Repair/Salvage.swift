@@ -23,12 +23,12 @@ struct Salvage: Sendable {
     /// - Parameters:
     ///   - file: The file.
     ///   - copy: The ledgers copied beside it, if any.
-    init(_ file: StoreFile, copy: AccountsCopy?) {
+    /// - Throws: The system's error if it can't be copied; what couldn't be read for that reason isn't lost.
+    init(_ file: StoreFile, copy: AccountsCopy?) throws {
         file.forgetSalvage()
         defer { file.forgetSalvage() }
-        // Without room for a copy, read the file itself, as far as SQLite allows.
-        let path = Self.fill(file) ? file.salvagePath : file.path
-        var contents = Self.read(path, copy)
+        try Self.fill(file)
+        var contents = Self.read(file.salvagePath, copy)
         contents.balance(with: copy)
         self.contents = contents
     }
@@ -50,7 +50,7 @@ struct Salvage: Sendable {
     }
 
     /// Copies the database and its log, and pads the copy to the size that its header states.
-    private static func fill(_ file: StoreFile) -> Bool {
+    private static func fill(_ file: StoreFile) throws {
         let manager = FileManager.default
         do {
             try manager.copyItem(atPath: file.path, toPath: file.salvagePath)
@@ -58,10 +58,11 @@ struct Salvage: Sendable {
                 try manager.copyItem(atPath: file.path + "-wal", toPath: file.salvagePath + "-wal")
             }
         } catch {
-            return false
+            // Without the file's path.
+            throw (error as? CocoaError)?.underlying as? POSIXError ?? POSIXError(.EIO)
         }
         let descriptor = open(file.salvagePath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { throw lastError }
         defer { close(descriptor) }
         fchmod(descriptor, 0o600)
         var header = [UInt8](repeating: 0, count: 32)
@@ -70,9 +71,11 @@ struct Salvage: Sendable {
         // Read the log's contents even if nothing is left of the database itself.
         let size = max(read < 32 ? 1 : min(pages, mostPages), 1) * 4_096
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { return false }
-        return Int(facts.st_size) >= size || ftruncate(descriptor, off_t(size)) == 0
+        guard fstat(descriptor, &facts) == 0 else { throw lastError }
+        if Int(facts.st_size) < size, ftruncate(descriptor, off_t(size)) != 0 { throw lastError }
     }
+
+    private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
     /// A gigabyte: a header that states more is damaged.
     private static let mostPages = 262_144
