@@ -239,7 +239,7 @@ final class GroupCommit: Sendable {
             return tell
         } catch {
             if database.isInsideTransaction { try? database.rollback() }
-            if hasCopied, !table.consent.salts.isEmpty { lock.write(AccountsCopy(table)) }
+            if hasCopied { table.restoreCopy(lock, database) }
             throw error
         }
     }

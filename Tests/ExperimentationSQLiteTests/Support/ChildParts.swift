@@ -18,7 +18,7 @@
                 "accepts": accepts, "delivers": delivers, "hangs": hangs, "shares": shares, "drains": drains,
                 "fills": fills, "withoutReserve": withoutReserve, "looks": looks, "limited": limited,
                 "locks": locks, "denies": denies, "hangsAtSecond": hangsAtSecond, "exposes": exposes,
-                "opensWithin": opensWithin,
+                "opensWithin": opensWithin, "failsToCommit": failsToCommit,
             ]
             let body = try #require(parts[part.name], "there is no part \(part.name)")
             try await body(part.words)
