@@ -33,6 +33,42 @@ struct StoreReplacedTwiceTests {
         #expect(try await store.fetch().ids == ids)
     }
 
+    @Test("what was leased from a file that another process has moved settles nothing in a third one")
+    func leasedBeforeAnotherMoved() async throws {
+        let one = try SQLiteStore(at: folder.file())
+        let two = try SQLiteStore(at: folder.file())
+        try await one.file([.sample("0"), .sample("1")])
+        let batch = try await two.fetch(2)
+        try replace()
+        try await one.file([.sample("2")])
+        try replace()
+        try await two.file([.sample("3")])
+        #expect(try await !two.finish(batch))
+        try await one.file([.sample("4")])
+        #expect(try await two.ledger(of: .filed) == Ledger(accepted: 5, pending: 5))
+        #expect(try await two.fetch().ids == ["3", "0", "1", "2", "4"])
+    }
+
+    @Test("leases of a new file are valid, however many there were before it")
+    func laterLeases() async throws {
+        let one = try SQLiteStore(at: folder.file())
+        let two = try SQLiteStore(at: folder.file())
+        try await one.file([.sample("ours")])
+        for _ in 0..<3 { _ = try await two.fetch() }
+        let other = try SQLiteStore(at: folder.file("other"))
+        try await other.file([.sample("theirs")])
+        await other.close()
+        try replace(with: folder.file("other"))
+        try await two.file([.sample("2")])
+        try await one.file([.sample("3")])
+        try replace()
+        try await one.file([.sample("4")])
+        try replace()
+        try await two.file([.sample("5")])
+        #expect(try await two.finish(try await two.fetch()))
+        #expect(try await two.ledger(of: .filed) == Ledger(accepted: 1, delivered: 1))
+    }
+
     @Test("consent granted since an earlier copy stays granted, and what failed before it isn't failing again")
     func earlierCopy() async throws {
         let store = try SQLiteStore(at: folder.file())

@@ -68,6 +68,11 @@ struct StoreContents: Sendable {
     /// Whether everything was already moved to another file.
     var isMoved = false
 
+    /// The latest epoch of each destination.
+    var epochs: [Destination: Int64] {
+        Dictionary(lanes.values.map { ($0.lane.destination, $0.lane.epoch) }, uniquingKeysWith: max)
+    }
+
     /// The owner of the values, if recorded.
     var owner: [UInt8]? { values.values.first { $0.key == StateTable.account }.map { Array($0.value) } }
 }

@@ -42,9 +42,8 @@ struct StoreMove: Sendable {
         // Other processes with the same file open wait until it is empty, and then find nothing to move.
         try old.beginTransaction(.immediate)
         var contents = StoreReader(database: old, copy: nil).contents()
-        let salt = contents.salts.first
-        let wasMovedBefore = contents.isMoved
-        if wasMovedBefore { contents = StoreContents() }
+        let former = contents
+        if former.isMoved { contents = StoreContents() }
         contents.balance(with: nil)
         identities.forgetBeside()
         // The copy of the ledgers is about the contents moved here.
@@ -53,11 +52,13 @@ struct StoreMove: Sendable {
         defer { if !isMoved { _ = lock.takeTogether(within: 1) } }
         let opened = try opening.open()
         let table = try opened.connection.database.writeWithoutTransaction { database in
-            var table = try fill(database, contents, isNew: opened.isNew)
-            table.keepEnded(firstEpochs)
-            if try Erasing.isOwed(database) { traces.oweErasing() }
+            var ended = firstEpochs
             // Another process has given its events numbers after those of the file it found.
-            if wasMovedBefore, table.consent.salts.first != salt { table.endEarlierLeases() }
+            if former.isMoved, try StoreSchema.salt(database) != former.salts.first {
+                ended.merge(former.epochs) { max($0, $1) }
+            }
+            let table = try fill(database, contents, ended, isNew: opened.isNew)
+            if try Erasing.isOwed(database) { traces.oweErasing() }
             return table
         }
         lock.exchange(with: opened.lock)
@@ -79,7 +80,12 @@ struct StoreMove: Sendable {
         return Moved(connection: opened.connection, table: table)
     }
 
-    private func fill(_ database: Database, _ contents: StoreContents, isNew: Bool) throws -> OutboxTable {
+    private func fill(
+        _ database: Database,
+        _ contents: StoreContents,
+        _ ended: [Destination: Int64],
+        isNew: Bool
+    ) throws -> OutboxTable {
         var table = OutboxTable(limits: limits)
         // Both files together may be too much; the next event makes room.
         try StoreConnection.limitPages(StoreLimits(maximumBytes: .max), database)
@@ -95,6 +101,7 @@ struct StoreMove: Sendable {
                 try table.refresh(database)
             }
             try table.take(contents, isContinued: isNew || isOlder, database)
+            try table.endLeases(before: ended, database)
             return .commit
         }
         return table

@@ -61,13 +61,19 @@ extension OutboxTable {
         try Erasing.owe(database)
     }
 
-    /// Ends the leases of a former file, whose sequences belong to other events here.
-    mutating func endEarlierLeases() {
-        for lane in lanes { firstEpochs[lane.lane.destination] = lane.lane.epoch }
+    /// Ends leases of former files, whose sequences belong to other events here: those before an epoch.
+    ///
+    /// The leases of this file begin there, so that they are told apart.
+    mutating func endLeases(before epochs: [Destination: Int64], _ database: Database) throws {
+        for (destination, epoch) in epochs {
+            let place = try place(of: destination, database)
+            if lanes[place].lane.epoch < epoch {
+                lanes[place].lane.epoch = epoch
+                try write(place, database)
+            }
+            firstEpochs[destination] = max(firstEpochs[destination] ?? 0, epoch)
+        }
     }
-
-    /// Keeps the leases ended that an earlier move has ended: their sequences are those of a file before the last.
-    mutating func keepEnded(_ earlier: [Destination: Int64]) { firstEpochs.merge(earlier) { max($0, $1) } }
 
     private mutating func merge(
         _ other: OutboxLane,
