@@ -140,6 +140,15 @@ struct OwedErasingTests {
         await store.close()
     }
 
+    @Test("a closed store deletes nothing of a file that another process may be replacing")
+    func closed() async throws {
+        let store = try SQLiteStore(at: folder.file())
+        await store.close()
+        try Data("repaired".utf8).write(to: folder.file("store.sqlite.repaired"))
+        await #expect(throws: ExperimentationError.self) { try await store.commits.erase(store.erasing) }
+        #expect(try folder.contents()["store.sqlite.repaired"] != nil)
+    }
+
     /// Begins to read the file, which can't be rewritten until that ends.
     private func hindering() async throws -> DatabaseQueue {
         var configuration = Configuration()

@@ -3,6 +3,7 @@ import ExperimentationSQLite
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @Suite("A store whose file is replaced takes nothing of the new file for its own")
 struct StoreReplacedTwiceTests {
@@ -112,6 +113,22 @@ struct StoreReplacedTwiceTests {
         #expect(try await store.append(late, now: noon).map { $0?.code } == codes)
         await store.close()
         for id in ["theirs 0", "theirs 2", "ours 1"] { #expect(try folder.occurrences(of: id) == 0, "\(id)") }
+    }
+
+    @Test("what users who deny consent had in another store is erased by itself", .timeLimit(.minutes(5)))
+    func erased() async throws {
+        let former = try SQLiteStore(at: folder.file())
+        _ = try await former.setConsent([ConsentChange(userID: "bob", isGranted: false)])
+        await former.close()
+        let store = try SQLiteStore(at: folder.file())
+        _ = try await store.fetch()
+        let other = try SQLiteStore(at: folder.file("other"))
+        try await other.file([.sample("marker-4711", user: "bob")])
+        await other.close()
+        try replace(with: folder.file("other"))
+        try await store.file([.sample("last")])
+        try await eventually("it is erased") { try folder.occurrences(of: "marker-4711") == 0 }
+        await store.close()
     }
 
     @Test("two stores that don't fit into one file's limit are put together, and the oldest events make room")

@@ -194,6 +194,9 @@ final class GroupCommit: Sendable {
             connection.withLock { $0 = moved.connection }
             table.withLock { $0 = moved.table }
             reserve.restore()
+            if move.traces.isErasingOwed {
+                eraseLater(Erasing(file: move.opening.file, traces: move.traces, lock: lock))
+            }
             return Left(jobs: group, isElsewhere: true)
         } catch {
             for job in group { job.fail(.store(error, name: name)) }

@@ -30,9 +30,10 @@ struct Erasing: Sendable {
 
     /// Rewrites the file.
     func run(_ database: Database) throws {
-        file.forgetDamaged()
         // It is built beside the file: in memory if it is small, else in an unnamed file.
         let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        // Not of a closed file, which another process may be replacing.
+        file.forgetDamaged()
         let isLarge = pages > 4_096
         if isLarge { try TemporaryTables.inFile.create(database) }
         defer { if isLarge { try? TemporaryTables.inMemory.create(database) } }
