@@ -51,6 +51,22 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", "earlier", "iOS:false"])
     }
 
+    @Test("consent withdrawn after the end removes what waits, whoever the next run's first visitor is")
+    func afterClosing() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("hits", .error(.transport), times: 10)
+        let first = await bench.flagship()
+        let visitor = await first.newVisitor("ada", hasConsented: true).build()
+        await visitor.sendHit(.screen("earlier"))
+        await first.close()
+        await visitor.setConsent(false)
+        bench.transport.heal()
+        let second = await bench.flagship()
+        _ = await second.newVisitor("ben", hasConsented: true).build()
+        try await second.client?.flush()
+        #expect(await !Self.told(bench).contains("earlier"))
+    }
+
     @Test("each environment that shares a store is told of a visitor's consent, and once")
     func environments() async throws {
         let bench = try await Bench()

@@ -9,7 +9,8 @@ extension UserSession {
     /// signal, and their events are refused, whichever session or process they come from, until they consent again.
     ///
     /// - Throws: ``ErrorCode/store``; the consent takes effect in this process nevertheless, and calling again
-    ///   completes what is still owed.
+    ///   completes what is still owed. ``ErrorCode/shutDown`` after the client's end: then only a denial takes effect, but
+    ///   the vendor isn't told of it.
     public func setConsent(_ consent: Consent) async throws(ExperimentationError) {
         try await setConsent(consent, isNews: false)
     }

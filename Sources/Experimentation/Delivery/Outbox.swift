@@ -167,12 +167,27 @@ final class Outbox: Sendable {
     func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         var failure: ExperimentationError?
         do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
+        if failure?.code == .shutDown { return try await denyAfterEnd(userID) }
         do throws(ExperimentationError) {
             try await denied(userID, ticket.denial)
         } catch {
             failure = failure ?? error
         }
         if let failure { throw failure }
+    }
+
+    /// Carries out a denial that comes after the client's end, when nothing joins the line any more.
+    ///
+    /// - Throws: What the stores throw; the next run then carries it out.
+    private func denyAfterEnd(_ userID: String) async throws(ExperimentationError) {
+        await withdraw(userID)
+        owed.hold([userID])
+        do throws(ExperimentationError) {
+            try await owed.carryOut(userID)
+        } catch {
+            await owed.note([userID])
+            throw error
+        }
     }
 
     /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed while

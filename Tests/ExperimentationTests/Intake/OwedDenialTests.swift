@@ -44,6 +44,26 @@ struct OwedDenialTests {
         try await client.expectBalance(Ledger(accepted: 7, delivered: 4, purged: 3))
     }
 
+    @Test(
+        "P24 a denial after the client's end removes them at once, or with the next run if the store fails",
+        arguments: [false, true]
+    )
+    func afterTheEnd(storeFails: Bool) async throws {
+        if !storeFails { outbox.mendDenials() }
+        let client = try await run()
+        await client.setConnectivity(.offline)
+        let ada = client.session(for: User(id: "ada", consent: .granted))
+        for number in 0..<3 { try await ada.track(.numbered(number)) }
+        await client.shutdown(within: .zero)
+        let error = await #expect(throws: ExperimentationError.self) { try await ada.setConsent(.denied) }
+        #expect(error?.code == (storeFails ? .store : .shutDown))
+        outbox.mendDenials()
+        let next = try await run()
+        #expect(try await isForgotten())
+        #expect(try await next.flush(retrying: false).isDone)
+        #expect(numbers == [])
+    }
+
     @Test("P24 while the store can't remove them, the next run doesn't send them either, and removes them later")
     func later() async throws {
         try await firstRun()
