@@ -465,6 +465,23 @@ struct CacheTests {
         #expect(other.flag("flag").value(default: "none") == "var-kiwi-b")
     }
 
+    @Test("an import that is repeated replaces nothing that was stored since")
+    func repeatedImport() async throws {
+        let flagship = await (try await Bench()).flagship(.bucketing)
+        let original = FlagshipVisitorRecord(visitorID: "ada", assignments: ["a": "a1", "b": "b1"])
+        try await flagship.importVisitor(original.json)
+        let newer = FlagshipVisitorRecord(
+            visitorID: "ada",
+            context: ["plan": "pro"],
+            assignments: ["a": "a2", "c": "c2"]
+        )
+        await flagship.visitors.cacheVisitor("ada", newer.json)
+        try await flagship.importVisitor(original.json)
+        let stored = try FlagshipVisitorRecord(try #require(await flagship.visitors.lookupVisitor("ada")))
+        #expect(stored.assignments == ["a": "a2", "b": "b1", "c": "c2"])
+        #expect(stored.context == ["plan": "pro"])
+    }
+
     @Test("a fetch keeps the imported variations of groups that the visitor doesn't match at that moment")
     func unmatchedGroup() async throws {
         let pro = BucketingSample.targeting([[BucketingSample.rule("EQUALS", "plan", #""pro""#)]])

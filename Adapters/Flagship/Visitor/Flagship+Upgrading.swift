@@ -6,12 +6,30 @@ extension Flagship {
     /// Imports what the vendor's SDK for iOS stored about a visitor, so that the upgrade changes no visitor's
     /// variations.
     ///
+    /// Of a visitor who is stored already, it only adds variations of further groups: another import of the same record
+    /// replaces nothing.
+    ///
     /// - Parameter record: The value of the column `data_visitor` in its table of visitors.
     /// - Throws: `ErrorCode.parseError` for anything but a record.
     public func importVisitor(_ record: Data) async throws(ExperimentationError) {
-        let visitor = try FlagshipVisitorRecord(record)
+        var visitor = try FlagshipVisitorRecord(record)
         guard visitor.consent else { return }
+        if let known = await storedVisitor(visitor.visitorID) {
+            let variations = known.assignments.merging(visitor.assignments) { known, _ in known }
+            visitor = known
+            visitor.assignments = variations
+        }
         await visitors.cacheVisitor(visitor.visitorID, visitor.json)
+    }
+
+    private func storedVisitor(_ id: String) async -> FlagshipVisitorRecord? {
+        let found = await FlagshipLookup.value(within: options.caches.visitorLookupTimeout, environment.time) {
+            [visitors] in await visitors.lookupVisitor(id)
+        }
+        guard let data = found ?? nil, let record = try? FlagshipVisitorRecord(data),
+            ExactText(record.visitorID) == ExactText(id)
+        else { return nil }
+        return record
     }
 
     /// Imports hits that the vendor's SDK for iOS hadn't sent yet.
