@@ -70,10 +70,14 @@ struct TrackerTests {
         }
         await isSecondBegun.wait()
         try await eventually("the second launch in line") { engage.sessions.waiting == 1 }
+        let begun = bench.time.now
+        bench.time.advance(by: .seconds(20))
         outbox.gate.open()
         try await first.value
         try await second.value
         #expect(try await codes(client) == ["12", "13", "13"])
+        let moments = Set(try await bench.behaviors().map(\.timestamp))
+        #expect(moments == [EngageTimestamp.behavior(begun)], "when they began")
     }
 
     @Test("a session that wasn't ended is ended by the next launch")

@@ -23,6 +23,7 @@ public struct BehaviorTracker: Sendable {
     /// Records that the application was started: the installation once, the end of the previous session if it is still
     /// missing, and the beginning of a new one.
     public func launch() async throws(ExperimentationError) {
+        let now = now
         try await engage.sessions.take()
         defer { engage.sessions.leave() }
         try await profile.load()
@@ -31,7 +32,6 @@ public struct BehaviorTracker: Sendable {
             // Only now: if the process ends in between, the event must not be lost.
             try await profile.update { $0.isInstalled = true }
         }
-        let now = now
         try await passSession { $0.launch(at: now) }
     }
 
