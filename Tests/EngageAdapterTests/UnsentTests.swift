@@ -92,6 +92,22 @@ struct UnsentTests {
         #expect(sent == ["UpdateRecipient"])
     }
 
+    @Test("their id to the recipient from before signing in, if they are removed under their former id")
+    func formerUser() async throws {
+        let engage = bench.engage()
+        let user = try await engage.mobileIdentity.prepareRecipient()
+        try await engage.profile.storeAnonymousID("100000")
+        let sent = try await operations(holding: "token", removing: user, from: engage) {
+            try await engage.anonymousUser.updateToPrimaryUser(
+                "ada",
+                list: "23949",
+                primaryColumn: "Email",
+                mergeColumn: "Mobile User Id"
+            )
+        }
+        #expect(sent == ["token"])
+    }
+
     @Test("where they are, if they are removed while the columns for it are added")
     func location() async throws {
         let engage = bench.engage { $0.location.isEnabled = true }

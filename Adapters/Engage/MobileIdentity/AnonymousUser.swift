@@ -18,8 +18,8 @@ public struct AnonymousUser: Sendable {
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
         try await profile.load()
-        if profile.isConsentDenied { throw EngageErrors.denied }
         let (removals, user) = (profile.removals, profile.mobileUserID)
+        if profile.isConsentDenied { throw EngageErrors.denied }
         let client = client.only { [profile] in !profile.mayBeRemoved(user, since: removals) }
         let result = try await client.send(.addAnonymousRecipient(list: list))
         guard result.isSuccess, let id = result.recipientID else { return result }
@@ -41,7 +41,8 @@ public struct AnonymousUser: Sendable {
     ///   - mergeColumn: The column that receives the id in both.
     /// - Returns: The last answer, or the first fault.
     /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; `ErrorCode.consentDenied` if the
-    ///   user denied consent, at the latest before the last call was sent; what the interface throws.
+    ///   user denied consent, under the new id or the former one, at the latest before the last call was sent; what the
+    ///   interface throws.
     @discardableResult
     public func updateToPrimaryUser(
         _ userID: String,
@@ -51,13 +52,14 @@ public struct AnonymousUser: Sendable {
     ) async throws(ExperimentationError) -> XMLAPIResult {
         try await profile.load()
         guard !userID.isEmpty else { throw ExperimentationError(.invalidArgument, "the user's id is empty") }
+        let removals = profile.removals
+        let users = [profile.mobileUserID, userID].filter { !$0.isEmpty }
         let anonymous = profile.anonymousID
         guard !anonymous.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no anonymous recipient; create one first")
         }
         if profile.isConsentDenied || profile.record.isDenied(userID) { throw EngageErrors.denied }
-        let removals = profile.removals
-        let client = client.only { [profile] in !profile.mayBeRemoved(userID, since: removals) }
+        let client = client.only { [profile] in !users.contains { profile.mayBeRemoved($0, since: removals) } }
         try await profile.update { record in
             let former = record.mobileUserID
             record.become(userID)
