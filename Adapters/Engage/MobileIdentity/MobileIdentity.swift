@@ -135,7 +135,7 @@ public struct MobileIdentity: Sendable {
         let result = try await checkIdentity(fields)
         var identity = session.user.identity
         identity.id = result.mobileUserID
-        session.end(user.identity, as: identity, since: namings)
+        session.endLinking(of: user.identity, as: identity, since: namings)
         return result
     }
 

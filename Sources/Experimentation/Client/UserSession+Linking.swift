@@ -32,10 +32,10 @@ extension UserSession {
         return try await core.denials.watching(user.id) { watch throws(ExperimentationError) in
             if core.outbox.isDenied(by: user.id) { throw .consentDenied }
             let link = try await core.links.run(asked) { () async throws(ExperimentationError) in
-                try await takeSteps(asked, by: linker, watch) { end(user.identity, as: $0, since: naming) }
+                try await takeSteps(asked, by: linker, watch) { endLinking(of: user.identity, as: $0, since: naming) }
             }
             // Another session may have taken them.
-            end(user.identity, as: link.progress.to, since: naming)
+            endLinking(of: user.identity, as: link.progress.to, since: naming)
             return link.progress.to
         }
     }
@@ -44,7 +44,7 @@ extension UserSession {
     package var userAndNamings: (user: User, namings: UInt64) { state.withLock { ($0.user, $0.namings) } }
 
     /// Switches the session to the linked user, unless the application has named another one meanwhile.
-    package func end(_ former: Identity, as linked: Identity, since naming: UInt64) {
+    package func endLinking(of former: Identity, as linked: Identity, since naming: UInt64) {
         identify(linked) { $0.namings == naming || $0.isAbout(former.id) }
     }
 
