@@ -43,7 +43,7 @@ public struct SigmaProvider: ExperimentationProvider {
 
     /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` for a token that can't be sent.
+    /// - Throws: ``ErrorCode/configuration`` for a token or an installation's id that can't be sent.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
         let environment = context.environment

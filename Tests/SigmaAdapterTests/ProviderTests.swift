@@ -227,6 +227,18 @@ struct ProviderTests {
         #expect(rules.decisions(for: Reference.context())["here"]?.value == true)
     }
 
+    @Test(
+        "an installation's id that can't be sent is refused, as it would be sent as another",
+        arguments: ["", "a\r\nb", " a"]
+    )
+    func unusablePrivateID(id: String) async throws {
+        var configuration = Self.provider(try Stage()).configuration
+        configuration.privateID = id
+        await #expect(throws: ExperimentationError.self) {
+            try await SigmaProvider(configuration: configuration).start(in: ProviderContext())
+        }
+    }
+
     @Test("an earlier run's location counts only where one may be requested", arguments: [true, false])
     func restoredPlace(asksForPlace: Bool) async throws {
         let stage = Stage(configuration: Self.kazan)

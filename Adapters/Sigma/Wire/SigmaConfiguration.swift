@@ -88,10 +88,13 @@ public struct SigmaConfiguration: Sendable {
 
     /// Checks the settings.
     ///
-    /// - Throws: ``ErrorCode/configuration`` for a token that can't be sent.
+    /// - Throws: ``ErrorCode/configuration`` for a token or an installation's id that can't be sent.
     func validate() throws(ExperimentationError) {
         guard hasUsableToken else {
             throw ExperimentationError(.configuration, "Sigma: the project token is empty or can't be sent.")
+        }
+        if let privateID, privateID.isEmpty || !HTTPField.isValidValue(privateID) {
+            throw ExperimentationError(.configuration, "Sigma: the private id is empty or can't be sent.")
         }
     }
 
