@@ -1,6 +1,8 @@
 import Experimentation
+import ExperimentationTesting
 import Synchronization
 import Testing
+import Waiting
 
 @testable import EvergageAdapter
 
@@ -20,8 +22,8 @@ struct ConsentStoreTests {
     }
 
     /// Returns an application without a network where an event waits whose user has signed out.
-    private func waiting(in store: FragileStore) async throws -> App {
-        let app = try await App(store: store.stores)
+    private func waiting(in store: ClientStore) async throws -> App {
+        let app = try await App(store: store)
         app.evergage.setConnectivity(.offline)
         await app.settle()
         app.evergage.userID = "u-1"
@@ -48,6 +50,30 @@ struct ConsentStoreTests {
         await first.settle()
     }
 
+    @Test("a flush ends at its limit while a store hangs, and what waits isn't sent before a denial is through")
+    func hangs() async throws {
+        let outbox = StuckOutbox()
+        let app = try await waiting(in: ClientStore(outbox: outbox, state: InMemoryStateStore()))
+        app.evergage.setConsent(.denied)
+        app.evergage.setConnectivity(.online)
+        try await outbox.denials.isReached()
+        let isOver = Atomic(false)
+        let flush = Task {
+            await app.evergage.flush(within: .seconds(2))
+            isOver.store(true, ordering: .relaxed)
+        }
+        defer { outbox.denials.open() }
+        try await eventually("the end of the flush", within: .seconds(60)) {
+            app.time.advance(by: .seconds(1))
+            return isOver.load(ordering: .relaxed)
+        }
+        await flush.value
+        outbox.denials.open()
+        await app.settle()
+        #expect(app.actions == [])
+        #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, purged: 1))
+    }
+
     @Test("a denial that couldn't be stored is stored as soon as there is an occasion", arguments: Occasion.allCases)
     func storedLater(_ occasion: Occasion) async throws {
         let store = FragileStore()
@@ -72,7 +98,7 @@ struct ConsentStoreTests {
     )
     func removedLater(_ occasion: Occasion) async throws {
         let store = FragileStore()
-        let app = try await waiting(in: store)
+        let app = try await waiting(in: store.stores)
         let client = try #require(app.evergage.client)
         store.fail(.remove)
         app.evergage.setConsent(.denied)
@@ -89,7 +115,7 @@ struct ConsentStoreTests {
     @Test("a start under a denial sends nothing while it can't remove what an earlier run left")
     func heldAtStart() async throws {
         let store = FragileStore()
-        let first = try await waiting(in: store)
+        let first = try await waiting(in: store.stores)
         await first.evergage.client?.shutdown(within: .zero)
         store.fail(.remove)
         let second = try await App(start: false, store: store.stores)
@@ -111,7 +137,7 @@ struct ConsentStoreTests {
     )
     func granted(failing: StoreOperation?, sent: [String]) async throws {
         let store = FragileStore()
-        let app = try await waiting(in: store)
+        let app = try await waiting(in: store.stores)
         store.fail(.remove)
         app.evergage.setConsent(.denied)
         app.evergage.setConnectivity(.online)

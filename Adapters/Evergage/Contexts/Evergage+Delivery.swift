@@ -11,17 +11,25 @@ extension Evergage {
 
     /// Delivers what can be delivered, and waits for it.
     ///
-    /// - Parameter duration: How long to wait at most.
+    /// - Parameter duration: How long to wait at most, also for a store that doesn't answer; what is under way then goes on.
     public func flush(within duration: Duration = .seconds(30)) async {
         catchUp()
         setAlarm()
         finishConsent()
         finishLaunch()
+        let deadline = environment.time.instant.advanced(by: duration)
+        await environment.time.ends(by: deadline) {
+            await self.operationsEnd()
+            await self.drain(by: deadline)
+        }
+    }
+
+    /// Waits until no operation is under way, later ones included.
+    private func operationsEnd() async {
         while let operation = lastOperation {
             await operation.value
             if operation == lastOperation { break }
         }
-        await drain(within: duration)
     }
 
     /// Delivers what can be delivered once the operations before have ended.
@@ -34,16 +42,18 @@ extension Evergage {
     func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
         finishConsent()
         finishLaunch()
+        let deadline = environment.time.instant.advanced(by: duration)
         let before = lastOperation
         Task { [weak self] in
             await before?.value
-            await self?.drain(within: duration, retrying: retrying)
+            await self?.drain(by: deadline, retrying: retrying)
         }
     }
 
-    private func drain(within duration: Duration, retrying: Bool = true) async {
+    /// Delivers until a deadline; when it has passed already, everything is tried once, without waiting.
+    private func drain(by deadline: ContinuousClock.Instant, retrying: Bool = true) async {
         do throws(ExperimentationError) {
-            try await client?.flush(within: duration, retrying: retrying)
+            try await client?.flush(within: environment.time.instant.duration(to: deadline), retrying: retrying)
         } catch {
             drop(.error, "the events that wait can't be read: \(error)")
         }
