@@ -333,6 +333,52 @@ struct StartTests {
         #expect(app.transport.events.map { $0["user"]?["attributes"] } == [["kept": "yes"], nil])
     }
 
+    @Test(
+        "an account's attributes that wait are dropped when it becomes another or nobody's, and kept when it gets an id",
+        arguments: [(nil, "a1", "9"), ("a1", "a1", "9"), ("a1", "a2", nil), ("a1", nil, nil)]
+            as [(String?, String?, String?)]
+    )
+    func foreignAccountAttribute(before: String?, after: String?, size: String?) async throws {
+        let app = try await App()
+        app.evergage.userID = "u1"
+        app.evergage.accountID = before
+        app.evergage.setUserAttribute("gold", forName: "tier")
+        app.evergage.setAccountAttribute("9", forName: "size")
+        app.evergage.accountID = after
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["user"]?["attributes"] } == [["tier": "gold"]])
+        #expect(app.transport.events[0]["account"]?["attributes"]?["size"]?.stringValue == size)
+        #expect(app.transport.events[0]["account"]?["id"]?.stringValue == after)
+        #expect(app.complaints(.warning).count == (size == nil ? 1 : 0))
+    }
+
+    @Test("an account's attributes that wait are dropped when its user signs out")
+    func attributeOfLeftAccount() async throws {
+        let app = try await App()
+        app.evergage.userID = "u1"
+        app.evergage.accountID = "a1"
+        app.evergage.setAccountAttribute("9", forName: "size")
+        app.evergage.userID = nil
+        try app.global.trackAction("A")
+        await app.settle()
+        #expect(app.transport.events.map { $0["account"] } == [nil])
+    }
+
+    @Test("an account's attributes of a call dropped before the start don't go with another account's call")
+    func accountOfDroppedCall() async throws {
+        let app = try await App(start: false)
+        app.evergage.accountID = "a1"
+        app.evergage.setAccountAttribute("9", forName: "size")
+        try app.global.trackAction("A")
+        app.evergage.accountID = "a2"
+        for _ in 1...100 { try app.global.trackAction("B") }
+        app.evergage.start(.test)
+        await app.settle()
+        #expect(app.actions == Array(repeating: "B", count: 100))
+        #expect(app.transport.events.allSatisfy { $0["account"] == ["id": "a2"] })
+    }
+
     private static var remote: EvergageConfiguration {
         var configuration = EvergageConfiguration.test
         configuration.usesRemoteConfiguration = true

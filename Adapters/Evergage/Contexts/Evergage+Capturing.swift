@@ -51,10 +51,10 @@ extension Evergage {
         let call = waiting.remove(at: place)
         guard var attributes = call.attributes else { return }
         if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
-            keepOwn(&attributes, of: call.userID, for: waiting[next].userID)
+            keepOwn(&attributes, of: call.ids, for: waiting[next].ids)
             waiting[next].carry(attributes)
         } else {
-            keepOwn(&attributes, of: call.userID, for: currentUserID)
+            keepOwn(&attributes, of: call.ids, for: currentIDs)
             pending.add(earlier: attributes)
         }
     }
@@ -63,7 +63,7 @@ extension Evergage {
         Captured(
             content: content,
             date: environment.time.now,
-            userID: currentUserID,
+            ids: currentIDs,
             surface: surface,
             targets: session?.campaignTargets(on: surface) ?? handledTargets(on: surface),
             isBeforeStart: configuration == nil

@@ -13,11 +13,11 @@ extension Evergage {
         get { currentUserID }
         set {
             if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
-            if newValue == nil { currentAccountID = nil }
+            if newValue == nil { accountID = nil }
             guard newValue.map(ExactText.init) != currentUserID.map(ExactText.init) else { return }
             catchUp()
             concludeViewTime()
-            keepOwn(&pending, of: currentUserID, for: newValue)
+            keepOwn(&pending, of: currentIDs, for: EvergageIDs(userID: newValue, accountID: currentAccountID))
             currentUserID = newValue
             if let session, let knownAnonymousID {
                 session.identify(identity(of: newValue, anonymousID: knownAnonymousID))
@@ -31,10 +31,19 @@ extension Evergage {
     }
 
     /// The id of the user's company; unrelated to the account of the configuration.
+    ///
+    /// Attributes of a named account that wait for an event are dropped when it becomes another, or `nil`.
     public var accountID: String? {
         get { currentAccountID }
-        set { currentAccountID = newValue?.unlessBlank }
+        set {
+            let newValue = newValue?.unlessBlank
+            keepOwn(&pending, of: currentIDs, for: EvergageIDs(userID: currentUserID, accountID: newValue))
+            currentAccountID = newValue
+        }
     }
+
+    /// Whose a call is that is made now.
+    var currentIDs: EvergageIDs { EvergageIDs(userID: currentUserID, accountID: currentAccountID) }
 
     /// Sets an attribute of the user, to be sent with the next event; `nil` removes it.
     ///
@@ -60,11 +69,11 @@ extension Evergage {
         self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
     }
 
-    /// Drops the attributes of a named user that would go with an event of another one.
-    func keepOwn(_ attributes: inout EvergageAttributes, of userID: String?, for next: String?) {
-        guard let userID, next.map(ExactText.init) != ExactText(userID), !attributes.user.isEmpty else { return }
-        attributes.user = [:]
-        drop(.warning, "user attributes that weren't sent belonged to another user and were dropped")
+    /// Drops the attributes of a named user or account that would go with an event of another one.
+    func keepOwn(_ attributes: inout EvergageAttributes, of ids: EvergageIDs, for next: EvergageIDs) {
+        for kind in attributes.keepOwn(of: ids, for: next) {
+            drop(.warning, "\(kind) attributes that weren't sent belonged to another \(kind) and were dropped")
+        }
     }
 
     func identity(of userID: String?, anonymousID: String) -> Identity {

@@ -132,7 +132,7 @@ extension Evergage {
         guard let session, let knownAnonymousID else { return }
         claimLaunch()
         for captured in waiting {
-            session.identify(identity(of: captured.userID, anonymousID: knownAnonymousID))
+            session.identify(identity(of: captured.ids.userID, anonymousID: knownAnonymousID))
             note(captured, ofLaunch: names, in: session)
         }
         waiting = []

@@ -12,7 +12,7 @@ extension Evergage {
         }
         var content: Content
         var date: Date
-        var userID: String?
+        var ids: EvergageIDs
         var surface: String?
         /// The targets of the surface that had handlers, sorted.
         var targets: [String]
@@ -63,6 +63,12 @@ extension Evergage {
     }
 }
 
+/// Whose a call is, or the attributes that wait for one; `nil` as long as nobody is named.
+struct EvergageIDs: Sendable, Hashable {
+    var userID: String?
+    var accountID: String?
+}
+
 /// Attributes of the user and of the account that go with an action.
 struct EvergageAttributes: Sendable, Hashable {
     var user: [String: FlagValue] = [:]
@@ -72,6 +78,27 @@ struct EvergageAttributes: Sendable, Hashable {
     mutating func add(earlier: Self) {
         user.merge(earlier.user) { later, _ in later }
         account.merge(earlier.account) { later, _ in later }
+    }
+
+    /// Removes those of a named user or account that would go with an event of another one.
+    ///
+    /// - Returns: Whose attributes were removed.
+    mutating func keepOwn(of ids: EvergageIDs, for next: EvergageIDs) -> [String] {
+        var foreign: [String] = []
+        if !user.isEmpty, Self.changes(ids.userID, to: next.userID) {
+            user = [:]
+            foreign.append("user")
+        }
+        if !account.isEmpty, Self.changes(ids.accountID, to: next.accountID) {
+            account = [:]
+            foreign.append("account")
+        }
+        return foreign
+    }
+
+    /// Whether an id becomes another or none; a first id changes nothing.
+    private static func changes(_ id: String?, to next: String?) -> Bool {
+        id != nil && id.map(ExactText.init) != next.map(ExactText.init)
     }
 }
 
