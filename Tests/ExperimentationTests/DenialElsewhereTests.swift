@@ -85,6 +85,37 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test(
+        "what begins while a denial is being stated keeps nothing of its user",
+        .timeLimit(.minutes(1)),
+        arguments: ["/link/", "/decisions/"]
+    )
+    func atOnce(kind: String) async throws {
+        let state = FailingState(slow: kind)
+        let provider: any ExperimentationProvider =
+            kind == "/link/"
+            ? LinkingTests.Provider(linker: LinkingTests.Linker(failures: 0)) : GatedProvider(source: PlanSource())
+        let client = try await ExperimentationClient(
+            provider: provider,
+            store: ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        )
+        let session = client.session(for: LinkingTests.anon)
+        // Another session's task has come as far as between its two steps.
+        client.core.denials.note("anon")
+        let work = Task {
+            if kind == "/decisions/" { return try await session.refresh() }
+            _ = try await session.link(to: LinkingTests.ada)
+        }
+        await state.reached.wait()
+        let ticket = client.core.outbox.enter(ConsentChange(userID: "anon", isGranted: false))
+        try await client.core.outbox.deny(ticket, "anon")
+        state.mayWrite.open()
+        _ = await work.result
+        #expect(try await state.keys(beginningWith: "").isEmpty)
+        #expect(session.user.id == "anon")
+        await client.shutdown(within: .zero)
+    }
+
     @Test("consent that the store couldn't be told isn't stated again after a denial")
     func staleGrant() async throws {
         let vendor = ScriptedVendor()

@@ -20,7 +20,7 @@ struct StickyAssignmentsTests {
         for step in steps {
             switch step {
             case .honored: assignments.honor(["e": "honored"])
-            case .restored: assignments.restore(["e": "restored"])
+            case .restored: assignments.restore(["e": "restored"], UserRemovals().watch("ada"))
             case .decided: assignments.decide(["e": "decided"])
             }
         }
@@ -29,15 +29,31 @@ struct StickyAssignmentsTests {
 
     @Test("a list is stored once, unless the store has lost it or it has grown")
     func stored() {
+        let removals = UserRemovals()
         var assignments = StickyAssignments()
-        #expect(assignments.takeUnstored() == nil)
-        assignments.restore(["e": "a"])
-        #expect(assignments.takeUnstored() == nil)
+        #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
+        assignments.restore(["e": "a"], removals.watch("ada"))
+        #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
         assignments.decide(["g": "b"])
         for _ in 0..<2 {
-            #expect(assignments.takeUnstored() == ["e": "a", "g": "b"])
-            #expect(assignments.takeUnstored() == nil)
+            #expect(assignments.takeUnstored { removals.watch("ada") } == ["e": "a", "g": "b"])
+            #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
             assignments.forgetStored()
+        }
+    }
+
+    @Test("a list is stored again once its user has been removed", arguments: [true, false])
+    func removed(isRestored: Bool) {
+        let removals = UserRemovals()
+        var assignments = StickyAssignments()
+        if isRestored { assignments.restore(["e": "a"], removals.watch("ada")) } else { assignments.decide(["e": "a"]) }
+        _ = assignments.takeUnstored { removals.watch("ada") }
+        removals.note("bob")
+        #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
+        for _ in 0..<2 {
+            removals.note("ada")
+            #expect(assignments.takeUnstored { removals.watch("ada") } == ["e": "a"])
+            #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
         }
     }
 }

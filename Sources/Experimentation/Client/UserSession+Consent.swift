@@ -33,7 +33,9 @@ extension UserSession {
     private func setConsent(_ consent: Consent, isNews: Bool) async throws(ExperimentationError) {
         guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
         let (userID, ticket) = state.withLock { state in
-            if isNews || state.user.consent != consent { state.untold.note(consent, of: state.user.identity) }
+            // The vendor may have been told of what another session said.
+            let isNews = isNews || state.user.consent != consent || !isLastWord(consent, of: state.user.id)
+            if isNews { state.untold.note(consent, of: state.user.identity) }
             state.user.consent = consent
             state.statementFailure = nil
             if consent == .denied {
@@ -75,7 +77,8 @@ extension UserSession {
         try await core.outbox.deny(ticket, userID)
     }
 
-    /// Tells the vendor of a change of consent, unless it knows already; also if the user has left the session since.
+    /// Tells the vendor of a change of consent, unless it knows already, or another session's choice has followed; also
+    /// if the user has left the session since.
     ///
     /// - Parameters:
     ///   - consent: The user's choice.
@@ -94,6 +97,7 @@ extension UserSession {
             // Claimed and queued in one step: it is sent once, and never behind the signal of a later choice.
             let queued = try state.withLock { state throws(ExperimentationError) -> (Envelope, Intake.Ticket)? in
                 guard let identity = state.untold.identity(ofUser: userID, choosing: consent) else { return nil }
+                let isWanted = isWanted && isLastWord(consent, of: userID)
                 let isPresent = state.isAbout(userID)
                 if isWanted, isPresent { try state.user.validate() }
                 state.untold.end(ofUser: userID)
@@ -163,12 +167,17 @@ extension UserSession {
     @discardableResult
     func restateConsent(of state: inout State) -> Bool {
         guard state.statementFailure != nil else { return false }
-        guard core.outbox.isDenied(by: state.user.id) == (state.user.consent == .denied) else {
+        guard isLastWord(state.user.consent, of: state.user.id) else {
             state.statementFailure = nil
             return false
         }
         stateConsent(of: &state)
         return true
+    }
+
+    /// Whether a user's last word in this run, in whatever session, doesn't contradict a choice.
+    private func isLastWord(_ consent: Consent, of userID: String) -> Bool {
+        core.outbox.isDenied(by: userID) == (consent == .denied)
     }
 
     /// Waits until the denial that the session began with has been carried out: it is durable, and no delivery of the

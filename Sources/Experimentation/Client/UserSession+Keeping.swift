@@ -67,6 +67,7 @@ extension UserSession {
     func restoreAssignments() async {
         guard core.roles.assignments.isSticky else { return }
         await restore { [self] user, _, reading throws(ExperimentationError) in
+            let watch = core.kept.removals.watch(user.id)
             let stored = try await writingTurn.run { () async throws(ExperimentationError) in
                 // From when the session was last this user's.
                 await self.writeAssignments(of: user.id)
@@ -75,7 +76,7 @@ extension UserSession {
             guard let stored else { return }
             state.withLock { state in
                 guard state.restoration.isCurrent(reading), mayKeep(state.user) else { return }
-                state.assignments.restore(stored)
+                state.assignments.restore(stored, watch)
             }
         }
     }
@@ -91,7 +92,7 @@ extension UserSession {
         await store(of: user.id) {
             let isNew = state.withLock { state in
                 guard state.isAbout(user.id), state.restoration.isDone, mayKeep(state.user),
-                    let list = state.assignments.takeUnstored()
+                    let list = state.assignments.takeUnstored({ core.kept.removals.watch(user.id) })
                 else { return false }
                 state.unwritten[ExactText(user.id)] = list
                 return true
@@ -141,8 +142,15 @@ extension UserSession {
         await core.denials.watching(userID) { watch in
             if core.outbox.isDenied(by: userID) { return }
             await write()
-            if watch.isRemoved { await core.outbox.forget(userID) }
+            if isDenied(userID, watch) { await core.outbox.forget(userID) }
         }
+    }
+
+    /// Whether a user denies consent, or has done so during a work for them.
+    ///
+    /// Both: the work may have begun when a denial was noted already, and not yet in the line.
+    func isDenied(_ userID: String, _ watch: UserRemovals.Watch) -> Bool {
+        watch.isRemoved || core.outbox.isDenied(by: userID)
     }
 
     /// Whether this user's data may be stored.

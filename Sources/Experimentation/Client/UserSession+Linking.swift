@@ -78,10 +78,10 @@ extension UserSession {
         _ watch: UserRemovals.Watch
     ) async throws(ExperimentationError) {
         var failure: ExperimentationError?
-        if !watch.isRemoved {
+        if !isDenied(userID, watch) {
             do throws(ExperimentationError) { try await core.kept.require(link, key) } catch { failure = error }
         }
-        if watch.isRemoved {
+        if isDenied(userID, watch) {
             // A store that failed may have it nevertheless.
             await core.outbox.forget(userID)
             throw .consentDenied

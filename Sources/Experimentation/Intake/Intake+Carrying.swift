@@ -125,7 +125,7 @@ extension Intake {
         // Once a denial is answered, the next run knows of it as well, if anything can be written.
         await owed.note(denials.compactMap(\.statement.change?.userID))
         for entry in denials { entry.answer.give(.failure(failure)) }
-        let noted = failed.filter(\.mayWait)
+        let (noted, removed) = Self.noted(in: failed)
         let staying = noted.prefix(Self.mostNoted)
         let lost = noted.dropFirst(Self.mostNoted)
         if !noted.isEmpty {
@@ -144,7 +144,24 @@ extension Intake {
             return hasMore
         }
         for entry in lost { entry.answer.give(.failure(failure)) }
+        for entry in removed { entry.answer.give(.failure(.consentDenied)) }
         if hasMore { Task { await carry() } }
+    }
+
+    /// The noted events of a line that failed, apart from those that a denial behind them removes: stored later, they
+    /// would come after it, and end it if they carry consent.
+    private static func noted(in failed: ArraySlice<Entry>) -> (staying: [Entry], removed: [Entry]) {
+        var (staying, removed): ([Entry], [Entry]) = ([], [])
+        var denying: Set<ExactText> = []
+        for entry in failed.reversed() {
+            if entry.statement.isDenial, let userID = entry.statement.change?.userID {
+                denying.insert(ExactText(userID))
+            } else if entry.mayWait, let envelope = entry.statement.event?.envelope {
+                let isRemoved = !envelope.event.isConsentSignal && denying.contains(ExactText(envelope.identity.id))
+                if isRemoved { removed.append(entry) } else { staying.append(entry) }
+            }
+        }
+        return (staying.reversed(), removed.reversed())
     }
 }
 

@@ -10,6 +10,8 @@ struct KeptState: Sendable {
     private let scope: String
     private let log: any LogSink
     private let forgetElsewhere: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void
+    /// Told of every user of whom something may have been removed.
+    let removals = UserRemovals()
 
     /// Creates the state of an account.
     ///
@@ -139,6 +141,7 @@ struct KeptState: Sendable {
 
     /// Removes a user's decisions and assignments, and the provider's own state of them, without a trace.
     func forget(userID: String) async throws(ExperimentationError) {
+        defer { removals.note(userID) }
         let keys = [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)]
         try await store.removeAll(beginningWith: keys.map { prefix + $0.name })
         try await forgetElsewhere(userID)
