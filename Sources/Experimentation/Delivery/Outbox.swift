@@ -167,7 +167,7 @@ final class Outbox: Sendable {
     func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         var failure: ExperimentationError?
         do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
-        if failure?.code == .shutDown { return try await denyAfterEnd(userID) }
+        if failure?.code == .shutDown { return try await denyAfterEnd(userID, ticket.denial) }
         do throws(ExperimentationError) {
             try await denied(userID, ticket.denial)
         } catch {
@@ -179,7 +179,8 @@ final class Outbox: Sendable {
     /// Carries out a denial that comes after the client's end, when nothing joins the line any more.
     ///
     /// - Throws: What the stores throw; the next run then carries it out.
-    private func denyAfterEnd(_ userID: String) async throws(ExperimentationError) {
+    private func denyAfterEnd(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
+        defer { if let denial { intake.end(denial, of: userID) } }
         await withdraw(userID)
         owed.hold([userID])
         do throws(ExperimentationError) {
