@@ -70,7 +70,7 @@ final class Intake: Sendable {
     func enter(_ statement: Statement) -> Ticket {
         let (denial, answer) = (statement.isDenial ? StandingDenial() : nil, Answer())
         if let ticket = enter(statement, isNoted: false, denial, answer) { return ticket }
-        // Without a place, but it is carried out.
+        // A denial has no place in the closed line, but is carried out.
         if let denial, let change = statement.change { state.withLock { $0.denials.deny(denial, of: change.userID) } }
         answer.give(.failure(.shutDown))
         return Ticket(answer: answer, denial: denial, isCarrier: false)

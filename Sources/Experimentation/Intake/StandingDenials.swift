@@ -15,7 +15,8 @@ final class StandingDenial: Sendable {
 /// A consequence that fails is owed and tried again; once the user has consented again, it would undo that. Statements
 /// are entered here in the order of the line, so that the user's last word counts, whichever session it came from.
 ///
-/// Of denials without open consequences, at least the latest are remembered: a server hears of any number.
+/// Once its consequences are carried out, a denial is remembered as long as it is among the latest: a server hears of any
+/// number of them.
 struct StandingDenials {
     /// The denials of each user whose consequences aren't all carried out yet.
     private var open: [ExactText: [StandingDenial]] = [:]

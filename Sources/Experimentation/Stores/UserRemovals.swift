@@ -2,7 +2,7 @@ import Synchronization
 
 /// Tells work under way for users that they have been removed meanwhile, so that it keeps nothing of them.
 package final class UserRemovals: Sendable {
-    /// A look at a user, for as long as it is held.
+    /// A watch on a user, for as long as it is held.
     package final class Watch: Sendable {
         fileprivate final class Mark: Sendable {
             let isSet = Atomic(false)
@@ -19,7 +19,7 @@ package final class UserRemovals: Sendable {
 
         deinit { removals.remove(mark, of: user) }
 
-        /// Whether the user has been removed since the look began.
+        /// Whether the user has been removed since the watch began.
         package var isRemoved: Bool { mark.isSet.load(ordering: .sequentiallyConsistent) }
     }
 
