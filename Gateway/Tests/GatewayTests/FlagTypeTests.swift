@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayServer
 
 /// A vendor that is asked for each user, and gives each a price of their own.
-private struct Asked: ExperimentationProvider, DecisionSource {
+struct Asked: ExperimentationProvider, DecisionSource {
     let name = "asked"
     let scope = ""
     let capabilities: Set<Capability> = [.flags]
