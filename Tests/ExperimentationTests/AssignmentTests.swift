@@ -102,12 +102,16 @@ struct AssignmentTests {
         let baseState: any StateStore = InMemoryStateStore()
         let hasFailed = Shared(false)
 
-        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        func update(
+            _ key: String,
+            to value: [UInt8]?,
+            if expected: [UInt8]?
+        ) async throws(ExperimentationError) -> StateUpdate {
             if key.contains("/assignments/"), !hasFailed.value {
                 hasFailed.value = true
                 throw ExperimentationError(.store, "full")
             }
-            try await baseState.setValue(value, for: key)
+            return try await baseState.update(key, to: value, if: expected)
         }
     }
 
@@ -131,12 +135,17 @@ struct AssignmentTests {
         let isWritten = AsyncGate()
         let mayReturn = AsyncGate()
 
-        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
-            try await baseState.setValue(value, for: key)
+        func update(
+            _ key: String,
+            to value: [UInt8]?,
+            if expected: [UInt8]?
+        ) async throws(ExperimentationError) -> StateUpdate {
+            let update = try await baseState.update(key, to: value, if: expected)
             if key.contains("/assignments/") {
                 isWritten.open()
                 await mayReturn.wait()
             }
+            return update
         }
     }
 

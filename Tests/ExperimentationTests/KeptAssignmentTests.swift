@@ -27,12 +27,16 @@ struct KeptAssignmentTests {
         let reached = AsyncGate()
         let mayWrite = AsyncGate()
 
-        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        func update(
+            _ key: String,
+            to value: [UInt8]?,
+            if expected: [UInt8]?
+        ) async throws(ExperimentationError) -> StateUpdate {
             if key.contains("/assignments/"), !reached.isOpen {
                 reached.open()
                 await mayWrite.wait()
             }
-            try await baseState.setValue(value, for: key)
+            return try await baseState.update(key, to: value, if: expected)
         }
     }
 
@@ -155,6 +159,57 @@ struct KeptAssignmentTests {
         try await again.refresh()
         #expect(again.string("f", default: "") == "a")
         #expect(again.string("g", default: "") == "a")
+    }
+
+    @Test("two sessions of one user store their assignments beside each other's", arguments: [false, true])
+    func sessions(areOfOneClient: Bool) async throws {
+        provider.replace(flags: [], experiments: [])
+        let client = try await ExperimentationClient(
+            provider: provider,
+            store: ClientStore(outbox: InMemoryOutboxStore(), state: kept)
+        )
+        let user = User(id: "ada", consent: .granted)
+        let first = client.session(for: user)
+        let second = areOfOneClient ? client.session(for: user) : try await session(kept)
+        for session in [first, second] { try await session.refresh() }
+        provider.replace(flags: [], experiments: AssignmentTests.arms(100, 0))
+        try await first.refresh(force: true)
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100) + Self.others(100, 0))
+        try await second.refresh(force: true)
+        #expect(second.string("f", default: "") == "a")
+        #expect(second.assignments.map(\.origin) == [.sticky, .sticky])
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100) + Self.others(0, 100))
+        let again = try await session(kept)
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "a")
+        #expect(again.string("g", default: "") == "a")
+    }
+
+    @Test("what the application names replaces what another session has stored, and leaves the rest")
+    func honored() async throws {
+        provider.replace(flags: [], experiments: AssignmentTests.arms(100, 0) + Self.others(100, 0))
+        let session = try await session(kept)
+        session.honor(["e": "b"])
+        try await self.session(kept).refresh()
+        try await session.refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(100, 0) + Self.others(0, 100))
+        let again = try await self.session(kept)
+        try await again.refresh()
+        #expect(again.string("f", default: "") == "b")
+        #expect(again.string("g", default: "") == "a")
+    }
+
+    @Test("a stored list that was changed outside is replaced")
+    func tampered() async throws {
+        try await session(kept).refresh()
+        let session = try await session(kept)
+        let key = try #require(try await kept.keys(beginningWith: "").first { $0.contains("/assignments/") })
+        var bytes = try #require(try await kept.value(for: key))
+        bytes[bytes.count - 1] ^= 1
+        try await kept.setValue(bytes, for: key)
+        try await session.refresh()
+        provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
+        #expect(try await later() == "a")
     }
 
     private static func others(_ a: Double, _ b: Double) -> [InMemoryExperiment] {

@@ -35,8 +35,9 @@ struct StickyAssignmentsTests {
         assignments.restore(["e": "a"], removals.watch("ada"))
         #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
         assignments.decide(["g": "b"])
-        for _ in 0..<2 {
-            #expect(assignments.takeUnstored { removals.watch("ada") } == ["e": "a", "g": "b"])
+        for stored in [["e": "a"], nil, nil] {
+            let list = ["e": "a", "g": "b"]
+            #expect(assignments.takeUnstored { removals.watch("ada") } == .init(variations: list, stored: stored))
             #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
             assignments.forgetStored()
         }
@@ -52,8 +53,39 @@ struct StickyAssignmentsTests {
         #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
         for _ in 0..<2 {
             removals.note("ada")
-            #expect(assignments.takeUnstored { removals.watch("ada") } == ["e": "a"])
+            #expect(assignments.takeUnstored { removals.watch("ada") } == .init(variations: ["e": "a"]))
             #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
         }
+    }
+
+    /// What another session stored first, and what follows for one that decided `["e": "b", "g": "b"]`.
+    private static let others: [([String: String]?, [String: String], Bool)] = [
+        (nil, ["e": "b", "g": "b"], false), ([:], ["e": "b", "g": "b"], false),
+        (["e": "b"], ["e": "b", "g": "b"], false), (["h": "a"], ["e": "b", "g": "b", "h": "a"], false),
+        (["e": "a"], ["e": "a", "g": "b"], true), (["e": "a", "h": "a"], ["e": "a", "g": "b", "h": "a"], true),
+    ]
+
+    @Test("what another session stored first stays and is adopted", arguments: others)
+    private func foundLater(found: [String: String]?, merged: [String: String], hasChanged: Bool) throws {
+        let removals = UserRemovals()
+        var assignments = StickyAssignments()
+        assignments.decide(["e": "b", "g": "b"])
+        let list = try #require(assignments.takeUnstored { removals.watch("ada") })
+        #expect(list.merged(with: found) == merged)
+        #expect(assignments.adopt(merged) == hasChanged)
+        #expect(assignments.variations == merged)
+        #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
+    }
+
+    @Test("what the application names replaces what another session stored")
+    func honored() throws {
+        let removals = UserRemovals()
+        var assignments = StickyAssignments()
+        assignments.honor(["e": "b"])
+        let list = try #require(assignments.takeUnstored { removals.watch("ada") })
+        #expect(list.merged(with: ["e": "a", "g": "a"]) == ["e": "b", "g": "a"])
+        let hasChanged = assignments.adopt(["e": "a", "g": "a"])
+        #expect(!hasChanged)
+        #expect(assignments.variations == ["e": "b", "g": "a"])
     }
 }

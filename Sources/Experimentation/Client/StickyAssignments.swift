@@ -31,15 +31,41 @@ struct StickyAssignments: Sendable {
         variations.merge(assignments.variations) { present, _ in present }
     }
 
-    /// Takes the variations to be stored.
+    /// Variations to be stored.
+    struct Unstored: Sendable, Hashable {
+        var variations: [String: String]
+        /// The groups whose variations replace what is stored.
+        var honored: Set<String> = []
+        /// What the store has, as far as this session knows; `nil` for nothing.
+        var stored: [String: String]?
+
+        /// Returns the variations together with what the store has: the first one that was stored stays.
+        func merged(with found: [String: String]?) -> [String: String] {
+            variations.merging((found ?? [:]).filter { !honored.contains($0.key) }) { _, found in found }
+        }
+    }
+
+    /// Takes the variations to be stored, which count as stored from now on.
     ///
     /// - Parameter watch: Begins to watch the user.
-    /// - Returns: The variations, which count as stored from now on; `nil` if they are.
-    mutating func takeUnstored(_ watch: () -> UserRemovals.Watch) -> [String: String]? {
+    /// - Returns: The variations; `nil` if they are stored.
+    mutating func takeUnstored(_ watch: () -> UserRemovals.Watch) -> Unstored? {
         if removal?.isRemoved ?? true { (stored, removal) = ([:], watch()) }
         if variations == stored { return nil }
-        stored = variations
-        return variations
+        defer { stored = variations }
+        return Unstored(variations: variations, honored: honored, stored: stored.isEmpty ? nil : stored)
+    }
+
+    /// Adds what another session or process had stored first.
+    ///
+    /// - Returns: Whether a group has another variation now.
+    mutating func adopt(_ found: [String: String]) -> Bool {
+        var hasChanged = false
+        for (group, variation) in found where !honored.contains(group) && variations[group] != variation {
+            hasChanged = hasChanged || variations[group] != nil
+            (variations[group], stored[group]) = (variation, variation)
+        }
+        return hasChanged
     }
 
     /// Notes that the store has nothing.

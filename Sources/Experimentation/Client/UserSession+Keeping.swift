@@ -104,10 +104,13 @@ extension UserSession {
     /// Writes the list of a user that waits for it, if there is one; called when it is its turn.
     private func writeAssignments(of userID: String) async {
         guard let list = state.withLock({ $0.unwritten.removeValue(forKey: ExactText(userID)) }) else { return }
-        if await !core.kept.write(list, .assignments(of: userID)) {
-            state.withLock { state in
-                if state.isAbout(userID) { state.assignments.forgetStored() }
-            }
+        let removal = core.kept.removals.watch(userID)
+        let written = await core.kept.change(.assignments(of: userID), believed: list.stored, list.merged)
+        state.withLock { state in
+            guard state.isAbout(userID) else { return }
+            guard let written else { return state.assignments.forgetStored() }
+            // Decisions that were made with another variation are out of date, as after `honor(_:)`.
+            if !isDenied(userID, removal), state.assignments.adopt(written) { state.revision += 1 }
         }
     }
 

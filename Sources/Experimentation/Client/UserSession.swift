@@ -37,7 +37,7 @@ public final class UserSession: Sendable {
         var pendingChanges: Attributes
         var assignments = StickyAssignments()
         /// The lists of assignments that wait to be written, by user, who may leave the session before.
-        var unwritten: [ExactText: [String: String]] = [:]
+        var unwritten: [ExactText: StickyAssignments.Unstored] = [:]
         var restoration = Restoration()
         var recorded: Set<ExposureKey> = []
         var board: CampaignBoard

@@ -5,6 +5,8 @@ import Foundation
 /// Each value carries a digest over scope, key and content: a value that was edited, or copied from another account or
 /// user, counts as missing.
 struct KeptState: Sendable {
+    /// The number of times that others may change a value while it is being merged.
+    private static let mostConflicts = 16
     let store: any StateStore
     private let prefix: String
     private let scope: String
@@ -74,14 +76,14 @@ struct KeptState: Sendable {
     /// - Returns: Whether it was written.
     @discardableResult
     func write<Value: Encodable>(_ value: Value?, _ key: Key) async -> Bool {
-        guard let value else { return await write(bytes: nil, key) }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(value) else {
-            logUnwritable("it has no written form.")
+        do throws(ExperimentationError) {
+            let bytes: [UInt8]? = if let value { try written(value, key) } else { nil }
+            try await store.setValue(bytes, for: prefix + key.name)
+            return true
+        } catch {
+            logUnwritable("\(error)")
             return false
         }
-        return await write(bytes: Array(data), key)
     }
 
     /// Writes a user's decisions as ``write(_:_:)`` would, ten times as fast, since a server does so for every user.
@@ -90,12 +92,40 @@ struct KeptState: Sendable {
         await write(bytes: bytes, .decisions(of: userID))
     }
 
+    /// Changes a value that other sessions and processes change as well.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - believed: What is stored as far as the caller knows, which saves reading it.
+    ///   - change: Returns what is to be stored instead of what is; may be called several times.
+    /// - Returns: What is stored now; `nil` after a failure, which is logged.
+    func change<Value: Codable & Equatable>(
+        _ key: Key,
+        believed: Value?,
+        _ change: (Value?) -> Value
+    ) async -> Value? {
+        do throws(ExperimentationError) {
+            var found = believed
+            var expected: [UInt8]? = if let believed { try written(believed, key) } else { nil }
+            for _ in 0..<Self.mostConflicts {
+                let value = change(found)
+                if value == found { return value }
+                let update = try await store.update(prefix + key.name, to: written(value, key), if: expected)
+                guard case .conflict(let other) = update else { return value }
+                expected = other
+                found = other.flatMap { content(in: $0, of: key) }
+                    .flatMap { try? JSONDecoder().decode(Value.self, from: Data($0)) }
+            }
+            throw ExperimentationError(.store, "Others keep changing it.")
+        } catch {
+            logUnwritable("\(error)")
+            return nil
+        }
+    }
+
     /// Writes a value whose loss would matter.
     func require<Value: Encodable>(_ value: Value, _ key: Key) async throws(ExperimentationError) {
-        guard let data = try? JSONEncoder().encode(value) else {
-            throw ExperimentationError(.store, "A value that must be kept has no written form.")
-        }
-        try await store.setValue(sealed(Array(data), key), for: prefix + key.name)
+        try await store.setValue(written(value, key), for: prefix + key.name)
     }
 
     /// Reads bytes.
@@ -112,7 +142,11 @@ struct KeptState: Sendable {
 
     /// Reads bytes whose absence must be certain; `nil` only if there are none, or others than were written.
     private func content(of key: Key) async throws(ExperimentationError) -> [UInt8]? {
-        guard let stored = try await store.value(for: prefix + key.name), stored.count >= 32 else { return nil }
+        try await store.value(for: prefix + key.name).flatMap { content(in: $0, of: key) }
+    }
+
+    private func content(in stored: [UInt8], of key: Key) -> [UInt8]? {
+        guard stored.count >= 32 else { return nil }
         let content = Array(stored[32...])
         guard stored[..<32].elementsEqual(seal(content, key)) else {
             log.log(.warning, "cache.rejected", "A cached value was changed or belongs elsewhere; it is ignored.")
@@ -174,42 +208,18 @@ struct KeptState: Sendable {
     /// Returns what limits a kind of value to the most recently written users.
     func trimmer(of kind: String, to count: Int) -> StateTrimmer { StateTrimmer(store, of: prefix + kind, to: count) }
 
+    private func written(_ value: some Encodable, _ key: Key) throws(ExperimentationError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let data = try? encoder.encode(value) else {
+            throw ExperimentationError(.store, "A value has no written form.")
+        }
+        return sealed(Array(data), key)
+    }
+
     private func sealed(_ content: [UInt8], _ key: Key) -> [UInt8] { seal(content, key) + content }
 
     private func seal(_ content: [UInt8], _ key: Key) -> [UInt8] {
         Digest.sha256(Array("\(scope)/\(key.name)/".utf8) + content)
-    }
-}
-
-/// A ruleset in its written form: a short head, and the vendor's own bytes.
-struct StoredRuleset: Codable, Sendable {
-    var validator: String?
-    var date: Date
-    var raw: [UInt8]
-
-    /// The bytes to store: the header's length, the header, the vendor's bytes.
-    var written: [UInt8] {
-        let head = Array("\(date.timeIntervalSince1970)\n\(validator ?? "")".utf8)
-        let length = UInt32(truncatingIfNeeded: head.count)
-        return (0..<4).map { UInt8(truncatingIfNeeded: length >> (UInt32($0) * 8)) } + head + raw
-    }
-
-    init(validator: String?, date: Date, raw: [UInt8]) {
-        self.validator = validator
-        self.date = date
-        self.raw = raw
-    }
-
-    /// Parses what ``written`` returned.
-    init?(written: [UInt8]) {
-        guard written.count >= 4 else { return nil }
-        let length = Int(written[0]) | Int(written[1]) << 8 | Int(written[2]) << 16 | Int(written[3]) << 24
-        guard length <= written.count - 4 else { return nil }
-        let head = String(decoding: written[4..<(4 + length)], as: UTF8.self)
-        let parts = head.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let seconds = Double(parts[0]) else { return nil }
-        date = Date(timeIntervalSince1970: seconds)
-        validator = parts[1].isEmpty ? nil : String(parts[1])
-        raw = Array(written[(4 + length)...])
     }
 }

@@ -75,12 +75,16 @@ struct ForgettingTests {
         let reached = AsyncGate()
         let mayWrite = AsyncGate()
 
-        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        func update(
+            _ key: String,
+            to value: [UInt8]?,
+            if expected: [UInt8]?
+        ) async throws(ExperimentationError) -> StateUpdate {
             if key.contains("/assignments/") {
                 reached.open()
                 await mayWrite.wait()
             }
-            try await baseState.setValue(value, for: key)
+            return try await baseState.update(key, to: value, if: expected)
         }
     }
 
