@@ -44,6 +44,54 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
+    /// A state store that can't read or write the kill switch while it fails.
+    private struct FailingSwitch: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let isFailing = Shared(true)
+
+        private func pass(_ key: String) throws(ExperimentationError) {
+            if isFailing.value, key.hasSuffix("/kill-switch") { throw ExperimentationError(.store, "locked") }
+        }
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            try pass(key)
+            return try await baseState.value(for: key)
+        }
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            try pass(key)
+            try await baseState.setValue(value, for: key)
+        }
+
+        var isOn: Bool {
+            get async throws { try await keys(beginningWith: "").contains { $0.hasSuffix("/kill-switch") } }
+        }
+    }
+
+    @Test("a state that couldn't be stored is stored with the vendor's next word", arguments: [true, false])
+    func storedLater(isOn: Bool) async throws {
+        let state = FailingSwitch()
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        if !isOn {
+            state.isFailing.value = false
+            let client = try await ScriptedVendor().client(store: store)
+            await client.core.killSwitch.set(true)
+            await client.shutdown(within: .zero)
+            state.isFailing.value = true
+        }
+        let time = ManualTime()
+        let client = try await ScriptedVendor()
+            .client(store: store, time: time)
+        await client.core.killSwitch.set(isOn)
+        state.isFailing.value = false
+        await client.core.killSwitch.set(isOn)
+        #expect(try await state.isOn != isOn)
+        time.advance(by: .seconds(2))
+        await client.core.killSwitch.set(isOn)
+        #expect(try await state.isOn == isOn)
+        await client.shutdown(within: .zero)
+    }
+
     @Test("who reads at the moment at which it is off finds the rules that ended it", .timeLimit(.minutes(1)))
     func released() async throws {
         let slow = SlowSwitch(isQuickToThrow: true)

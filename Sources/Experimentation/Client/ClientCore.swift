@@ -93,7 +93,7 @@ final class ClientCore: Sendable {
             events: events,
             accepted: { overflow.look() }
         )
-        killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox) { [sessions] in
+        killSwitch = KillSwitch(kept: kept, status: status, outbox: outbox, time: environment.time) { [sessions] in
             for session in sessions.all { session.announceChangeOfAll() }
         }
         if case .computed(let source) = roles.decisions {

@@ -7,7 +7,9 @@ final class KillSwitch: Sendable {
     private let kept: KeptState
     private let status: StatusBoard
     private let outbox: Outbox
+    private let time: any TimeSource
     private let changed: @Sendable () -> Void
+    private let record = Mutex(SwitchRecord())
     /// The task that stores the last change, after all earlier ones.
     private let last = Mutex<Task<Void, Never>?>(nil)
 
@@ -17,11 +19,19 @@ final class KillSwitch: Sendable {
     ///   - kept: Where it is stored.
     ///   - status: Where it is announced.
     ///   - outbox: What it stops.
+    ///   - time: The client's clock.
     ///   - changed: Called after each announced change.
-    init(kept: KeptState, status: StatusBoard, outbox: Outbox, changed: @escaping @Sendable () -> Void) {
+    init(
+        kept: KeptState,
+        status: StatusBoard,
+        outbox: Outbox,
+        time: any TimeSource,
+        changed: @escaping @Sendable () -> Void
+    ) {
         self.kept = kept
         self.status = status
         self.outbox = outbox
+        self.time = time
         self.changed = changed
     }
 
@@ -33,13 +43,19 @@ final class KillSwitch: Sendable {
 
     /// Restores the state of an earlier run.
     func restore() async {
-        guard await kept.read(Bool.self, .killSwitch) == true else { return }
+        var stored = false
+        // What the vendor says is written if it can't be read, whatever it is.
+        do { stored = try await kept.find(Bool.self, .killSwitch) ?? false } catch { return }
+        record.withLock { $0 = SwitchRecord(stored: stored) }
+        guard stored else { return }
         isThrown.store(true, ordering: .relaxed)
         status.announce(.disabled, .disabled)
         await outbox.set(.disabled, true)
     }
 
     /// Sets the switch as the vendor reports it; once this returns, it is stored for the next run.
+    ///
+    /// If that fails, the vendor's next word that comes two seconds later or more stores it.
     ///
     /// - Parameters:
     ///   - isOn: What the vendor reports.
@@ -48,11 +64,12 @@ final class KillSwitch: Sendable {
         let task = last.withLock { last -> Task<Void, Never>? in
             // Under the lock, so that changes are carried out in the order in which they are seen.
             if !isOn, let count, count != throwings { return last }
-            guard isThrown.exchange(isOn, ordering: .relaxed) != isOn else { return last }
-            if isOn { throwing.wrappingAdd(1, ordering: .releasing) }
+            let isChange = isThrown.exchange(isOn, ordering: .relaxed) != isOn
+            guard isChange || standing(of: isOn) == .due else { return last }
+            if isChange, isOn { throwing.wrappingAdd(1, ordering: .releasing) }
             let task = Task { [before = last] in
                 await before?.value
-                await self.carryOut(isOn)
+                if isChange { await self.carryOut(isOn) } else { await self.store() }
             }
             last = task
             return task
@@ -71,7 +88,7 @@ final class KillSwitch: Sendable {
 
     private func carryOut(_ isOn: Bool) async {
         await outbox.set(.disabled, isOn)
-        await kept.write(isOn ? true : nil, .killSwitch)
+        await store()
         // Announced last, because a listener may end the process. The switch may have changed back meanwhile.
         guard self.isOn == isOn else { return }
         if isOn {
@@ -80,5 +97,18 @@ final class KillSwitch: Sendable {
             status.announce(.ready, .ready)
         }
         changed()
+    }
+
+    private func standing(of isOn: Bool) -> SwitchRecord.Standing {
+        record.withLock { $0.standing(of: isOn, at: time.instant) }
+    }
+
+    /// Stores the current state, so that after several changes the last one is stored.
+    private func store() async {
+        let isOn = isOn
+        if standing(of: isOn) != .due { return }
+        record.withLock { $0.begin() }
+        let isWritten = await kept.write(isOn ? true : nil, .killSwitch)
+        record.withLock { $0.end(isOn, hasFailed: !isWritten, at: time.instant) }
     }
 }

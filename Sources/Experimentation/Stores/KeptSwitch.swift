@@ -2,21 +2,14 @@ import Synchronization
 
 /// The kill switch of one of several vendors, kept over restarts.
 package final class KeptSwitch: Sendable {
-    private struct Record {
-        /// What the store has; `nil` if that isn't known.
-        var stored: Bool?
-        /// The last write, if it failed.
-        var failure: (isOn: Bool, instant: ContinuousClock.Instant, error: ExperimentationError)?
-    }
-
     private let isThrown: Atomic<Bool>
-    private let record: Mutex<Record>
+    private let record: Mutex<SwitchRecord>
+    /// Why the last write failed that did.
+    private let failure = Mutex<ExperimentationError?>(nil)
     private let state: any StateStore
     private let key: String
     private let time: any TimeSource
     private let turn = AsyncSemaphore(limit: 1)
-    /// How long a write that failed isn't repeated; a vendor's answers come faster than a store recovers.
-    private static let patience = Duration.seconds(2)
 
     /// Creates a switch in the state of the earlier run; off if that can't be read.
     ///
@@ -34,7 +27,7 @@ package final class KeptSwitch: Sendable {
         self.key = key
         self.time = time
         isThrown = Atomic(stored ?? false)
-        record = Mutex(Record(stored: stored))
+        record = Mutex(SwitchRecord(stored: stored))
     }
 
     /// Whether the vendor is disabled.
@@ -56,12 +49,13 @@ package final class KeptSwitch: Sendable {
             // The current state, so that after concurrent changes the last one is stored.
             let isOn = isOn
             if try isStored(isOn) { return }
-            record.withLock { $0 = Record() }
+            record.withLock { $0.begin() }
             do throws(ExperimentationError) { try await state.setValue(isOn ? [1] : nil, for: key) } catch {
-                record.withLock { $0.failure = (isOn, time.instant, error) }
+                failure.withLock { $0 = error }
+                record.withLock { $0.end(isOn, hasFailed: true, at: time.instant) }
                 throw error
             }
-            record.withLock { $0.stored = isOn }
+            record.withLock { $0.end(isOn, hasFailed: false, at: time.instant) }
         }
     }
 
@@ -69,10 +63,8 @@ package final class KeptSwitch: Sendable {
     ///
     /// - Throws: Why it couldn't be written a moment ago.
     private func isStored(_ isOn: Bool) throws(ExperimentationError) -> Bool {
-        let (stored, failure) = record.withLock { ($0.stored, $0.failure) }
-        if let failure, failure.isOn == isOn, failure.instant.duration(to: time.instant) < Self.patience {
-            throw failure.error
-        }
-        return stored == isOn
+        let standing = record.withLock { $0.standing(of: isOn, at: time.instant) }
+        if standing == .failed, let failure = failure.withLock({ $0 }) { throw failure }
+        return standing == .stored
     }
 }
