@@ -71,6 +71,8 @@ final class MeasuredStore: Sendable {
         var last: [Destination: Ledger] = [:]
         /// Figure by figure the highest ledgers.
         var counted: [Destination: Ledger] = [:]
+        /// Whether its ledgers have been recorded: a destination that is new since has grown from nothing.
+        var isRecorded = false
     }
 
     /// The ledgers last recorded.
@@ -83,14 +85,16 @@ final class MeasuredStore: Sendable {
     ///
     /// - Parameters:
     ///   - ledgers: The ledgers.
-    ///   - isFirst: Whether those that weren't counted before are only the baseline for later growth.
+    ///   - isFirst: Whether these are only the baseline for later growth, unless some were recorded before.
     /// - Returns: What each destination's ledger has grown by, also for destinations that are no longer named; nothing
     ///   in it is negative, and `pending` is zero.
     func replace(_ ledgers: [Destination: Ledger], isFirst: Bool) -> [Destination: Ledger] {
         state.withLock { state in
+            let isBaseline = isFirst && !state.isRecorded
+            state.isRecorded = true
             var growth = state.last.mapValues { _ in Ledger() }
             for (destination, ledger) in ledgers {
-                let counted = state.counted[destination] ?? (isFirst ? ledger : Ledger())
+                let counted = state.counted[destination] ?? (isBaseline ? ledger : Ledger())
                 let grown = ledger.excess(over: counted)
                 growth[destination] = grown
                 state.counted[destination] = counted + grown

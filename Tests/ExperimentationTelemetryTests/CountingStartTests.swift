@@ -51,4 +51,21 @@ struct CountingStartTests {
         #expect(await telemetry.flush(within: .seconds(60)))
         #expect(accepted == 3)
     }
+
+    @Test("a destination that is new in a store since its last measurement counts from its first event")
+    func newDestination() async throws {
+        let telemetry = Telemetry(metrics: metrics)
+        let store = ClientStore.inMemory()
+        let former = try await ExperimentationClient(
+            provider: InMemoryProvider(name: "former", needsConsent: false),
+            store: store
+        )
+        await telemetry.startCounting(former)
+        let client = try await ExperimentationClient(provider: provider, store: store)
+        for _ in 0..<3 { try await client.track(.custom("a"), for: user) }
+        await telemetry.startCounting(client)
+        for client in [former, client] { await client.shutdown() }
+        #expect(await telemetry.flush(within: .seconds(60)))
+        #expect(accepted == 3)
+    }
 }
