@@ -81,8 +81,6 @@ final class OFREPDecisionSource: DecisionSource {
         for userID: String,
         after change: OFREPChange?
     ) async throws(ExperimentationError) -> Decisions {
-        let now = environment.time.instant
-        if let objection = state.withLock({ $0.patience.objection(at: now) }) { throw objection }
         // Sent only with the question it was issued for, whatever else the server would confirm by it.
         let held = state.withLock { $0.answers.answer(to: question, of: userID) }
         // A question without a held answer isn't asked because of an event.
@@ -90,8 +88,14 @@ final class OFREPDecisionSource: DecisionSource {
         let isConfirmable = held.map { $0.change >= change?.lastRenewal ?? 0 } ?? false
         let validator = isConfirmable ? held?.validator : nil
         let request = try requests.evaluation(unless: validator, after: event)
-        let reply = try await client.send(request, body: question, limits: limits)
-        try note(reply, since: now, isConditional: validator != nil)
+        var began = environment.time.instant
+        let reply = try await client.send(limits: limits) { () throws(ExperimentationError) in
+            began = environment.time.instant
+            // Before each attempt: meanwhile, the answer to another question may have asked for a wait.
+            if let objection = state.withLock({ $0.patience.objection(at: began) }) { throw objection }
+            return HTTPMessage(request, body: question)
+        }
+        try note(reply, since: began, isConditional: validator != nil)
         if reply.status == 304, let held {
             let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
             // The streams may have been closed since the answer was given.

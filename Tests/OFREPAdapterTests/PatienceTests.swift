@@ -53,6 +53,23 @@ struct PatienceTests {
         await client.shutdown()
     }
 
+    @Test("a failed request isn't repeated while the answer to another asks for a wait", arguments: [429, 401])
+    func otherRequest(status: Int) async throws {
+        let time = ManualTime()
+        let transport = ScriptedTransport([
+            .status(503, headers: [.retryAfter: "1"]), .status(status, headers: [.retryAfter: "600"]),
+            Samples.answer("green"),
+        ])
+        let client = try await Samples.client(transport, time: time) { $0.retry = HTTPRetry(statuses: [503]) }
+        let first = Task { await failure(of: client.session(for: User(id: "u-1"))) }
+        await time.waitForSleepers(1)
+        #expect(await failure(of: client.session(for: User(id: "u-2"))) != nil)
+        time.advance(by: .seconds(5))
+        #expect(await first.value?.message.contains("isn't asked again") == true)
+        #expect(transport.requests.count == 2)
+        await client.shutdown()
+    }
+
     @Test("a 429 is never repeated, whatever statuses the application's own policy has")
     func unrepeated() async throws {
         let transport = ScriptedTransport([.status(429), Samples.answer("green")])
