@@ -17,6 +17,7 @@ final class OFREPDecisionSource: DecisionSource {
 
     private struct State {
         var answers: OFREPAnswers
+        var reflections = OFREPReflections()
         var patience = OFREPPatience()
     }
 
@@ -56,7 +57,10 @@ final class OFREPDecisionSource: DecisionSource {
 
     /// Removes the user's cached answer and streams.
     func forget(_ userID: String) {
-        state.withLock { $0.answers.forget(userID) }
+        state.withLock { state in
+            state.answers.forget(userID)
+            state.reflections.forget(userID)
+        }
         listener?.forget(userID)
     }
 
@@ -68,9 +72,11 @@ final class OFREPDecisionSource: DecisionSource {
         do throws(ExperimentationError) {
             return try await send(question, for: userID, after: change)
         } catch {
-            if OFREPErrors.mayPass(error) {
-                let end = state.withLock { $0.patience.end }
-                listener?.noteFailure(of: userID, until: end)
+            if OFREPErrors.mayPass(error), let last = listener?.lastChange {
+                let (lacks, end) = state.withLock {
+                    ($0.reflections.lacks(last.number, question, of: userID), $0.patience.end)
+                }
+                if lacks { listener?.noteFailure(until: end) }
             }
             throw error
         }
@@ -97,16 +103,20 @@ final class OFREPDecisionSource: DecisionSource {
         }
         try note(reply, since: began, isConditional: validator != nil)
         if reply.status == 304, let held {
-            let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
+            let isCurrent = state.withLock { state in
+                state.reflections.note(question, of: userID, at: change?.number ?? held.change)
+                return state.answers.confirm(question, of: userID, at: change?.number)
+            }
             // The streams may have been closed since the answer was given.
-            if isCurrent { listen(to: held.streams, for: userID, answering: change?.number ?? held.change) }
+            if isCurrent { listen(to: held.streams, for: userID) }
             return held.decisions
         }
         let evaluation = try OFREPEvaluation(reply)
         for complaint in evaluation.complaints { environment.log.log(.warning, "ofrep.answer", complaint) }
         let decisions = evaluation.decisions
-        state.withLock {
-            $0.answers.keep(
+        state.withLock { state in
+            state.reflections.note(question, of: userID, at: change?.number ?? 0)
+            state.answers.keep(
                 OFREPAnswers.Answer(
                     question: question,
                     validator: OFREPErrors.validator(of: reply),
@@ -118,14 +128,14 @@ final class OFREPDecisionSource: DecisionSource {
                 of: userID
             )
         }
-        listen(to: evaluation.streams, for: userID, answering: change?.number ?? 0)
+        listen(to: evaluation.streams, for: userID)
         return decisions
     }
 
     /// Adopts a user's streams, unless the credentials have been refused meanwhile.
-    private func listen(to streams: [OFREPStream.Announcement], for userID: String, answering change: Int) {
+    private func listen(to streams: [OFREPStream.Announcement], for userID: String) {
         guard !state.withLock({ $0.patience.isRefused }) else { return }
-        listener?.listen(to: streams, for: userID, answering: change)
+        listener?.listen(to: streams, for: userID)
     }
 
     /// Throws unless the answer is good, and updates the wait before the next request.
@@ -138,6 +148,7 @@ final class OFREPDecisionSource: DecisionSource {
         let failure = OFREPErrors.failure(of: reply, isConditional: isConditional)
         let isRefused = state.withLock { state in
             state.patience.note(reply, failure, since: start, at: time.instant, date: time.now)
+            if state.patience.isRefused { state.reflections = OFREPReflections() }
             return state.patience.isRefused
         }
         // Refused credentials apply to the streams, too.

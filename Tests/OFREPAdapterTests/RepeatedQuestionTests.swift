@@ -157,4 +157,42 @@ struct RepeatedQuestionTests {
         #expect(sessions.allSatisfy { $0.status == .ready })
         await client.shutdown()
     }
+
+    /// Expects the first question after an event to be repeated after it has failed, although others were answered.
+    private func expectRepetition(of first: String, among users: [User]) async throws {
+        let failed = Mutex(0)
+        let transport = StreamingTransport { number, exchange in
+            let fails =
+                number > users.count && exchange.text.contains(first)
+                && failed.withLock { failed in
+                    failed += 1
+                    // Its answer after the stream has opened comes first.
+                    return failed == 2
+                }
+            return fails ? .status(503) : Samples.answer("green", more: Self.stream("a"))
+        }
+        let client = try await Samples.client(transport, changes: .events, time: time, log: log)
+        let sessions = users.map { client.session(for: $0) }
+        for session in sessions { try await session.refresh() }
+        try await eventually("the stream") { transport.streams == ["/a"] }
+        transport.open()
+        await time.pass(.seconds(3))
+        transport.tellChange(etag: "v2")
+        try await wait(for: 3 * users.count, transport)
+        await time.pass(.seconds(5))
+        #expect(failures == 1)
+        #expect(sessions.allSatisfy { $0.status == .ready })
+        await client.shutdown()
+    }
+
+    @Test("a question is repeated for either session of a user with two plans", arguments: ["red", "blue"])
+    func twoSessions(failing: String) async throws {
+        let users = ["red", "blue"].map { User(id: "u-1", attributes: ["plan": .string($0)]) }
+        try await expectRepetition(of: failing, among: users)
+    }
+
+    @Test("a question is repeated for any of many users", arguments: ["u-1", "u-99"])
+    func manyUsers(failing: String) async throws {
+        try await expectRepetition(of: "\"\(failing)\"", among: (1...99).map { User(id: "u-\($0)") })
+    }
 }

@@ -15,8 +15,6 @@ final class OFREPListener: ChangeSource {
     private struct AnsweredUser {
         var id: String
         var streams: [OFREPStream]
-        /// The number of the last change that an answer reflects.
-        var change: Int
     }
 
     private struct State {
@@ -60,21 +58,15 @@ final class OFREPListener: ChangeSource {
         return stream
     }
 
-    /// Announces a change again later if a user has no answer to it, because the question failed.
+    /// Announces the last change again later, because the question for it failed; when polling, the next poll asks anyway.
     ///
-    /// - Parameters:
-    ///   - userID: The user.
-    ///   - end: The end of the wait that the server asked for, if any.
-    func noteFailure(of userID: String, until end: ContinuousClock.Instant?) {
-        let isUnanswered = state.withLock { state in
-            guard let change = state.lastChange else { return false }
-            return state.users.contains { $0.id == userID && $0.change < change.number }
-        }
-        if isUnanswered { drive(.failed(until: end)) }
+    /// - Parameter end: The end of the wait that the server asked for, if any.
+    func noteFailure(until end: ContinuousClock.Instant?) {
+        if opensStreams { drive(.failed(until: end)) }
     }
 
-    /// Adopts the streams announced with a user's answer, which reflects a change and all before it.
-    func listen(to announcements: [OFREPStream.Announcement], for userID: String, answering change: Int) {
+    /// Adopts the streams announced with a user's answer.
+    func listen(to announcements: [OFREPStream.Announcement], for userID: String) {
         guard opensStreams else { return }
         let streams = announcements.prefix(OFREPStream.most).compactMap {
             OFREPStream($0, of: requests.baseURL)
@@ -87,7 +79,7 @@ final class OFREPListener: ChangeSource {
                 "\(announcements.count - streams.count) of the server's event streams have unusable addresses"
             )
         }
-        note(AnsweredUser(id: userID, streams: streams, change: change), of: userID)
+        note(AnsweredUser(id: userID, streams: streams), of: userID)
     }
 
     /// Forgets which streams were announced to a user.
