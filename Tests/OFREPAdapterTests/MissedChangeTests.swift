@@ -44,6 +44,29 @@ struct MissedChangeTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
+    @Test("nor one that closes the former stream before it names the new one: it is asked at most once a minute")
+    mutating func closedBefore() throws {
+        var asked: [Double] = []
+        var answers: [Double] = [0]
+        for second in 0..<300 {
+            let now = Double(second)
+            if let answered = answers.last, answered == now {
+                let name = answers.count
+                if name > 1 {
+                    let former = try Samples.stream("https://events.example.com/\(name - 1)")
+                    _ = take(.ended(former, .lost(Self.lost)), after: now)
+                }
+                let stream = try Samples.stream("https://events.example.com/\(name)")
+                _ = take(.announced([stream]), after: now + 0.1)
+                _ = take(.opened(stream), after: now + 0.2)
+            }
+            guard take(.time, after: now + 0.5).contains(.tellChange(.gap)) else { continue }
+            asked.append(now)
+            answers.append(now + 1)
+        }
+        #expect((4...7).contains(asked.count), "\(asked)")
+    }
+
     @Test("a change that is announced while another stream takes an open one's place is reported")
     mutating func handover() {
         open()

@@ -30,24 +30,27 @@ struct OFREPHandover: Sendable {
     /// Keeps open streams that are no longer announced.
     ///
     /// - Parameters:
-    ///   - left: The open ones among the streams that were announced until now.
+    ///   - left: The streams that were announced until now, and no longer are.
     ///   - announced: The streams that are announced instead.
     ///   - now: The current instant.
     /// - Returns: The streams to close.
     mutating func begin(
-        leaving left: Set<OFREPStream>,
+        leaving left: [OFREPStream: OFREPConnection],
         for announced: [OFREPStream],
         at now: ContinuousClock.Instant
     ) -> Set<OFREPStream> {
-        let open = former.union(left).subtracting(announced)
+        let hearing = Set(left.filter(\.value.isOpen).keys)
+        let open = former.union(hearing).subtracting(announced)
         former = open
         if let whole, hearsAll(of: announced.count) {
             former.formIntersection(whole)
         } else if open.count > OFREPStream.most {
             // A server's addresses change so fast that former streams would pile up.
-            (former, whole) = (left, nil)
+            (former, whole) = (hearing, nil)
         }
-        if !former.isEmpty { deadline = deadline ?? now.advanced(by: Self.patience) }
+        // A server may close a stream before it names the next one.
+        let haveEnded = left.values.contains { $0.wasOpen && !$0.isClosed } && !announced.isEmpty
+        if !former.isEmpty || haveEnded { deadline = deadline ?? now.advanced(by: Self.patience) }
         return open.subtracting(former)
     }
 

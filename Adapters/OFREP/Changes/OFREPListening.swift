@@ -114,8 +114,7 @@ struct OFREPListening: Sendable {
         for stream in handover.former.intersection(streams) {
             connections[stream] = OFREPConnection(phase: .open(since: now))
         }
-        let hearing = Set(left.filter(\.value.isOpen).keys)
-        let over = handover.begin(leaving: hearing, for: streams, at: now).union(left.keys).subtracting(handover.former)
+        let over = handover.begin(leaving: left, for: streams, at: now).union(left.keys).subtracting(handover.former)
         let new = streams.filter { connections[$0] == nil }
         for stream in new { open(stream, at: now) }
         return close(over) + new.map { .open($0) }
