@@ -29,6 +29,32 @@ struct MeanwhileFileTests {
         return EventRequest(id: "\(number)", user: user, isConsentStated: true, event: event, date: nil)
     }
 
+    /// A vendor with one experiment, which delivers nothing soon.
+    private static func experimenter() -> InMemoryProvider {
+        InMemoryProvider(
+            experiments: [
+                InMemoryExperiment(
+                    Experiment(id: "button"),
+                    arms: [.init(Variation(id: "blue"), weight: 100, flags: ["button": "blue"])]
+                )
+            ],
+            freshness: Freshness(lifetime: .seconds(3_600)),
+            batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
+        )
+    }
+
+    private static func evaluator(_ client: ExperimentationClient, _ meanwhile: Meanwhile) -> Evaluator {
+        Evaluator(
+            client,
+            facts: ObservedProvider.Facts(),
+            meanwhile: meanwhile,
+            assignments: nil,
+            types: DeclaredTypes(),
+            exposures: .single,
+            frame: BulkFrame(metadata: [:])
+        )
+    }
+
     private static func record(_ number: Int) -> AssignmentRecord {
         AssignmentRecord(userID: "u\(number)", assignments: EarlierAssignments(["e": "v"]))
     }
@@ -72,26 +98,8 @@ struct MeanwhileFileTests {
     func exposures() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
-        let provider = InMemoryProvider(
-            experiments: [
-                InMemoryExperiment(
-                    Experiment(id: "button"),
-                    arms: [.init(Variation(id: "blue"), weight: 100, flags: ["button": "blue"])]
-                )
-            ],
-            freshness: Freshness(lifetime: .seconds(3_600)),
-            batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
-        )
-        let client = try await ExperimentationClient(provider: provider)
-        let evaluator = Evaluator(
-            client,
-            facts: ObservedProvider.Facts(),
-            meanwhile: meanwhile,
-            assignments: nil,
-            types: DeclaredTypes(),
-            exposures: .single,
-            frame: BulkFrame(metadata: [:])
-        )
+        let client = try await ExperimentationClient(provider: Self.experimenter())
+        let evaluator = Self.evaluator(client, meanwhile)
         func request(_ user: String, _ consent: Consent = .granted) -> EvaluationRequest {
             EvaluationRequest(user: User(id: user, consent: consent), isConsentStated: true)
         }
@@ -121,6 +129,35 @@ struct MeanwhileFileTests {
         #expect(meanwhile.count == 0)
         try await client.untilStored()
         #expect(try await client.waitingEvents().map(\.envelope.identity.id) == ["cid"])
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+
+    @Test("until what waits is handed over, exposures join it, so that a denial among it counts")
+    func exposuresInLine() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
+        let denial = EventRequest(
+            id: "no",
+            user: User(id: "ada"),
+            isConsentStated: false,
+            event: TrackingEvent(.consentChanged(granted: false)),
+            date: nil
+        )
+        #expect(await meanwhile.take(denial) == .accepted)
+        let client = try await ExperimentationClient(provider: Self.experimenter())
+        let evaluator = Self.evaluator(client, meanwhile)
+        // The database is back, and the denial has yet to reach it.
+        isAway.change { $0 = false }
+        for user in ["ada", "bob"] {
+            let request = EvaluationRequest(user: User(id: user), isConsentStated: false)
+            #expect(await evaluator.evaluate("button", request).status == .ok)
+            #expect(evaluator.evaluateAtOnce("button", request) == nil)
+        }
+        try await client.untilStored()
+        #expect(try await client.waitingEvents().map(\.envelope.identity.id) == [])
+        // The denial, and what is bob's.
+        #expect(meanwhile.count == 2)
         await client.shutdown(within: .zero)
         await meanwhile.close()
     }

@@ -71,9 +71,6 @@ final class Meanwhile: Sendable {
     /// Whether new events belong here: the database is away, or others are waiting for it.
     var isNeeded: Bool { database.isAway || waiting.isAny }
 
-    /// Whether the database is known to be away.
-    var isDatabaseAway: Bool { database.isAway }
-
     /// Replaces the source that says whether the database is away.
     func see(by isAway: @escaping @Sendable () -> Bool) { database.see(by: isAway) }
 

@@ -21,8 +21,8 @@ extension Evaluator {
         if keeps(user), let assignment, !Self.isKept(assignment, in: earlier) { return nil }
         let form = forms.form(ofFlag: flag, outcome: outcome)
         if exposures == .single, !form.isFailure, assignment != nil {
-            // While the database is away, exposures go into a file.
-            if meanwhile?.isDatabaseAway == true { return nil }
+            // While the database is away, or the file waits for it, exposures go into the file.
+            if meanwhile?.isNeeded == true { return nil }
             // A vendor that takes no exposures has none recorded.
             try? decision.expose(isConsentStated: request.isConsentStated)
         }

@@ -11,7 +11,7 @@ extension Evaluator {
         if isProvisional, meanwhile == nil { return }
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
         let (assignment, isStated) = (catalogue.assignments[place], request.isConsentStated)
-        if let meanwhile, isProvisional || meanwhile.isDatabaseAway {
+        if let meanwhile, isProvisional || meanwhile.isNeeded {
             guard client.supports(.exposures), decided.user.consent != .denied else { return }
             return await meanwhile.take(Exposure(assignment: assignment), of: decided.user, isConsentStated: isStated)
         }
