@@ -64,13 +64,32 @@ final class EventIntake: Sendable {
             }
             left = left.filter { outcomes[$0].isForWantOfAStore }
         }
+        var lines: [String: Line] = [:]
         for place in left {
             switch events[place] {
-            case .success(let event): outcomes[place] = await meanwhile.take(event)
+            case .success(let event):
+                outcomes[place] = await lines[event.user.id, default: Line()].take(event) { [client] event in
+                    client.takes(event) ? await meanwhile.take(event) : .refused(.unsupported)
+                }
             case .failure(let refusal): outcomes[place] = .refused(refusal)
             }
         }
         return outcomes
+    }
+
+    /// The events of a user in a request, which keep their order: what follows one that may pass later waits for it.
+    private struct Line {
+        private var stop: EventRefusal?
+
+        mutating func take(
+            _ event: EventRequest,
+            by take: (EventRequest) async -> EventOutcome
+        ) async -> EventOutcome {
+            if let stop { return .refused(stop) }
+            let outcome = await take(event)
+            if case .refused(let refusal) = outcome, refusal.mayPass { stop = refusal }
+            return outcome
+        }
     }
 
     private static func away(_ event: Result<EventRequest, EventRefusal>) -> EventOutcome {
@@ -101,13 +120,8 @@ final class EventIntake: Sendable {
             for lane in lanes.values {
                 group.addTask {
                     var outcomes: [(Int, EventOutcome)] = []
-                    var stop: EventRefusal?
-                    for (place, event) in lane {
-                        // What follows one that may pass later waits for it: each user's events keep their order.
-                        let outcome: EventOutcome = if let stop { .refused(stop) } else { await self.take(event) }
-                        if case .refused(let refusal) = outcome, refusal.mayPass { stop = refusal }
-                        outcomes.append((place, outcome))
-                    }
+                    var line = Line()
+                    for (place, event) in lane { outcomes.append((place, await line.take(event, by: self.take))) }
                     return outcomes
                 }
             }
@@ -197,5 +211,19 @@ final class EventIntake: Sendable {
 
     private static func refusal(_ error: ExperimentationError) -> EventRefusal {
         EventRefusal(error.code, error.message)
+    }
+}
+
+extension EventRefusal {
+    fileprivate static let unsupported = EventRefusal(
+        .unsupported,
+        "The vendor has no word for this event, or its content is invalid."
+    )
+}
+
+extension ExperimentationClient {
+    /// Whether an event won't be refused for what it is, once the store is there.
+    fileprivate func takes(_ event: EventRequest) -> Bool {
+        if case .consentChanged = event.event.kind { true } else { supports(event.event) }
     }
 }

@@ -1,0 +1,70 @@
+import Experimentation
+import ExperimentationTesting
+import Foundation
+import GatewayBodies
+import GatewayWaiting
+import Testing
+
+@testable import GatewayServer
+
+@Suite("The order of events while the database is away")
+struct MeanwhileOrderTests {
+    private static func event(_ id: String, of user: String = "ada", text: String = "") -> EventRequest {
+        EventRequest(
+            id: id,
+            user: User(id: user, consent: .granted),
+            isConsentStated: true,
+            event: .custom("x", attributes: ["t": .string(text)]),
+            date: nil
+        )
+    }
+
+    private static func opened(bytes: Int = 1_000_000) async throws -> Meanwhile {
+        try await Meanwhile(
+            scope: "s",
+            bytes: bytes,
+            environment: ClientEnvironment(),
+            database: DatabaseSight { true }
+        ) { _ in ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore()) }
+    }
+
+    @Test("what follows one of its user for which the file has no room waits for it")
+    func behindOneWithoutRoom() async throws {
+        let meanwhile = try await Self.opened(bytes: 10_000)
+        let client = try await ExperimentationClient(provider: Served.publisher())
+        let seen = SeenEvents(state: InMemoryStateStore(), time: SystemTime(), isShared: true)
+        let intake = try await EventIntake(client, seen: seen, meanwhile: meanwhile, isClosed: true)
+        let large = String(repeating: "x", count: 10_000)
+        let outcomes = await intake.take([
+            .success(Self.event("1", text: large)), .success(Self.event("2")), .success(Self.event("3", of: "bob")),
+        ])
+        let codes = outcomes.map { outcome in
+            if case .refused(let refusal) = outcome { refusal.code.rawValue } else { "\(outcome)" }
+        }
+        #expect(codes == ["OUTBOX_FULL", "OUTBOX_FULL", "accepted"])
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+
+    @Test("an event that the vendor doesn't take is refused, as while the database is there")
+    func unsupported() async throws {
+        let meanwhile = try await Self.opened()
+        let vendor = ChangingVendor()
+        let client = try await ExperimentationClient(provider: vendor)
+        let seen = SeenEvents(state: InMemoryStateStore(), time: SystemTime(), isShared: true)
+        let event = Self.event("1")
+        let there = try await EventIntake(client, seen: seen)
+        let away = try await EventIntake(client, seen: seen, meanwhile: meanwhile, isClosed: true)
+        for intake in [there, away] {
+            guard case .refused(let refusal)? = await intake.take([.success(event)]).first else {
+                Issue.record("It was accepted.")
+                continue
+            }
+            #expect(!refusal.mayPass)
+            #expect(refusal.code == .unsupported)
+        }
+        #expect(meanwhile.count == 0)
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+}
