@@ -24,6 +24,13 @@ struct ConfigurationTests {
         #"{"vendor":"vendor.json","tokens":["\#(digest)"]\#(more)}"#
     }
 
+    /// A file with two tenants that have these stores.
+    private static func tenants(store one: String, _ other: String) -> String {
+        let token = String(repeating: "0", count: 64)
+        return #"{"tenants":{"other":{"vendor":"vendor.json","tokens":["\#(token)"],"store":\#(one)},"#
+            + #""shop":{"vendor":"vendor.json","tokens":["\#(digest)"],"store":\#(other)}}}"#
+    }
+
     @Test("a file is read with defaults, and the environment overrides it")
     func values() async throws {
         let text =
@@ -92,6 +99,28 @@ struct ConfigurationTests {
             (#"{"http":{"port":70000},"tenants":{"shop":TENANT}}"#, "http.port"),
             (#"{"http":{"prot":1},"tenants":{"shop":TENANT}}"#, "http.prot"),
             (#"{"tenants":{"shop":TENANT,"other":TENANT}}"#, "tenants.shop.tokens"),
+            (Self.tenants(store: #""s.sqlite""#, #""./s.sqlite""#), "tenants.shop.store"),
+            (
+                Self.tenants(
+                    store: #"{"postgres":{"url":"postgresql:///a","schema":"x"}}"#,
+                    #"{"postgres":{"url":"postgresql:///a","schema":"x"}}"#
+                ),
+                "tenants.shop.store"
+            ),
+            (
+                Self.tenants(
+                    store: #"{"postgres":{"url":"postgresql:///a","meanwhile":"m.sqlite"}}"#,
+                    #"{"postgres":{"url":"postgresql:///a","meanwhile":"m.sqlite"}}"#
+                ),
+                "tenants.shop.store.postgres.meanwhile"
+            ),
+            (
+                Self.tenants(
+                    store: #"{"postgres":{"url":"postgresql:///a","meanwhile":"m.sqlite"}}"#,
+                    #""m.sqlite""#
+                ),
+                "tenants.shop.store"
+            ),
             (
                 #"{"tenants":{"shop":{"vendor":"vendor.json","tokens":["DIGEST"],"store":{"postgres":{"url":{"env":"NONE"}}}}}}"#,
                 "tenants.shop.store.postgres.url.env"

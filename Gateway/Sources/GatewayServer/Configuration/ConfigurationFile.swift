@@ -116,6 +116,7 @@ public struct ConfigurationFile: Sendable {
         configuration.logLevel = try choice("log.level", values)
         configuration.operatorTokens = try digests("operators.tokens", values)
         try refuseSharedTokens(tenants)
+        if let key = StorePlaces.shared(by: tenants) { throw error(key, "another tenant keeps its data there as well") }
         return configuration
     }
 
