@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import GatewayWaiting
 import PostgresServers
 import Synchronization
 import Testing
@@ -31,6 +32,30 @@ private struct NoRules: Ruleset {
     func decisions(for context: EvaluationContext) -> Decisions { Decisions(catalogue: catalogue, outcomes: []) }
 }
 
+/// A vendor that says nothing of changes, and notes which rules are used.
+private final class NotedRules: ExperimentationProvider, RulesetSource {
+    let name = "noted"
+    let scope = ""
+    let capabilities: Set<Capability> = [.flags, .localEvaluation]
+    let freshness = Freshness(lifetime: .seconds(3_600))
+    private let used = Mutex<Set<[UInt8]>>([])
+
+    func uses(_ raw: [UInt8]) -> Bool { used.withLock { $0.contains(raw) } }
+
+    func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+        ProviderRoles(decisions: .computed(self))
+    }
+
+    func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
+        .replaced(NoRules(), validator: "1", raw: [1])
+    }
+
+    func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
+        used.withLock { _ = $0.insert(raw) }
+        return NoRules()
+    }
+}
+
 @Suite("Rules that machines share")
 struct SharedRulesTests {
     @Test("after a failure the vendor is asked again in seconds, however long its rules are valid")
@@ -56,6 +81,29 @@ struct SharedRulesTests {
             return
         }
         #expect(source.fetches == 2)
+        await store.close()
+    }
+
+    @Test("a change that couldn't be read when it was seen is read later, however long rules are valid")
+    func busy() async throws {
+        let schema = newSchema()
+        let store = try await opened(schema, connections: 1, patience: .seconds(1))
+        let vendor = NotedRules()
+        let client = try await ExperimentationClient(provider: store.sharing(vendor), store: store.clientStore)
+        try await client.refresh()
+        #expect(vendor.uses([1]))
+        // The only connection is taken for longer than any operation waits; the watch has one of its own.
+        let pool = store.pool
+        async let taken: Void = pool.transaction(.repeatable, within: .seconds(30)) {
+            transaction throws(ConnectionFailure) in _ = try transaction.rows(Statement("SELECT pg_sleep(4)"))
+        }
+        let sleepers = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(4)' AND state = 'active'"
+        try await eventually("the connection is taken") { try PostgresServer.shared.ask(sleepers) == "1\n" }
+        // As another machine would.
+        try PostgresServer.shared.ask("UPDATE \(schema).published SET revision = revision + 1, body = '\\x02'")
+        try await taken
+        try await eventually("the change is in use", within: .seconds(30)) { vendor.uses([2]) }
+        await client.shutdown(within: .zero)
         await store.close()
     }
 }

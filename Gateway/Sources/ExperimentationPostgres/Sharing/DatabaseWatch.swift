@@ -31,7 +31,8 @@ final class DatabaseWatch: Sendable {
     /// - Parameters:
     ///   - pool: The pool of connections to the database.
     ///   - name: The account whose rules are published.
-    ///   - told: Called on the watch's thread with each change.
+    ///   - told: Called on the watch's thread with each look, whether or not anything has changed: who couldn't act on a
+    ///     change hears of it again.
     init(_ pool: ConnectionPool, name: String, told: @escaping @Sendable (Sight) -> Void) {
         address = pool.address
         schema = pool.schema
@@ -45,8 +46,8 @@ final class DatabaseWatch: Sendable {
     /// Starts watching, until ``stop()`` or until nobody holds the watch.
     func start() {
         let thread = Thread { [weak self] in
-            var view = View()
-            while let self, !isOver.load(ordering: .relaxed) { look(&view) }
+            var connection: Connection?
+            while let self, !isOver.load(ordering: .relaxed) { look(over: &connection) }
         }
         thread.name = "postgres-watch"
         thread.start()
@@ -55,29 +56,22 @@ final class DatabaseWatch: Sendable {
     /// Stops watching; the thread ends within a second.
     func stop() { isOver.store(true, ordering: .relaxed) }
 
-    /// What the thread has of the database.
-    private struct View {
-        var connection: Connection?
-        var last: Sight?
-    }
-
     /// Looks once, and waits until it is time for the next look.
-    private func look(_ view: inout View) {
+    private func look(over connection: inout Connection?) {
         var sight = Sight.away
         do throws(ConnectionFailure) {
             let present: Connection
-            if let connection = view.connection { present = connection } else { present = try listening() }
-            view.connection = present
+            if let connection { present = connection } else { present = try listening() }
+            connection = present
             sight = .revision(try revision(present))
         } catch {
-            view.connection = nil
+            connection = nil
         }
         lost.store(sight == .away, ordering: .relaxed)
-        if sight != view.last { told(sight) }
-        view.last = sight
+        told(sight)
         let next = Deadline(Self.interval)
-        if let present = view.connection {
-            do throws(ConnectionFailure) { _ = try present.notifications(until: next) } catch { view.connection = nil }
+        if let present = connection {
+            do throws(ConnectionFailure) { _ = try present.notifications(until: next) } catch { connection = nil }
         } else {
             Thread.sleep(forTimeInterval: 0.2)
         }

@@ -20,14 +20,15 @@ final class SharedChanges: ChangeSource {
         set { state.withLock { $0.rules = newValue } }
     }
 
-    /// Takes what the watch sees.
+    /// Takes what the watch sees, each second.
     ///
-    /// A database that goes away, or is back, is a change as well: rules that can't be confirmed are stale.
+    /// A database that goes away, or is back, is a change as well: rules that can't be confirmed are stale. Another revision is
+    /// told until it has been read: a question may have failed, or have been under way already.
     func see(_ sight: DatabaseWatch.Sight) {
         let listeners = state.withLock { state in
             defer { state.last = sight }
             switch sight {
-            case .away: return state.listeners
+            case .away: return state.last == .away ? [] : state.listeners
             case .revision(let revision):
                 if state.last == .away || revision != state.rules?.revision { return state.listeners }
                 return []
