@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import GatewayWaiting
 import Testing
 
 @testable import GatewayServer
@@ -24,5 +25,34 @@ struct AssignmentBookTests {
         try await book.forget(decomposed)
         #expect(await book.earlier(of: composed).assignments == first)
         #expect(await book.earlier(of: decomposed).assignments == [:])
+    }
+
+    @Test("what is read while a user is being forgotten isn't remembered")
+    func forgotten() async throws {
+        let provider = InMemoryProvider()
+        let state = HeldRemoval(baseState: InMemoryStateStore())
+        let book = AssignmentBook(state: state, of: provider.destination, time: ManualTime())
+        try await book.write(AssignmentRecord(userID: "ada", assignments: ["button": "A"]))
+        state.isHeld.change { $0 = true }
+        async let forgetting: Void = book.forget("ada")
+        try await eventually("the removal is under way") { state.isUnderWay.value }
+        #expect(await book.earlier(of: "ada").assignments == ["button": "A"])
+        state.isHeld.change { $0 = false }
+        try await forgetting
+        #expect(book.known(of: "ada") == nil)
+        #expect(await book.earlier(of: "ada").assignments == [:])
+    }
+}
+
+/// A state store that holds back removals.
+private struct HeldRemoval: StateStoreDecorator {
+    let baseState: any StateStore
+    let isHeld = Shared(false)
+    let isUnderWay = Shared(false)
+
+    func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
+        isUnderWay.change { $0 = true }
+        while isHeld.value { await Task.yield() }
+        try await baseState.removeAll(beginningWith: prefixes)
     }
 }

@@ -57,7 +57,7 @@ final class AssignmentBook: Sendable {
     func earlier(of userID: String) async -> Entry {
         if let known = entries.entry(of: userID, at: time.instant) { return known }
         guard !isAway() else { return Entry(isWritten: false) }
-        let (state, key) = (state, key(userID))
+        let (state, key, forgettings) = (state, key(userID), entries.forgettings)
         let found = await Limit.value(within: Self.patience, by: time) { () -> Entry in
             do throws(ExperimentationError) {
                 return Entry(assignments: Self.read(try await state.value(for: key)))
@@ -69,9 +69,9 @@ final class AssignmentBook: Sendable {
         guard entry.isWritten else { return entry }
         // Where others write, an empty result may be outdated in a moment, so it isn't remembered.
         if !entry.assignments.variations.isEmpty {
-            note(entry, userID)
+            note(entry, userID, unlessForgottenSince: forgettings)
         } else if !isShared {
-            entries.add(entry, of: userID, at: time.instant)
+            entries.add(entry, of: userID, at: time.instant, unlessForgottenSince: forgettings)
         }
         return entry
     }
@@ -92,18 +92,18 @@ final class AssignmentBook: Sendable {
     func keep(_ assignments: EarlierAssignments, beside entry: Entry, of userID: String) async -> EarlierAssignments {
         let all = Self.merged(entry.assignments, assignments)
         if entry.isWritten, all == entry.assignments { return all }
-        let record = AssignmentRecord(userID: userID, assignments: all)
+        let (record, forgettings) = (AssignmentRecord(userID: userID, assignments: all), entries.forgettings)
         var written: EarlierAssignments?
         if !isAway() {
             written = await Limit.value(within: Self.patience, by: time) { try? await self.write(record) } ?? nil
         }
         if let written {
-            note(Entry(assignments: written), userID)
+            note(Entry(assignments: written), userID, unlessForgottenSince: forgettings)
             return written
         }
         // Remembered, so that it is handed over once rather than with every evaluation.
         let isNew = entries.entry(of: userID, at: time.instant)?.assignments != all
-        note(Entry(assignments: all, isWritten: false), userID)
+        note(Entry(assignments: all, isWritten: false), userID, unlessForgottenSince: forgettings)
         if isNew { await later(record) }
         return all
     }
@@ -139,9 +139,13 @@ final class AssignmentBook: Sendable {
     func forget(_ userID: String) async throws(ExperimentationError) {
         entries.remove(userID)
         try await state.removeAll(beginningWith: [key(userID)])
+        // Once more: until now it could be read.
+        entries.forget(userID)
     }
 
-    private func note(_ entry: Entry, _ userID: String) { entries.set(entry, of: userID, at: time.instant) }
+    private func note(_ entry: Entry, _ userID: String, unlessForgottenSince forgettings: Int) {
+        entries.set(entry, of: userID, at: time.instant, unlessForgottenSince: forgettings)
+    }
 
     // MARK: Stored form
 

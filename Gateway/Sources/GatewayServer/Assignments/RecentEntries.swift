@@ -23,36 +23,68 @@ final class RecentEntries: Sendable {
         }
     }
 
+    private struct State {
+        var table: RecentTable<ExactUser, Known>
+        var forgettings = 0
+    }
+
     private let lifetime: Duration
-    private let table: Mutex<RecentTable<ExactUser, Known>>
+    private let state: Mutex<State>
 
     init(limit: Int = 100_000, lifetime: Duration = .seconds(60)) {
         self.lifetime = lifetime
-        table = Mutex(RecentTable(limit: limit))
+        state = Mutex(State(table: RecentTable(limit: limit)))
     }
+
+    /// How often a user was forgotten so far: what was read before isn't remembered after it.
+    var forgettings: Int { state.withLock { $0.forgettings } }
 
     func entry(of userID: String, at now: ContinuousClock.Instant) -> AssignmentBook.Entry? {
         let key = ExactUser(userID)
-        guard let known = table.withLock({ $0[key] }), now < known.end else { return nil }
+        guard let known = state.withLock({ $0.table[key] }), now < known.end else { return nil }
         return known.entry
     }
 
-    /// Adds what was read, unless something was written meanwhile.
-    func add(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
+    /// Adds what was read, unless something was written meanwhile, or a user forgotten.
+    func add(
+        _ entry: AssignmentBook.Entry,
+        of userID: String,
+        at now: ContinuousClock.Instant,
+        unlessForgottenSince forgettings: Int
+    ) {
         let key = ExactUser(userID)
-        table.withLock { table in
-            if let known = table[key], now < known.end { return }
-            table.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: key)
+        state.withLock { state in
+            if state.forgettings != forgettings { return }
+            if let known = state.table[key], now < known.end { return }
+            state.table.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: key)
         }
     }
 
-    func set(_ entry: AssignmentBook.Entry, of userID: String, at now: ContinuousClock.Instant) {
+    /// Sets what was read or written, unless a user was forgotten meanwhile.
+    func set(
+        _ entry: AssignmentBook.Entry,
+        of userID: String,
+        at now: ContinuousClock.Instant,
+        unlessForgottenSince forgettings: Int
+    ) {
         let key = ExactUser(userID)
-        table.withLock { $0.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: key) }
+        state.withLock { state in
+            if state.forgettings != forgettings { return }
+            state.table.set(Known(entry: entry, end: now.advanced(by: lifetime)), for: key)
+        }
     }
 
     func remove(_ userID: String) {
         let key = ExactUser(userID)
-        table.withLock { $0.remove(key) }
+        state.withLock { $0.table.remove(key) }
+    }
+
+    /// Removes a user whose data is deleted.
+    func forget(_ userID: String) {
+        let key = ExactUser(userID)
+        state.withLock { state in
+            state.table.remove(key)
+            state.forgettings += 1
+        }
     }
 }
