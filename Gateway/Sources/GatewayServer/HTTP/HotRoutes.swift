@@ -26,10 +26,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
     private struct Stream {
         let changes: ChangeStreams
         let id: Int
-        /// The number of changes that it was told last.
-        var told: Int
-        /// The number that it is told once it reads on.
-        var due: Int?
+        var progress: StreamProgress
     }
 
     /// Creates the routes of a connection.
@@ -118,25 +115,21 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
             end: { loop.execute { routes.value.end() } }
         )
         guard let (head, changes, place) = responder.listenAtOnce(request, listener) else { return false }
-        stream = Stream(changes: changes, id: place.id, told: place.count)
+        stream = Stream(changes: changes, id: place.id, progress: StreamProgress(told: place.count))
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         say(changes.text(place.count, after: nil), context)
         return true
     }
 
     private func tell(_ count: Int) {
-        guard let context, let stream else { return }
-        guard context.channel.isWritable else {
-            self.stream?.due = count
-            return
-        }
-        self.stream?.due = nil
-        self.stream?.told = max(stream.told, count)
-        say(stream.changes.text(count, after: stream.told), context)
+        guard let context, let stream,
+            let news = self.stream?.progress.take(count, isReading: context.channel.isWritable)
+        else { return }
+        say(stream.changes.text(news.count, after: news.told), context)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, let due = stream?.due { tell(due) }
+        if context.channel.isWritable, let due = stream?.progress.due { tell(due) }
         context.fireChannelWritabilityChanged()
     }
 
