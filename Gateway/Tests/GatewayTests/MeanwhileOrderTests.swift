@@ -19,12 +19,15 @@ struct MeanwhileOrderTests {
         )
     }
 
-    private static func opened(bytes: Int = 1_000_000) async throws -> Meanwhile {
+    private static func opened(
+        bytes: Int = 1_000_000,
+        isAway: Shared<Bool> = Shared(true)
+    ) async throws -> Meanwhile {
         try await Meanwhile(
             scope: "s",
             bytes: bytes,
             environment: ClientEnvironment(),
-            database: DatabaseSight { true }
+            database: DatabaseSight { isAway.value }
         ) { _ in ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore()) }
     }
 
@@ -64,6 +67,37 @@ struct MeanwhileOrderTests {
             #expect(refusal.code == .unsupported)
         }
         #expect(meanwhile.count == 0)
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+
+    @Test("one that this instance accepted before the outage is recognized, and undoes no later denial")
+    func repeatedFromBefore() async throws {
+        let isAway = Shared(false)
+        let meanwhile = try await Self.opened(isAway: isAway)
+        let client = try await ExperimentationClient(provider: Served.publisher())
+        let seen = SeenEvents(state: InMemoryStateStore(), time: SystemTime(), isShared: true)
+        let intake = try await EventIntake(client, seen: seen, meanwhile: meanwhile)
+        let (granting, denial) = (
+            Self.event("1"),
+            EventRequest(
+                id: "no",
+                user: User(id: "ada"),
+                isConsentStated: false,
+                event: TrackingEvent(.consentChanged(granted: false)),
+                date: nil
+            )
+        )
+        #expect(await intake.take([.success(granting)]) == [.accepted])
+        isAway.change { $0 = true }
+        #expect(await intake.take([.success(denial)]) == [.accepted])
+        #expect(await intake.take([.success(granting)]) == [.repeated])
+        let later = EventRequest(id: "2", user: User(id: "ada"), isConsentStated: false, event: .installed, date: nil)
+        guard case .refused(let refusal)? = await intake.take([.success(later)]).first else {
+            Issue.record("The denial was undone.")
+            return
+        }
+        #expect(refusal.code == .consentDenied)
         await client.shutdown(within: .zero)
         await meanwhile.close()
     }

@@ -16,6 +16,8 @@ final class EventIntake: Sendable {
     private let flights = Mutex<[String: Task<EventOutcome, Never>]>([:])
     /// The digests of accepted events that couldn't be recorded as such.
     private let unrecorded = BoundedSet<String>(limit: 10_000)
+    /// The keys of events that were accepted lately: while the database is away, nothing else knows of them.
+    private let recent = BoundedSet<String>(limit: 100_000)
 
     /// Whether an event was accepted although its acceptance failed, by its id and its user's.
     typealias WasAccepted = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
@@ -68,8 +70,9 @@ final class EventIntake: Sendable {
         for place in left {
             switch events[place] {
             case .success(let event):
-                outcomes[place] = await lines[event.user.id, default: Line()].take(event) { [client] event in
-                    client.takes(event) ? await meanwhile.take(event) : .refused(.unsupported)
+                outcomes[place] = await lines[event.user.id, default: Line()].take(event) { event in
+                    if self.wasAcceptedLately(event) { return .repeated }
+                    return self.client.takes(event) ? await meanwhile.take(event) : .refused(.unsupported)
                 }
             case .failure(let refusal): outcomes[place] = .refused(refusal)
             }
@@ -196,12 +199,19 @@ final class EventIntake: Sendable {
 
     /// Records that an event was accepted; what can't be written is remembered until it can.
     private func record(_ digest: String) async {
+        _ = recent.insert(seen.key(digest, day: seen.today))
         do throws(ExperimentationError) {
             try await seen.insert(digest)
             unrecorded.remove(digest)
         } catch {
             _ = unrecorded.insert(digest)
         }
+    }
+
+    /// Whether this instance knows by itself that an event was accepted today or yesterday.
+    private func wasAcceptedLately(_ event: EventRequest) -> Bool {
+        let (digest, today) = (SeenEvents.digest(event.id), seen.today)
+        return [today, today - 1].contains { recent.contains(seen.key(digest, day: $0)) }
     }
 
     /// Deletes the ids of past days; called periodically.
