@@ -52,7 +52,7 @@ private struct HeldRemoval: StateStoreDecorator {
 
     func removeAll(beginningWith prefixes: [String]) async throws(ExperimentationError) {
         isUnderWay.change { $0 = true }
-        while isHeld.value { await Task.yield() }
+        try? await eventually("the removal is let go") { !isHeld.value }
         try await baseState.removeAll(beginningWith: prefixes)
     }
 }
