@@ -10,7 +10,7 @@ extension FlagshipVisitor {
     public func setConsent(_ hasConsented: Bool) async {
         state.withLock { state in
             state.hasConsented = hasConsented
-            if !hasConsented { state.forgetTracking() }
+            if !hasConsented { state.withdrawConsent() }
         }
         noteForReports()
         await carryOutConsent()
@@ -19,17 +19,21 @@ extension FlagshipVisitor {
     /// Makes the store, the caches and the vendor follow the visitor's choice.
     ///
     /// One call at a time, and each by the choice as it then is: an earlier one that is carried out late must not undo
-    /// a later one.
+    /// a later one. But consent was withdrawn under the ids of that moment, and the visitor may have signed in or out
+    /// since.
     func carryOutConsent() async {
         await consentTurn.run {
-            let (identity, hasConsented, owesRefusal) = self.state.withLock { state in
-                defer { state.owesRefusal = false }
-                return (state.identity, state.hasConsented, state.owesRefusal)
+            let (identity, hasConsented, owesRefusal, withdrawn) = self.state.withLock { state in
+                defer { (state.owesRefusal, state.withdrawn) = (false, []) }
+                return (state.identity, state.hasConsented, state.owesRefusal, state.withdrawn)
             }
+            let others = hasConsented ? withdrawn : withdrawn.union(identity.ids.map(ExactText.init))
+            let earlier = others.subtracting([ExactText(identity.visitorID)]).map(\.text).sorted()
             if hasConsented {
+                await self.withdraw(earlier)
                 await self.give(identity)
             } else {
-                await self.withdraw(identity, isOwed: owesRefusal)
+                await self.withdraw(earlier, and: identity.visitorID, isOwed: owesRefusal)
             }
         }
     }
@@ -44,18 +48,23 @@ extension FlagshipVisitor {
     }
 
     /// Stops hits and deliveries first: the application's cache may take any time.
-    private func withdraw(_ identity: FlagshipIdentity, isOwed: Bool) async {
-        for id in identity.ids { flagship.service?.observations.forget(id) }
-        if let session {
-            // Hits from before signing in wait under the earlier id, whose session denies them from its beginning. The
-            // consent hit has the current one.
-            let earlier = identity.anonymousID.flatMap { flagship.client?.session(for: User(id: $0, consent: .denied)) }
-            await carryOut(.denied, in: session, isOwed: isOwed)
-            await carryOut(.denied, in: earlier)
+    ///
+    /// - Parameters:
+    ///   - earlier: Ids from before signing in or out, under which hits wait.
+    ///   - current: The session's id, if consent is withdrawn under that too.
+    ///   - isOwed: Whether the vendor is to be told although the session has had this consent before.
+    private func withdraw(_ earlier: [String], and current: String? = nil, isOwed: Bool = false) async {
+        let ids = (current.map { [$0] } ?? []) + earlier
+        for id in ids { flagship.service?.observations.forget(id) }
+        if let client = flagship.client {
+            // Their sessions deny from the beginning. The consent hit has the current id.
+            let sessions = earlier.map { client.session(for: User(id: $0, consent: .denied)) }
+            if current != nil { await carryOut(.denied, in: session, isOwed: isOwed) }
+            for session in sessions { await carryOut(.denied, in: session) }
             // Until the vendor has been informed, the next visitor object with this id informs it.
-            for id in identity.ids { await flagship.consents.forget(id) }
+            for id in ids { await flagship.consents.forget(id) }
         }
-        for id in identity.ids { await flagship.visitors.flushVisitor(id) }
+        for id in ids { await flagship.visitors.flushVisitor(id) }
     }
 
     /// - Parameters:
@@ -72,5 +81,14 @@ extension FlagshipVisitor {
             log.log(.error, .consent, "the consent could not be stored: \(error)")
             return false
         }
+    }
+}
+
+extension FlagshipVisitor.State {
+    /// Clears what is remembered of exposures and hits, and notes whose consent it was.
+    mutating func withdrawConsent() {
+        (exposed, shown, history) = ([], [], [:])
+        sentContext = nil
+        withdrawn.formUnion(identity.ids.map(ExactText.init))
     }
 }

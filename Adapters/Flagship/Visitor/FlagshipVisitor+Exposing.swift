@@ -24,6 +24,10 @@ extension FlagshipVisitor {
         guard let session, let resolution = decisions[key] else {
             return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
         }
+        // The session may not know yet.
+        guard hasConsented else {
+            return log.log(.trace, .activate, "the exposure is left out: the visitor hasn't consented")
+        }
         let origin = FlagshipFlagMetadata(resolution.metadata)
         let (visitor, mark, isNew, isNewFlag) = state.withLock { state in
             let mark = FlagshipObservations.Mark(

@@ -62,7 +62,7 @@ extension FlagshipVisitor {
     private func afterSuccess(in session: UserSession) async {
         if let record = record(with: session.decisionsOfUser) {
             reportFetch(record)
-            await store(record)
+            await store(record, in: session)
         }
         await sendContext(in: session)
     }
@@ -70,13 +70,18 @@ extension FlagshipVisitor {
     /// Stores the visitor again: a look-up may have taken it out of the application's cache.
     private func afterFailure(in session: UserSession) async {
         let kept = ownedDecisions
-        if !kept.decisions.keys.isEmpty, let record = record(with: kept) { await store(record) }
+        if !kept.decisions.keys.isEmpty, let record = record(with: kept) { await store(record, in: session) }
         await sendContext(in: session)
     }
 
-    private func store(_ record: FlagshipVisitorRecord) async {
-        await flagship.visitors.cacheVisitor(record.visitorID, record.json)
-        if !hasConsented { await flagship.visitors.flushVisitor(record.visitorID) }
+    /// Stores the visitor, unless consent is withdrawn meanwhile, also through another visitor object.
+    private func store(_ record: FlagshipVisitorRecord, in session: UserSession) async {
+        let (visitors, id) = (flagship.visitors, record.visitorID)
+        await session.store(of: id) {
+            await visitors.cacheVisitor(id, record.json)
+        } orRemove: {
+            await visitors.flushVisitor(id)
+        }
     }
 
     /// Sends the visitor's context once in bucketing mode, where the vendor isn't asked for decisions.
@@ -154,6 +159,11 @@ extension FlagshipVisitor {
     public func sendHit(_ hit: FlagshipHit) async -> Bool {
         guard let session, flagship.status != .notInitialized, flagship.status != .panic else {
             log.log(.info, .hit, "the hit is left out while the status is \(flagship.status.rawValue)")
+            return false
+        }
+        guard hasConsented else {
+            // The session may not know yet.
+            log.log(.info, .hit, "the hit is left out: the visitor hasn't consented")
             return false
         }
         do throws(ExperimentationError) {

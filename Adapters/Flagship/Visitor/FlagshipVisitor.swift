@@ -25,6 +25,8 @@ public final class FlagshipVisitor: Sendable {
         var sentContext: [String: FlagValue]?
         /// Whether the vendor is to be told of a refusal although it isn't new.
         var owesRefusal = false
+        /// The ids under which consent was withdrawn, until that is carried out.
+        var withdrawn: Set<ExactText> = []
     }
 
     /// Whether a new visitor's consent is reported to the vendor.
@@ -240,11 +242,5 @@ extension FlagshipVisitor.State {
         var values = context.values
         if !values.isEmpty { values[FlagshipContextKey.users] = .string(identity.visitorID) }
         return values
-    }
-
-    /// Clears what is remembered of exposures and hits.
-    mutating func forgetTracking() {
-        (exposed, shown, history) = ([], [], [:])
-        sentContext = nil
     }
 }

@@ -141,12 +141,22 @@ extension UserSession {
 
     /// Stores something of a user who doesn't deny consent in whichever session, and removes it again if they do
     /// meanwhile: a denial removes only what is there before it.
-    private func store(of userID: String, _ write: () async -> Void) async {
+    ///
+    /// For adapters that keep something of users elsewhere than in the client's store.
+    package func store(
+        of userID: String,
+        _ write: () async -> Void,
+        orRemove remove: () async -> Void
+    ) async {
         await core.denials.watching(userID) { watch in
             if core.outbox.isDenied(by: userID) { return }
             await write()
-            if isDenied(userID, watch) { await core.outbox.forget(userID) }
+            if isDenied(userID, watch) { await remove() }
         }
+    }
+
+    private func store(of userID: String, _ write: () async -> Void) async {
+        await store(of: userID, write) { await core.outbox.forget(userID) }
     }
 
     /// Whether a user denies consent, or has done so during a work for them.
