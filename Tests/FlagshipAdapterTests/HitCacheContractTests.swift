@@ -98,30 +98,52 @@ struct HitCacheContractTests {
         #expect(Set(many.map { FlagValue.string($0) }).subtracting(its.screens) == ["user-0"])
     }
 
-    @Test("a cached hit whose id ends like that of an event's further hit is imported once, after any number of starts")
-    func numberedID() async throws {
-        let (time, cache, outbox) = (ManualTime(), OwnCache(), InMemoryOutboxStore())
-        let content: [String: FlagValue] = [
-            "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "home", "qt": 0,
-        ]
-        let record = FlagshipHitRecord(
+    /// A screen of an earlier run.
+    private static func record(at date: Date) -> FlagshipHitRecord {
+        FlagshipHitRecord(
             visitorID: "ada",
             anonymousID: nil,
             type: "SCREENVIEW",
-            time: time.now,
-            content: content
+            time: date,
+            content: [
+                "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "home",
+                "qt": 0,
+            ]
         )
-        await cache.cacheHits(["order/1": record])
-        for _ in 0..<3 {
-            let store = await FlagshipHitCacheStore(
-                outbox,
-                mirroredIn: FlagshipCaches(hits: cache),
-                strategy: .continuousCaching,
-                environmentID: Bench.environmentID,
-                owedTo: Self.destination,
-                time: time
-            )
-            #expect(try await store?.waiting(after: 0, limit: 10).map(\.envelope.id) == ["order/1"])
+    }
+
+    /// The ids of what waits after another start.
+    private static func restart(_ outbox: InMemoryOutboxStore, _ cache: OwnCache, _ time: ManualTime) async throws
+        -> [String]
+    {
+        let store = await FlagshipHitCacheStore(
+            outbox,
+            mirroredIn: FlagshipCaches(hits: cache),
+            strategy: .continuousCaching,
+            environmentID: Bench.environmentID,
+            owedTo: destination,
+            time: time
+        )
+        return try await #require(store).waiting(after: 0, limit: 10).map(\.envelope.id)
+    }
+
+    @Test("a cached hit whose id ends like that of an event's further hit is imported once, after any number of starts")
+    func numberedID() async throws {
+        let (time, cache, outbox) = (ManualTime(), OwnCache(), InMemoryOutboxStore())
+        await cache.cacheHits(["order/1": Self.record(at: time.now)])
+        for _ in 0..<3 { #expect(try await Self.restart(outbox, cache, time) == ["order/1"]) }
+    }
+
+    @Test(
+        "a withdrawal that a crash kept from the cache reaches it at the next start, and no later consent sends its hits"
+    )
+    func interruptedWithdrawal() async throws {
+        let (time, cache, outbox) = (ManualTime(), OwnCache(), InMemoryOutboxStore())
+        await cache.cacheHits(["1": Self.record(at: time.now)])
+        for isGranted in [false, true] {
+            _ = try await outbox.setConsent([ConsentChange(userID: "ada", isGranted: isGranted)])
+            #expect(try await Self.restart(outbox, cache, time) == [])
+            #expect(cache.hits.isEmpty)
         }
     }
 

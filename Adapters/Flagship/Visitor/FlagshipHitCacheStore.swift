@@ -48,7 +48,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         if let records, let known {
             let own = records.filter { $1.belongs(to: environmentID) }
             let usable = await Self.usable(own, of: cache, but: known, now: time.now, log)
-            taken = await Self.takeOver(usable, into: store, owedTo: destination, now: time.now)
+            taken = await Self.takeOver(usable, of: cache, into: store, owedTo: destination, now: time.now)
             mayHoldOthers = taken == nil || own.count < records.count
         }
         mirror = FlagshipHitMirror(
@@ -112,18 +112,24 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return envelopes
     }
 
-    /// Adds hits to the outbox.
+    /// Adds hits to the outbox, and deletes those of visitors who deny consent: the process ended before their denial
+    /// reached the cache, and a later consent isn't about them.
     ///
     /// - Returns: The imported hits; `nil` if the outbox didn't accept them.
     private static func takeOver(
         _ envelopes: [Envelope],
+        of cache: any FlagshipHitCache,
         into store: any OutboxStore,
         owedTo destination: Destination,
         now: Date
     ) async -> [Envelope]? {
         guard !envelopes.isEmpty else { return [] }
-        let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now)
-        return refusals.map { accepted(envelopes, $0) }
+        guard let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now) else {
+            return nil
+        }
+        let denied = zip(envelopes, refusals).filter { $1?.code == .consentDenied }.map(\.0.id)
+        if !denied.isEmpty { await cache.flushHits(denied.sorted()) }
+        return accepted(envelopes, refusals)
     }
 
     private static func accepted(_ envelopes: [Envelope], _ refusals: [ExperimentationError?]) -> [Envelope] {
