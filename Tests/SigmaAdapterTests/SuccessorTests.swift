@@ -1,6 +1,7 @@
 import Experimentation
 import Foundation
 import MockVendors
+import Synchronization
 import Testing
 import Waiting
 
@@ -54,5 +55,44 @@ struct SuccessorTests {
         await next.saved()
         registry.removeClient()
         #expect(try await properties(client())["os.name"] == "Other")
+    }
+    /// Holds the first read back.
+    final class HeldRead: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let gate = AsyncGate()
+        private let reads = Atomic(0)
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            if reads.add(1, ordering: .relaxed).oldValue == 0 { await gate.wait() }
+            return try await baseState.value(for: key)
+        }
+    }
+
+    @Test("a new installation has one generated id, though its first client is removed before it has read the store")
+    func removedEarly() async throws {
+        let stage = try Stage()
+        let store = HeldRead()
+        defer { store.gate.open() }
+        let numbers = Atomic(0)
+        let registry = SigmaClientRegistry()
+        func client() throws -> SigmaClient {
+            var options = stage.options
+            options.store = store
+            // Each id has a letter of its own.
+            options.environment.jitter = { Double(numbers.add(1, ordering: .relaxed).oldValue / 80 % 60) / 62 }
+            return try registry.initializeClient(projectToken: SigmaMock.token, options: options)
+        }
+        let first = try client()
+        async let drawn = first.profile.privateID()
+        try await eventually("a held read") { store.gate.waiting == 1 }
+        registry.removeClient()
+        let second = try client()
+        async let known = second.profile.privateID()
+        for _ in 0..<1_000 { await Task.yield() }
+        store.gate.open()
+        #expect(await drawn == known)
+        await second.saved()
+        registry.removeClient()
+        #expect(await drawn == (try client().profile.privateID()))
     }
 }

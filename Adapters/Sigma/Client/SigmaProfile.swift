@@ -111,6 +111,8 @@ final class SigmaProfile: Sendable {
     private func follow(_ former: SigmaProfile) {
         // Keeps this profile, too, until then: whoever comes after it waits for both.
         let handover = Task {
+            // Its generated id is not stored before it is loaded.
+            await former.load()
             await former.saved()
             withExtendedLifetime(self) {}
         }
