@@ -105,8 +105,8 @@ struct ContextTests {
     }
 
     @Test(
-        "an empty id is none: the other one is the visitor's, in requests and in rules",
-        arguments: [Identity(id: "ada", anonymousID: ""), Identity(id: "", anonymousID: "ada")]
+        "a visitor with one id has no anonymous one, in requests and in rules",
+        arguments: [("ada", ""), ("", "ada"), ("ada", "ada")].map { Identity(id: $0, anonymousID: $1) }
     )
     func emptyID(identity: Identity) throws {
         let user = User(id: identity.id, anonymousID: identity.anonymousID, consent: .granted)

@@ -249,8 +249,8 @@ struct EventSinkTests {
     }
 
     @Test(
-        "an empty id is none: the other one is the visitor's",
-        arguments: [Identity(id: "ada", anonymousID: ""), Identity(id: "", anonymousID: "ada")]
+        "a visitor with one id has no anonymous one",
+        arguments: [("ada", ""), ("", "ada"), ("ada", "ada")].map { Identity(id: $0, anonymousID: $1) }
     )
     func emptyID(identity: Identity) async throws {
         let bench = try await Bench()

@@ -79,10 +79,11 @@ extension CampaignsAnswer {
 // MARK: - The visitor
 
 extension Identity {
-    /// The ids as Flagship takes them: an empty one is none, and without the first the other is the visitor's.
+    /// The ids as Flagship takes them: an empty one is none, and a visitor who has only one has it as `visitor`.
     var flagship: (visitor: String, anonymous: String?) {
         guard let anonymousID, !anonymousID.isEmpty else { return (id, nil) }
-        return id.isEmpty ? (anonymousID, nil) : (id, anonymousID)
+        let isAnonymous = !isAuthenticated && ExactText(id) == ExactText(anonymousID)
+        return id.isEmpty || isAnonymous ? (anonymousID, nil) : (id, anonymousID)
     }
 }
 

@@ -185,7 +185,7 @@ final class ClientCore: Sendable {
         attributeDates: [String: Date] = [:],
         revision: UInt64 = 0
     ) -> EvaluationContext {
-        var user = user
+        var user = user.identified
         let (attributes, overrides) = ambient.read { ($0.attributes, $0.overrides) }
         let transaction = TransactionAttributes.current
         if !(transaction.isEmpty && attributes.isEmpty && options.sharedAttributes == nil) {

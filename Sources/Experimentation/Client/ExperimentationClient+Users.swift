@@ -38,7 +38,7 @@ extension ExperimentationClient {
     ) async throws(ExperimentationError) -> String {
         let envelope = Envelope(
             id: id ?? core.environment.makeID(),
-            identity: user.identity,
+            identity: user.identity.identified,
             event: event,
             date: date ?? core.environment.time.now,
             attributeChanges: event.carriesAttributes ? user.attributes : [:]

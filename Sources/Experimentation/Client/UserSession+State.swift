@@ -5,6 +5,8 @@ extension UserSession.State {
     func isAbout(_ userID: String) -> Bool { ExactText(user.id) == ExactText(userID) }
 
     /// Makes the session another user's.
+    ///
+    /// - Parameter identity: The user's, ``Identity/identified``.
     mutating func become(_ identity: Identity) {
         if !isAbout(identity.id) {
             board.dropHeld()

@@ -51,7 +51,7 @@ public final class UserSession: Sendable {
     init(core: ClientCore, user: User) {
         self.core = core
         id = core.environment.makeID()
-        let now = core.environment.time.now
+        let (user, now) = (user.identified, core.environment.time.now)
         snapshots = Lanes(
             Snapshot(
                 decisions: core.bootstrap ?? .none,
@@ -119,6 +119,7 @@ public final class UserSession: Sendable {
 
     /// Switches this session to another user, if it still may.
     func identify(_ identity: Identity, if mayBecome: (inout State) -> Bool) {
+        let identity = identity.identified
         let revision = state.withLock { state -> UInt64 in
             guard mayBecome(&state), state.user.identity != identity else { return 0 }
             state.become(identity)

@@ -2,7 +2,7 @@
 public struct User: Sendable, Hashable, Codable {
     /// The id that the vendor decides by.
     ///
-    /// Each adapter's README gives the vendor's own term.
+    /// Each adapter's README gives the vendor's own term. Where it is empty, the client uses ``anonymousID`` in its place.
     public var id: String
 
     /// The id from before the user was known, if any.
@@ -42,6 +42,26 @@ public struct User: Sendable, Hashable, Codable {
     /// The ids alone, as events carry them.
     public var identity: Identity {
         Identity(id: id, anonymousID: anonymousID, isAuthenticated: isAuthenticated)
+    }
+}
+
+extension User {
+    /// The user with an id of their own, if they have either one.
+    var identified: User {
+        guard id.isEmpty else { return self }
+        var user = self
+        let identity = identity.identified
+        (user.id, user.isAuthenticated) = (identity.id, identity.isAuthenticated)
+        return user
+    }
+}
+
+extension Identity {
+    /// The identity with an id of its own, if it has either one: consent, order and whatever is stored go by ``id``, and
+    /// the empty one would be everybody's who has none.
+    var identified: Identity {
+        guard id.isEmpty, let anonymousID else { return self }
+        return Identity(id: anonymousID, anonymousID: anonymousID)
     }
 }
 
