@@ -148,6 +148,46 @@ struct ConsentStoreTests {
         await app.settle()
         #expect(app.actions == sent)
     }
+
+    @Test(
+        "no campaign is shown after its user denies consent, though the store takes its time",
+        arguments: [true, false]
+    )
+    func campaign(isGrantedAgain: Bool) async throws {
+        let state = StuckState()
+        let app = try await App(
+            campaigns: App.campaign("c-1", action: "A"),
+            App.campaign("c-2", action: "B"),
+            store: ClientStore(outbox: InMemoryOutboxStore(), state: state)
+        )
+        try app.global.trackAction("A")
+        await app.settle()
+        try #require(app.evergage.session?.heldCampaigns().map(\.id) == ["c-1"])
+        app.evergage.setConsent(.denied)
+        if isGrantedAgain { app.evergage.setConsent(.granted) }
+        let shown = Shown()
+        try app.global.setCampaignHandler(forTarget: "T", shown.handler)
+        try await state.denials.isReached()
+        await mainActorTurn()
+        #expect(shown.ids == [])
+        state.denials.open()
+        app.evergage.setConsent(.granted)
+        await app.settle()
+        try app.global.trackAction("B")
+        await app.settle()
+        #expect(shown.ids == ["c-2"], "handlers stay")
+    }
+}
+
+/// A state store that takes no denial before a test lets it.
+private final class StuckState: StateStoreDecorator {
+    let baseState: any StateStore = InMemoryStateStore()
+    let denials = Turnstile()
+
+    func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+        if value == Array(Consent.denied.rawValue.utf8) { await denials.pass() }
+        try await baseState.setValue(value, for: key)
+    }
 }
 
 /// Stores of which one operation fails for as long as a test says so.

@@ -16,6 +16,7 @@ extension Evergage {
         guard let change = self.consent.change(to: consent, by: currentUserID) else { return finishConsent() }
         if consent == .denied {
             forgetCaptured()
+            dropCampaigns()
         } else {
             // What waited at a denial must not be sent because of a later grant.
             finishConsent()

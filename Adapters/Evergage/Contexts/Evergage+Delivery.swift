@@ -9,6 +9,16 @@ extension Evergage {
         perform { await $0.client?.setConnectivity(connectivity) }
     }
 
+    /// Drops the campaigns of all events so far, held ones and those on their way; handlers stay.
+    ///
+    /// The session does so too when it is told of a denial, but that waits for the store.
+    func dropCampaigns() {
+        for context in contexts {
+            session?.clearCampaigns(on: context.surface)
+            context.attach()
+        }
+    }
+
     /// Delivers what can be delivered, and waits for it.
     ///
     /// - Parameter duration: How long to wait at most, also for a store that doesn't answer; what is under way then goes on.
