@@ -88,6 +88,19 @@ struct ChangedUserTests {
         #expect(record.campaigns(of: "ada").last(at: bench.time.now) == "Spring")
     }
 
+    @Test("looks for the recipient of the user who returns if an answer about them was lost")
+    func lostAnswer() async throws {
+        let engage = bench.engage()
+        try await engage.profile.storeMobileUserID("ada")
+        bench.plan(.lostAfter, on: "AddRecipient")
+        await #expect(throws: ExperimentationError.self) { try await engage.mobileIdentity.setupRecipient() }
+        try await engage.profile.storeMobileUserID("ben")
+        try await engage.mobileIdentity.setupRecipient()
+        try await engage.profile.storeMobileUserID("ada")
+        #expect(try await engage.mobileIdentity.setupRecipient().recipientID == "100000")
+        #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == ["ada", "ben"])
+    }
+
     @Test("keeps no recipient of a former user who is removed before the vendor answers")
     func removedMeanwhile() async throws {
         let engage = bench.engage()

@@ -90,7 +90,8 @@ struct MergeExecution: Sendable {
     ) async throws(ExperimentationError) -> String {
         let mobileUserID = intent.mobileUserID
         let record = profile.record
-        let known = record.recipient(of: mobileUserID)
+        // Only the vendor knows which of two ids a recipient has: it is searched for.
+        let known = record.isHandedOn(from: mobileUserID) ? "" : record.recipient(of: mobileUserID)
         let isKnown = record.isOwn(mobileUserID) ? record.isComplete : !known.isEmpty
         if isKnown { return known }
         let recipient = try await client.setUp(mobileUserID, known: known, afterSearch: true)

@@ -40,7 +40,7 @@ struct RecipientSetup: Sendable {
         let mobileUserID = before.mobileUserID
         let recipientID: String
         do throws(ExperimentationError) {
-            let isRepeated = before.addUnderWay == mobileUserID
+            let isRepeated = before.addUnderWay == mobileUserID || before.mayHaveRecipient
             let client = client.only { !profile.mayBeRemoved(mobileUserID, since: removals) }
             recipientID = try await client.setUp(mobileUserID, known: before.recipientID, afterSearch: isRepeated)
         } catch {

@@ -14,7 +14,10 @@ extension EngageRecord {
         guard !former.mobileUserID.isEmpty else { return }
         campaigns.give(to: former.mobileUserID) { $0.users.isEmpty }
         anonymousID = ""
-        recipientID = former.recipient(of: userID)
+        recipientID = former.isHandedOn(from: userID) ? "" : former.recipient(of: userID)
+        if recipientID.isEmpty, let place = place(of: userID) { others.remove(at: place) }
+        // They may have been here before, and an answer about them been lost.
+        mayHaveRecipient = recipientID.isEmpty
         if !recipientID.isEmpty { isWanted = false }
         if !former.recipientID.isEmpty { note(recipient: former.recipientID, of: former.mobileUserID) }
     }

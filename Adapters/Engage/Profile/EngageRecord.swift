@@ -21,6 +21,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var others: [String: String] = [:]
     /// Whether the mobile user id must get its recipient before its behaviors are posted.
     var isWanted = false
+    /// Whether the own user's recipient, if it isn't known, is looked for before one is added.
+    var mayHaveRecipient = false
     var isInstalled = false
     var hasLocationColumns = false
     var campaigns = CampaignShelf()
@@ -48,6 +50,13 @@ struct EngageRecord: Sendable, Hashable, Codable {
     /// Returns a user's recipient; empty if it isn't known.
     func recipient(of userID: String) -> String {
         isOwn(userID) ? recipientID : place(of: userID).map { others[$0].value } ?? ""
+    }
+
+    /// Whether a merge may have handed a user's recipient on to another id, which it was then given.
+    func isHandedOn(from userID: String) -> Bool {
+        guard !isOwn(userID), let place = place(of: userID) else { return false }
+        let recipient = others[place].value
+        return recipient == recipientID || others.contains { $0.value == recipient && $0.key != others[place].key }
     }
 
     /// Returns another user's place; of several ids that differ only in their Unicode form, a dictionary holds one.
@@ -92,6 +101,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
         others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
         isWanted = try values.decodeIfPresent(Bool.self, forKey: .isWanted) ?? false
+        mayHaveRecipient = try values.decodeIfPresent(Bool.self, forKey: .mayHaveRecipient) ?? false
         isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
         hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
         campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
