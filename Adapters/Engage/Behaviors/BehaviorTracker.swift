@@ -124,13 +124,15 @@ public struct BehaviorTracker: Sendable {
 
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
         try await profile.load()
+        let removals = profile.removals
         let user = session.user
-        // A session that was told of consent may store one at once. The denial ends only with what the session's store
-        // has let through: another session may have denied later.
-        let isDenied = user.consent != .granted && profile.record.isDenied(user.id)
-        if user.consent == .denied || isDenied { throw EngageErrors.denied }
+        // A session that was told of consent may store one at once; the denial ends with what its store has let through.
+        let wasDenied = user.consent != .granted && profile.record.isDenied(user.id)
+        if session.isDenied || wasDenied { throw EngageErrors.denied }
         guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
-        try await profile.update { $0.campaigns.put(campaign) }
+        let isKept = try await profile.update(unlessRemovedSince: removals, \.ofAnyone) { $0.campaigns.put(campaign) }
+        // Whoever was removed: only asking again tells whether it was this user.
+        if !isKept { try await storeCampaign(in: values) }
     }
 
     private func campaign(in values: [String: FlagValue], at date: Date, of userID: String) -> CampaignShelf.Entry? {

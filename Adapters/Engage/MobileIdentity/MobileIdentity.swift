@@ -122,15 +122,15 @@ public struct MobileIdentity: Sendable {
     ///   - fields: Columns and values.
     ///   - session: The session of this installation's user.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``checkIdentity(_:)``, and `ErrorCode.consentDenied` if the session's user denies consent; the session
-    ///   then stays as it was.
+    /// - Throws: As ``checkIdentity(_:)``, and `ErrorCode.consentDenied` if the session's user denies consent, in whichever
+    ///   session; this one then stays as it was.
     @discardableResult
     public func checkIdentity(
         _ fields: [String: String],
         for session: UserSession
     ) async throws(ExperimentationError) -> CheckResult {
         let (user, namings) = session.userAndNamings
-        if user.consent == .denied { throw EngageErrors.denied }
+        if session.isDenied { throw EngageErrors.denied }
         if user.consent == .granted { try await profile.noteConsent(of: user.id) }
         let result = try await checkIdentity(fields)
         var identity = session.user.identity

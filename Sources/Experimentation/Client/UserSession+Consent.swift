@@ -180,6 +180,13 @@ extension UserSession {
         core.outbox.isDenied(by: userID) == (consent == .denied)
     }
 
+    /// Whether the user denies consent: here, or by their last word in this run, in whatever session.
+    ///
+    /// For what adapters do without an event.
+    package var isDenied: Bool {
+        state.withLock { $0.user.consent == .denied || core.outbox.isDenied(by: $0.user.id) }
+    }
+
     /// Waits until the denial that the session began with has been carried out: it is durable, and no delivery of the
     /// user's is under way.
     ///
