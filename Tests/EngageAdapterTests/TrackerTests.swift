@@ -133,6 +133,27 @@ struct TrackerTests {
         #expect(try await codes(client) == ["12", "13", "13"])
     }
 
+    @Test("time before a denial counts in no later session, though consent is given again at once")
+    func changedMind() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: "u"))
+        let tracker = engage.tracker(for: session)
+        try await tracker.launch()
+        bench.time.advance(by: .seconds(100))
+        try await session.setConsent(.denied)
+        try await session.setConsent(.granted)
+        try await tracker.setApplicationState(.background)
+        bench.time.advance(by: .seconds(1000))
+        try await tracker.setApplicationState(.foreground)
+        bench.time.advance(by: .seconds(5))
+        try await tracker.setApplicationState(.background)
+        bench.time.advance(by: .seconds(1000))
+        try await tracker.setApplicationState(.foreground)
+        #expect(try await codes(client) == ["13", "14", "13"])
+        #expect(try await bench.behaviors().compactMap { $0["Session Duration"] } == ["5"])
+    }
+
     @Test(
         "E72 a fresh install offline is tracked with a session, in this order and with both ids, once there is a network",
         arguments: [true, false]

@@ -71,6 +71,7 @@ public struct BehaviorTracker: Sendable {
         try await profile.load()
         let removals = profile.removals
         var clock = profile.record.session
+        let user = session.user.id
         do throws(ExperimentationError) {
             for outcome in change(&clock) {
                 switch outcome {
@@ -87,7 +88,10 @@ public struct BehaviorTracker: Sendable {
             }
             throw error
         }
-        try await profile.update(unlessRemovedSince: removals) { [clock] in $0.session = clock }
+        clock.userID = user
+        try await profile.update(unlessRemovedSince: removals) { [clock, session] record in
+            if !session.isDenied { record.session = clock }
+        }
     }
 
     // MARK: Campaigns

@@ -71,6 +71,7 @@ extension EngageRecord {
         audits.removeAll { person.owns($0) }
         campaigns.remove { campaign in person.ids.contains { campaign.isOf($0.text) } }
         if let merge, person.owns(merge) { self.merge = nil }
+        if let user = session.userID, person.ids.contains(ExactText(user)) { session = SessionClock() }
         guard isOwn(userID) else { return }
         campaigns.remove { $0.users.isEmpty }
         var rest = withoutUsers

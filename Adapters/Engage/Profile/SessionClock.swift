@@ -20,6 +20,8 @@ struct SessionClock: Sendable, Hashable, Codable {
     private(set) var since: Date?
     /// When the application was left; `nil` while it is in use.
     private(set) var left: Date?
+    /// The user who was there last, whose denial removes the session; `nil` if an earlier version stored it.
+    var userID: String?
 
     /// The process began: any earlier session is over, and a new one begins.
     mutating func launch(at now: Date) -> [Outcome] {
