@@ -2,10 +2,16 @@ import Synchronization
 
 /// The kill switch of one of several vendors, kept over restarts.
 package final class KeptSwitch: Sendable {
+    private struct Known {
+        var record: SwitchRecord
+        /// How often the vendor has said in this run that it is off.
+        var throwings = 0
+        /// Why the last write failed that did.
+        var failure: ExperimentationError?
+    }
+
     private let isThrown: Atomic<Bool>
-    private let record: Mutex<SwitchRecord>
-    /// Why the last write failed that did.
-    private let failure = Mutex<ExperimentationError?>(nil)
+    private let known: Mutex<Known>
     private let state: any StateStore
     private let key: String
     private let time: any TimeSource
@@ -27,16 +33,27 @@ package final class KeptSwitch: Sendable {
         self.key = key
         self.time = time
         isThrown = Atomic(stored ?? false)
-        record = Mutex(SwitchRecord(stored: stored))
+        known = Mutex(Known(record: SwitchRecord(stored: stored)))
     }
 
     /// Whether the vendor is disabled.
     package var isOn: Bool { isThrown.load(ordering: .relaxed) }
 
+    /// How often the vendor has said in this run that it is off.
+    package var throwings: Int { known.withLock { $0.throwings } }
+
     /// Sets the switch for this run; ``store()`` keeps it for the next one.
     ///
+    /// - Parameters:
+    ///   - isOn: What the vendor says.
+    ///   - count: ``throwings`` as the vendor was asked: a late answer to that doesn't turn off what was turned on since.
     /// - Returns: Whether that is a change.
-    package func flip(to isOn: Bool) -> Bool { isThrown.exchange(isOn, ordering: .relaxed) != isOn }
+    package func flip(to isOn: Bool, asOf count: Int? = nil) -> Bool {
+        known.withLock { known in
+            if isOn { known.throwings += 1 } else if let count, count != known.throwings { return false }
+            return isThrown.exchange(isOn, ordering: .relaxed) != isOn
+        }
+    }
 
     /// Stores the switch unless the store has it; once this returns, the next run begins with it.
     ///
@@ -49,13 +66,15 @@ package final class KeptSwitch: Sendable {
             // The current state, so that after concurrent changes the last one is stored.
             let isOn = isOn
             if try isStored(isOn) { return }
-            record.withLock { $0.begin() }
+            known.withLock { $0.record.begin() }
             do throws(ExperimentationError) { try await state.setValue(isOn ? [1] : nil, for: key) } catch {
-                failure.withLock { $0 = error }
-                record.withLock { $0.end(isOn, hasFailed: true, at: time.instant) }
+                known.withLock { known in
+                    known.failure = error
+                    known.record.end(isOn, hasFailed: true, at: time.instant)
+                }
                 throw error
             }
-            record.withLock { $0.end(isOn, hasFailed: false, at: time.instant) }
+            known.withLock { $0.record.end(isOn, hasFailed: false, at: time.instant) }
         }
     }
 
@@ -63,8 +82,8 @@ package final class KeptSwitch: Sendable {
     ///
     /// - Throws: Why it couldn't be written a moment ago.
     private func isStored(_ isOn: Bool) throws(ExperimentationError) -> Bool {
-        let standing = record.withLock { $0.standing(of: isOn, at: time.instant) }
-        if standing == .failed, let failure = failure.withLock({ $0 }) { throw failure }
+        let (standing, failure) = known.withLock { ($0.record.standing(of: isOn, at: time.instant), $0.failure) }
+        if standing == .failed, let failure { throw failure }
         return standing == .stored
     }
 }

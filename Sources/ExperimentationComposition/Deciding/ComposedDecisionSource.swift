@@ -108,6 +108,7 @@ final class ComposedDecisionSource: DecisionSource {
         _ context: EvaluationContext
     ) async -> Result<Answer, ExperimentationError> {
         let part = parts.deciding[index]
+        let throwings = part.killSwitch.throwings
         do throws(ExperimentationError) {
             switch origins[index] {
             case .asked(let source):
@@ -116,7 +117,7 @@ final class ComposedDecisionSource: DecisionSource {
                     await part.killSwitch.set(true)
                     return .success(.off())
                 case .decided(let decisions):
-                    await part.killSwitch.set(false)
+                    await part.killSwitch.set(false, asOf: throwings)
                     return .success(.decided(decisions))
                 }
             case .computed(let rules):
@@ -127,7 +128,7 @@ final class ComposedDecisionSource: DecisionSource {
                 case let rules?:
                     let decisions = rules.ruleset.decisions(for: part.context(context))
                     guard let failure = rules.failure else {
-                        await part.killSwitch.set(false)
+                        await part.killSwitch.set(false, asOf: throwings)
                         return .success(.decided(decisions))
                     }
                     report(failure, of: part)

@@ -34,6 +34,7 @@ final class ComposedRulesetSource: RulesetSource {
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
         let before = held.withLock { $0 }
+        let throwings = parts.deciding.map(\.killSwitch.throwings)
         let answers = await sources.indices.asyncMap { [sources] index -> Result<RulesetAnswer, ExperimentationError> in
             let known = before.count == 1 ? validator : validator.flatMap { _ in before[index]?.validator }
             do throws(ExperimentationError) {
@@ -47,7 +48,8 @@ final class ComposedRulesetSource: RulesetSource {
         for (index, answer) in answers.enumerated() {
             let killSwitch = parts.deciding[index].killSwitch
             if case .success(let answer) = answer {
-                if case .disabled = answer { await killSwitch.set(true) } else { await killSwitch.set(false) }
+                let isOff = if case .disabled = answer { true } else { false }
+                await killSwitch.set(isOff, asOf: throwings[index])
             }
             if take(answer, index) { isChanged = true }
         }

@@ -27,7 +27,9 @@ struct RoutedSink: EventSink {
     }
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        if part.killSwitch.isOn { return DeliveryReport(.outage(after: Self.offWait), isDisabled: parts.areOff) }
+        if part.killSwitch.isOn, isAsked || !part.killSwitch.isDue(every: Self.offWait) {
+            return DeliveryReport(.outage(after: Self.offWait), isDisabled: parts.areOff)
+        }
         var places: [Int] = []
         var events: [Envelope] = []
         var report = DeliveryReport(noAnswerTo: batch.count)
@@ -48,9 +50,17 @@ struct RoutedSink: EventSink {
         if own.isDisabled {
             await part.killSwitch.set(true)
             own.isDisabled = parts.areOff
+        } else if part.killSwitch.isOn, !isAsked, own.verdicts(count: events.count).contains(.delivered) {
+            await part.killSwitch.set(false)
         }
         report.add(own, at: places)
         return report
+    }
+
+    /// Whether anything but a delivery tells that the vendor is on again: one that decided in an earlier composition may
+    /// have been off then.
+    private var isAsked: Bool {
+        part.roles.remoteSwitch != nil || parts.deciding.contains { $0.name == part.name }
     }
 
     /// Returns the event in the form for this vendor; `nil` if it isn't routed here.

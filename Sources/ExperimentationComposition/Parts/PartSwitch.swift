@@ -6,6 +6,9 @@ final class PartSwitch: Sendable {
     private let kept: KeptSwitch
     private let board: SwitchBoard
     private let log: any LogSink
+    private let time: any TimeSource
+    /// When the vendor last said that it is off, or was tried again.
+    private let tried: Mutex<ContinuousClock.Instant>
 
     /// Creates a switch in the state of the earlier run.
     ///
@@ -15,6 +18,8 @@ final class PartSwitch: Sendable {
     init(in context: ProviderContext, _ board: SwitchBoard) async {
         self.board = board
         log = context.environment.log
+        time = context.environment.time
+        tried = Mutex(time.instant)
         kept = await KeptSwitch(in: context.state, as: "composed/kill-switch", time: context.environment.time)
         if kept.isOn { board.note(true) }
     }
@@ -22,9 +27,27 @@ final class PartSwitch: Sendable {
     /// Whether the vendor is disabled.
     var isOn: Bool { kept.isOn }
 
+    /// How often the vendor has said in this run that it is off.
+    var throwings: Int { kept.throwings }
+
+    /// Whether a vendor that only a delivery can ask is due to be tried again; if so, counts it as tried.
+    func isDue(every interval: Duration) -> Bool {
+        let now = time.instant
+        return tried.withLock { tried in
+            if tried.duration(to: now) < interval { return false }
+            tried = now
+            return true
+        }
+    }
+
     /// Sets the switch; once this returns, the next run begins with it, unless the store fails.
-    func set(_ isOn: Bool) async {
-        let isChange = kept.flip(to: isOn)
+    ///
+    /// - Parameters:
+    ///   - isOn: What the vendor says.
+    ///   - count: ``throwings`` as the vendor was asked: a late answer to that doesn't turn off what was turned on since.
+    func set(_ isOn: Bool, asOf count: Int? = nil) async {
+        if isOn { tried.withLock { $0 = time.instant } }
+        let isChange = kept.flip(to: isOn, asOf: count)
         if isChange { board.note(isOn) }
         do throws(ExperimentationError) { try await kept.store() } catch {
             // It is tried again with an answer of the vendor a few seconds later.

@@ -71,8 +71,12 @@ final class Party: Sendable {
     var isOff: Bool { killSwitch.isOn }
 
     /// Records the state of the vendor's kill switch, also for the next run.
-    func setOff(_ isOff: Bool) async {
-        _ = killSwitch.flip(to: isOff)
+    ///
+    /// - Parameters:
+    ///   - isOff: What the vendor says.
+    ///   - count: As for `KeptSwitch.flip(to:asOf:)`.
+    func setOff(_ isOff: Bool, asOf count: Int? = nil) async {
+        _ = killSwitch.flip(to: isOff, asOf: count)
         // If the store fails, an answer of the vendor a few seconds later has it tried again.
         try? await killSwitch.store()
     }
@@ -165,9 +169,9 @@ final class Party: Sendable {
         isForced: Bool = false,
         isShadow: Bool = false
     ) async throws(ExperimentationError) -> Answer? {
-        let start = time.instant
+        let (start, throwings) = (time.instant, killSwitch.throwings)
         var found = try await ask(context, isForced, isShadow)
-        await setOff(found == nil)
+        await setOff(found == nil, asOf: throwings)
         if let found { keys.withLock { $0 = found.decisions.catalogue.keys } }
         found?.latency = start.duration(to: time.instant)
         return found
