@@ -150,6 +150,20 @@ struct RoutingTests {
         #expect(shy.types == ["custom"])
     }
 
+    @Test("experiments of two vendors with the same ids are exposed one by one")
+    func sameIDs() async throws {
+        let provider = try ComposedProvider(of: [
+            Vendors.deciding("a", experiments: [Vendors.experiment("price", flag: "f")]),
+            Vendors.deciding("b", experiments: [Vendors.experiment("price", flag: "g")]),
+            two,
+        ])
+        _ = try await play(provider) { _, session in
+            try await session.refresh()
+            for flag in ["f", "g", "f", "g"] { _ = session.bool(flag, default: false) }
+        }
+        #expect(two.inner.exposures.map(\.assignment.metadata["provider"]) == ["a", "b"])
+    }
+
     @Test("a user is linked at every vendor that links, each from its own progress; a failure delays no other")
     func linking() async throws {
         one.inner.setFailure(ExperimentationError(.transport, "away"))

@@ -89,9 +89,14 @@ extension Assignment {
     /// The metadata key of ``answerer``.
     package static let answererKey = "migration"
 
-    /// Which of several vendors made the assignment, where a provider asks more than one; equal ids at two of them are
-    /// different assignments.
+    /// Which side of a move made the assignment; equal ids at both are different assignments.
     package var answerer: String? { metadata[Self.answererKey]?.stringValue }
+
+    /// The metadata key of ``part``.
+    package static let partKey = "provider"
+
+    /// Which vendor of a composition made the assignment; equal ids at two of them are different assignments.
+    package var part: String? { metadata[Self.partKey]?.stringValue }
 }
 
 /// An assignment that this device forces against the vendor's allocation, for tests and demonstrations.

@@ -36,8 +36,9 @@ struct ExposureKey: Hashable, Sendable {
     var experiment: String
     var group: String
     var variation: String
-    /// The vendor that answered, where there are several.
+    /// The vendor that answered, where there are several: the side of a move, and the part of a composition.
     var answerer: String?
+    var part: String?
     /// The flag through which the variation was seen; `nil` for the variation itself.
     var flag: String?
 
@@ -47,6 +48,7 @@ struct ExposureKey: Hashable, Sendable {
         group = assignment.group
         variation = assignment.variation.id
         answerer = assignment.answerer
+        part = assignment.part
         self.flag = flag
     }
 }

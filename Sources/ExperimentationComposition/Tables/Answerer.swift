@@ -1,4 +1,6 @@
+import Experimentation
+
 /// The metadata that names the vendor that answered.
 enum Answerer {
-    static let key = "provider"
+    static let key = Assignment.partKey
 }

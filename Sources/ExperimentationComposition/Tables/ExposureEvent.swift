@@ -85,7 +85,7 @@ public struct ExposureEvent: Sendable, Hashable {
 
 extension Assignment {
     /// The vendor that decided, from the metadata.
-    var provider: String? { metadata[Answerer.key]?.stringValue }
+    var provider: String? { part }
 
     /// The assignment as the vendor gave it.
     var asGiven: Assignment {
