@@ -40,6 +40,32 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("a vendor is asked for who denies consent as such, and then for who consents again")
+    func asked() async throws {
+        let source = ConsentSource()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: ada)
+        try await session.refresh()
+        for consent in [Consent.denied, .granted] {
+            try await client.setConsent(consent, for: ada)
+            try await session.refresh()
+        }
+        #expect(source.consents.withLock { $0 } == [.granted, .denied, .granted])
+        #expect(session.user.consent == .granted)
+        await client.shutdown(within: .zero)
+    }
+
+    /// A vendor that notes with which consent it is asked.
+    private final class ConsentSource: DecisionSource {
+        let consents = Mutex<[Consent]>([])
+        let freshness = Freshness()
+
+        func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
+            consents.withLock { $0.append(context.user.consent) }
+            return .decided(.none)
+        }
+    }
+
     @Test("a session keeps the variation of who denies consent in memory", arguments: [true, false])
     func keptInMemory(isOwn: Bool) async throws {
         let provider = InMemoryProvider(experiments: AssignmentTests.arms(100, 0))

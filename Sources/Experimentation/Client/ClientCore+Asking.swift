@@ -94,6 +94,14 @@ extension ClientCore {
         }
     }
 
+    /// Returns a context with its user's last word on consent: a session may not have heard of a denial.
+    private func withLastWord(_ context: EvaluationContext) -> EvaluationContext {
+        guard outbox.isDenied(by: context.user.id) else { return context }
+        var told = context
+        told.user.consent = .denied
+        return told
+    }
+
     private func askOnce(
         _ source: any DecisionSource,
         for context: EvaluationContext
@@ -104,7 +112,7 @@ extension ClientCore {
         do throws(ExperimentationError) {
             answer = try await environment.observed(.refresh(provider: provider.name)) {
                 _ throws(ExperimentationError) in
-                try await source.decisions(for: context)
+                try await source.decisions(for: withLastWord(context))
             }
         } catch {
             reused.note(.failed(error), at: environment.time.instant)

@@ -47,8 +47,13 @@ struct MigratingSource: DecisionSource {
             migration.tally.add(latency: answer.latency, of: side)
             if isChanged { migration.tally.change() }
             try? await migration.noteAlarms()
-            heedStageFlag(answer, side, tell(side.other, person, context).0)
-            submitShadow(answer, side, person, context, told, standing)
+            if context.user.consent == .denied {
+                // Only who answers this user hears of them.
+                heedStageFlag(answer, side, nil)
+            } else {
+                heedStageFlag(answer, side, tell(side.other, person, context).0)
+                submitShadow(answer, side, person, context, told, standing)
+            }
             return .decided(party.marked.mark(answer.decisions, carried: carried.groups, at: standing.stage))
         }
         throw ExperimentationError(.store, "Other instances keep changing the user's record of the move.")
@@ -165,12 +170,17 @@ struct MigratingSource: DecisionSource {
     }
 
     /// Follows the plan's stage flag; if its vendor doesn't lead this user, asks it in the shadow from time to time.
-    private func heedStageFlag(_ answer: Party.Answer, _ side: MigrationSide, _ told: EvaluationContext) {
+    ///
+    /// - Parameters:
+    ///   - answer: The answer of the vendor that leads.
+    ///   - side: That vendor.
+    ///   - told: The context in which the other one is asked; `nil` if it mustn't be.
+    private func heedStageFlag(_ answer: Party.Answer, _ side: MigrationSide, _ told: EvaluationContext?) {
         guard let flag = plan.stageFlag else { return }
         if flag.side == side {
             return migration.heed(flag.key, in: answer)
         }
-        guard migration.party(flag.side).roles.decisions != nil, migration.isStageFlagDue() else { return }
+        guard let told, migration.party(flag.side).roles.decisions != nil, migration.isStageFlagDue() else { return }
         migration.shadows.submit(isComparison: false) { [migration] in
             guard let answer = try? await migration.party(flag.side).answer(for: told, isShadow: true) else { return }
             migration.heed(flag.key, in: answer)
