@@ -1,5 +1,6 @@
 import Experimentation
 import ExperimentationTesting
+import Synchronization
 import Testing
 
 @testable import ExperimentationMigration
@@ -69,10 +70,112 @@ struct RemovedUsersTests {
         let decided = try await client.decisions(for: user)
         #expect(decided.decisions.assignments.count == 1, "the answer itself is as good as before")
         #expect(interruption.hasHappened)
-        let state = ProviderContext(of: moves.old, in: moves.store.state, ClientEnvironment()).state
-        let keys = try await state.keys(beginningWith: "migration/")
-        #expect(Set(keys).subtracting(["migration/stage", "migration/rules"]) == [])
+        #expect(try await Self.left(in: moves) == [])
         await client.shutdown(within: .zero)
+    }
+
+    @Test("a session that hasn't heard of a denial leaves no record, and no other vendor hears of its user")
+    func deniedElsewhere() async throws {
+        let moves = Moves()
+        let provider = MigratingProvider(from: moves.old, to: Asked(moves.new), plan: moves.plan)
+        let client = try await ExperimentationClient(
+            provider: provider,
+            store: moves.store,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let migration = try Moves.migration(of: client)
+        let ada = User(id: "ada", consent: .granted)
+        let session = client.session(for: ada)
+        try await session.refresh()
+        try await migration.move(to: .shadow)
+        try await client.setConsent(.denied, for: ada)
+        try await session.refresh()
+        #expect(session.string("f0", default: "none") != "none")
+        #expect(try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).people == 0)
+        #expect(!migration.isComparing && moves.new.record.fetches == 0)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a denial while a user is decided for leaves nothing, though the store fails in the middle of the record")
+    func whileFailing() async throws {
+        let moves = Moves()
+        let interruption = Interruption()
+        let racing = RacingStore(moves.store, before: interruption.happen)
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: racing.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let user = User(id: "ada", anonymousID: "visit", consent: .granted)
+        // The alias is written first, then the record.
+        interruption.arm {
+            interruption.arm { () async throws(ExperimentationError) in
+                try await client.setConsent(.denied, for: user)
+                throw ExperimentationError(.store, "The disk is full.")
+            }
+        }
+        let decided = try await client.decisions(for: user)
+        #expect(decided.decisions.assignments.count == 1, "the answer itself is as good as before")
+        #expect(try await Self.left(in: moves) == [])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a record that couldn't be removed after a denial goes with the next decision for anybody")
+    func removedLater() async throws {
+        let moves = Moves()
+        let interruption = Interruption()
+        let isFull = Mutex(false)
+        let racing = RacingStore(moves.store, before: interruption.happen) { () async throws(ExperimentationError) in
+            if isFull.withLock({ $0 }) { throw ExperimentationError(.store, "The disk is full.") }
+        }
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: racing.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let user = User(id: "ada", consent: .granted)
+        interruption.arm { () async throws(ExperimentationError) in
+            try await client.setConsent(.denied, for: user)
+            isFull.withLock { $0 = true }
+        }
+        await #expect(throws: ExperimentationError.self) { try await client.decisions(for: user) }
+        isFull.withLock { $0 = false }
+        #expect(try await Self.left(in: moves).count == 1)
+        _ = try await client.decisions(for: User(id: "ben", consent: .denied))
+        #expect(try await Self.left(in: moves) == [])
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a decision from before a denial leaves the record of one after the consent that followed")
+    func decidedSince() async throws {
+        let moves = Moves()
+        let interruption = Interruption()
+        let racing = RacingStore(moves.store, before: interruption.happen)
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: racing.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let people = try Moves.migration(of: client).people
+        let user = User(id: "ada", anonymousID: "visit", consent: .granted)
+        interruption.arm { () async throws(ExperimentationError) in
+            for consent in [Consent.denied, .granted] { try await client.setConsent(consent, for: user) }
+            let found = try await people.find(user.identity)
+            var person = found.person
+            person.side = .new
+            _ = try await people.write(person, over: found, of: user.identity)
+        }
+        _ = try await client.decisions(for: user)
+        #expect(try await people.find(Identity(id: "ada")).person.side == .new)
+        await client.shutdown(within: .zero)
+    }
+
+    /// What is left of users in the store of a move.
+    private static func left(in moves: Moves) async throws -> Set<String> {
+        let state = ProviderContext(of: moves.old, in: moves.store.state, ClientEnvironment()).state
+        return Set(try await state.keys(beginningWith: "migration/")).subtracting([
+            "migration/stage", "migration/rules",
+        ])
     }
 
     @Test("who consents again while being decided for has a record with the next decision")

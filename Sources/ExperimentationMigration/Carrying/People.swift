@@ -9,6 +9,7 @@ struct People: Sendable {
     private let kept: Kept?
     /// Tells decisions under way of users who are removed.
     let removals = UserRemovals()
+    private let owed = OwedRemovals()
 
     /// Looks up imported places at the old vendor: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
@@ -90,6 +91,11 @@ struct People: Sendable {
         return [stable] + (identity.id.isEmpty || identity.id == stable ? [] : [identity.id])
     }
 
+    /// The digests of a user's ids under which their record isn't stored.
+    private static func names(of identity: Identity, besides digest: String) -> [String] {
+        ids(of: identity).map { StableKey($0).digest }.filter { $0 != digest }
+    }
+
     /// Whether any record can also be found by a second id.
     func hasAliases() async throws(ExperimentationError) -> Bool {
         try await !state.keys(beginningWith: Self.aliases).isEmpty
@@ -130,8 +136,7 @@ struct People: Sendable {
     /// - Returns: Whether it was written; if not, read it again.
     func write(_ person: Person, over found: Found, of identity: Identity) async throws(ExperimentationError) -> Bool {
         var person = person
-        let names = Self.ids(of: identity).map { StableKey($0).digest }.filter { $0 != found.digest }
-        let missing = names.filter { !person.names.contains($0) }
+        let missing = Self.names(of: identity, besides: found.digest).filter { !person.names.contains($0) }
         person.names.formUnion(missing)
         guard person != found.person || found.written == nil || found.isOfOtherMove else { return true }
         let encoder = JSONEncoder()
@@ -149,14 +154,50 @@ struct People: Sendable {
         return true
     }
 
-    /// Deletes a user's records and what leads to them, whichever of the ids is given.
+    /// Deletes a user's records and what leads to them, whichever of the ids is given, and tells decisions under way.
+    ///
+    /// - Throws: ``ErrorCode/store``.
+    func forget(_ userID: String) async throws(ExperimentationError) {
+        removals.note(userID)
+        try await remove(userID)
+    }
+
+    /// Removes what a decision has written of a user who was removed meanwhile; if that fails, the next decision for
+    /// anybody tries again.
+    ///
+    /// - Throws: ``ErrorCode/store``.
+    func withdraw(_ identity: Identity) async throws(ExperimentationError) {
+        owed.add(identity)
+        try await removeOwed()
+    }
+
+    /// Removes what couldn't be removed before.
+    ///
+    /// - Throws: ``ErrorCode/store``.
+    func removeOwed() async throws(ExperimentationError) {
+        for identity in owed.all {
+            try await remove(identity.id, writtenFor: identity)
+            owed.end(identity)
+        }
+    }
+
+    /// Removes the aliases of a user that lead to a record that others have written since, unless it names them.
     ///
     /// - Parameters:
-    ///   - userID: One of the ids.
-    ///   - identity: All ids of the user, if a decision may just have written aliases of them.
+    ///   - identity: The user.
+    ///   - digest: The digest under which the record is stored.
     /// - Throws: ``ErrorCode/store``.
-    func forget(_ userID: String, writtenFor identity: Identity? = nil) async throws(ExperimentationError) {
-        removals.note(userID)
+    func withdrawAliases(of identity: Identity, to digest: String) async throws(ExperimentationError) {
+        let named = try await stored(under: digest)?.person.names ?? []
+        var keys: [String] = []
+        for name in Self.names(of: identity, besides: digest) where !named.contains(name) {
+            keys += try await links(from: name, to: digest)
+        }
+        if !keys.isEmpty { try await state.removeAll(beginningWith: keys) }
+    }
+
+    /// Deletes a user's records and what leads to them, and aliases that a decision for an identity may just have written.
+    private func remove(_ userID: String, writtenFor identity: Identity? = nil) async throws(ExperimentationError) {
         let own = StableKey(userID).digest
         let devices = Self.device(own, "")
         var digests = [own] + (try await target(of: own).map { [$0] } ?? [])
@@ -167,12 +208,17 @@ struct People: Sendable {
             let found = try await stored(under: digest)
             if found != nil { keys.append(Self.prefix + digest) }
             for name in (found?.person.names ?? []).union(written).sorted() {
-                keys.append(Self.device(name, digest))
-                // That of another user of the device may lead to a record of their own.
-                if try await target(of: name) == digest { keys.append(Self.aliases + name) }
+                keys += try await links(from: name, to: digest)
             }
         }
         try await state.removeAll(beginningWith: keys)
+    }
+
+    /// The keys of what leads from an id to a record.
+    private func links(from name: String, to digest: String) async throws(ExperimentationError) -> [String] {
+        // The alias of another user of the device may lead to a record of their own.
+        let alias = try await target(of: name) == digest ? [Self.aliases + name] : []
+        return [Self.device(name, digest)] + alias
     }
 
     /// Returns the number of records, and of users on each side of a move; `nil` for whichever move they belong to.

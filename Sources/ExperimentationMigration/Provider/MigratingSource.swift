@@ -18,6 +18,7 @@ struct MigratingSource: DecisionSource {
         _ watch: UserRemovals.Watch
     ) async throws(ExperimentationError) -> DecisionAnswer {
         let identity = context.user.identity
+        try? await migration.people.removeOwed()
         for _ in 0..<8 {
             let standing = try await migration.current()
             let found = try await migration.people.find(identity)
@@ -79,7 +80,8 @@ struct MigratingSource: DecisionSource {
         user.consent == .granted || (user.consent == .unknown && !needsConsent)
     }
 
-    /// Writes a user's record, and removes it again if the user was removed meanwhile.
+    /// Writes a user's record, and removes it again if the user was removed meanwhile, also if the store has failed in the
+    /// middle of it.
     ///
     /// - Returns: Whether the decision stands; if not, the record has to be read again.
     private func keep(
@@ -88,9 +90,17 @@ struct MigratingSource: DecisionSource {
         of identity: Identity,
         _ watch: UserRemovals.Watch
     ) async throws(ExperimentationError) -> Bool {
-        let isWritten = try await migration.people.write(person, over: found, of: identity)
-        if watch.isRemoved { try await migration.people.forget(identity.id, writtenFor: identity) }
-        return isWritten || watch.isRemoved
+        let people = migration.people
+        do throws(ExperimentationError) {
+            if try await !people.write(person, over: found, of: identity) {
+                if watch.isRemoved { try await people.withdrawAliases(of: identity, to: found.digest) }
+                return false
+            }
+        } catch {
+            guard watch.isRemoved else { throw error }
+        }
+        if watch.isRemoved { try await people.withdraw(identity) }
+        return true
     }
 
     // MARK: Carrying
