@@ -73,4 +73,33 @@ struct HeldSharesTests {
         }
         #expect(error?.message.contains("the sample-ratio test alarms for sides") == true)
     }
+
+    @Test("a share that falls while the new vendor assigns its first user, whom the old one can't take over, is heeded")
+    func fallsMeanwhile() async throws {
+        let moves = Moves(oldCanBeTold: false)
+        let interruption = Interruption()
+        let racing = RacingStore(moves.store, before: interruption.happen)
+        var plan = moves.plan
+        plan.pins = .ignored
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+            store: racing.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let other = try await moves.client { $0.pins = .ignored }
+        try await Moves.migration(of: client).move(to: .live, share: 1)
+        // Without the old vendor's word, the new one assigns the user.
+        moves.old.setDisabled(true)
+        moves.time.advance(by: .seconds(3))
+        let migration = try Moves.migration(of: other)
+        _ = try await migration.current()
+        interruption.arm { () async throws(ExperimentationError) in
+            moves.old.setDisabled(false)
+            try await migration.move(to: .live, share: 0)
+        }
+        let before = try await Moves.color("ada", by: client)
+        #expect(interruption.hasHappened)
+        #expect(try await Moves.color("ada", by: client) == before)
+        for client in [client, other] { await client.shutdown(within: .zero) }
+    }
 }

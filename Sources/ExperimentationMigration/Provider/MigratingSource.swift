@@ -37,7 +37,8 @@ struct MigratingSource: DecisionSource {
             if side == .old { person.know(plan.mapping) }
             if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) {
                 // Before the user's record: whoever finds the one finds the other.
-                guard try await migration.noteDealt().stage == standing.stage else { continue }
+                let now = try await migration.noteDealt()
+                guard now.stage == standing.stage, now.share == standing.share else { continue }
             }
             if mayKeep(context.user), !watch.isRemoved {
                 // Otherwise another instance has changed the record; decides again from what it wrote.
