@@ -186,4 +186,20 @@ struct CarriedPlacesTests {
         #expect((report.latencies[.new]?.count ?? 0) >= report.pinned[.new] ?? 0)
         await client.shutdown(within: .zero)
     }
+
+    @Test(
+        "an experiment that the device has overridden at the old vendor isn't taken for one that the user is outside of",
+        arguments: [AssignmentOverride.include(experiment: "e0", variation: "b"), .exclude(experiment: "e0")]
+    )
+    func overridden(override: AssignmentOverride) async throws {
+        let alone = try await Moves().client()
+        let own = try await Moves.color("ada", by: alone)
+        let client = try await Moves().client()
+        try await client.force(override)
+        _ = try await Moves.color("ada", by: client)
+        await client.removeOverrides()
+        try await Moves.migration(of: client).move(to: .rampDown)
+        #expect(try await Moves.color("ada", by: client) == own)
+        for client in [alone, client] { await client.shutdown(within: .zero) }
+    }
 }

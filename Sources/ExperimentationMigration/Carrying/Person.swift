@@ -42,9 +42,16 @@ struct Person: Sendable, Hashable, Codable {
     func knows(_ mapping: Mapping) -> Bool { isKnown && mapping.experiments.allSatisfy(isSettled) }
 
     /// Records that the old vendor has answered for this user.
-    mutating func know(_ mapping: Mapping) {
+    ///
+    /// - Parameters:
+    ///   - mapping: The mapping of experiments.
+    ///   - overrides: The device's own, about whose experiments the answer says nothing.
+    mutating func know(_ mapping: Mapping, overriddenBy overrides: [AssignmentOverride] = []) {
         isKnown = true
-        for mapped in mapping.experiments where !isSettled(mapped) { outside.insert(mapped.old.group) }
+        let forced = Set(overrides.map(\.experiment))
+        for mapped in mapping.experiments where !isSettled(mapped) && !forced.contains(mapped.old.experiment) {
+            outside.insert(mapped.old.group)
+        }
     }
 
     /// Whether the user has a place in an experiment, perhaps from before it was mapped, or stays outside of it.

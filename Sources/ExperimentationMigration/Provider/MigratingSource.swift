@@ -34,7 +34,7 @@ struct MigratingSource: DecisionSource {
             let isChanged = !person.hasChanged && changes(dealt, of: person, by: side)
             if isChanged { person.hasChanged = true }
             let allocated = person.take(dealt, by: side, isSticky: party.policy.isSticky, in: plan.mapping)
-            if side == .old { person.know(plan.mapping) }
+            if side == .old { person.know(plan.mapping, overriddenBy: context.overrides) }
             if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) {
                 // Before the user's record: whoever finds the one finds the other.
                 let now = try await migration.noteDealt()
@@ -136,7 +136,7 @@ struct MigratingSource: DecisionSource {
             plan.mapping.experiment(ofGroup: assignment.group, at: .old).map { !person.isSettled($0) } ?? true
         }
         let new = person.take(open, by: .old, isSticky: true, in: plan.mapping)
-        person.know(plan.mapping)
+        person.know(plan.mapping, overriddenBy: context.overrides)
         return new
     }
 
