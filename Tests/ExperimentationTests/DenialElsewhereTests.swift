@@ -1,6 +1,7 @@
 import ExperimentationTesting
 import Synchronization
 import Testing
+import Waiting
 
 @testable import Experimentation
 
@@ -55,13 +56,32 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("who consents again doesn't share the answer to a question from while they denied consent")
+    func askedAnew() async throws {
+        let source = ConsentSource()
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source))
+        let session = client.session(for: ada)
+        try await client.setConsent(.denied, for: ada)
+        source.gate.withLock { $0 = AsyncGate() }
+        async let denied: Void = session.refresh()
+        try await eventually("the first question") { source.consents.withLock { $0 } == [.denied] }
+        try await client.setConsent(.granted, for: ada)
+        async let granted: Void = session.refresh()
+        try await eventually("another question") { source.consents.withLock { $0 } == [.denied, .granted] }
+        source.gate.withLock { $0 }?.open()
+        _ = try await (denied, granted)
+        await client.shutdown(within: .zero)
+    }
+
     /// A vendor that notes with which consent it is asked.
     private final class ConsentSource: DecisionSource {
         let consents = Mutex<[Consent]>([])
+        let gate = Mutex<AsyncGate?>(nil)
         let freshness = Freshness()
 
         func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
             consents.withLock { $0.append(context.user.consent) }
+            await gate.withLock { $0 }?.wait()
             return .decided(.none)
         }
     }

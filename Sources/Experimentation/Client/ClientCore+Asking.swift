@@ -88,18 +88,16 @@ extension ClientCore {
         for context: EvaluationContext,
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> VendorAnswer {
+        if context.user.consent != .denied, outbox.isDenied(by: context.user.id) {
+            // A session may not have heard of the denial. A request of its own: who consents again mustn't share it.
+            var told = context
+            told.user.consent = .denied
+            return try await ask(source, for: told)
+        }
         guard let digest else { return try await askOnce(source, for: context) }
         return try await decisionFlights(digest) { [self] () async throws(ExperimentationError) in
             try await askOnce(source, for: context)
         }
-    }
-
-    /// Returns a context with its user's last word on consent: a session may not have heard of a denial.
-    private func withLastWord(_ context: EvaluationContext) -> EvaluationContext {
-        guard outbox.isDenied(by: context.user.id) else { return context }
-        var told = context
-        told.user.consent = .denied
-        return told
     }
 
     private func askOnce(
@@ -112,7 +110,7 @@ extension ClientCore {
         do throws(ExperimentationError) {
             answer = try await environment.observed(.refresh(provider: provider.name)) {
                 _ throws(ExperimentationError) in
-                try await source.decisions(for: withLastWord(context))
+                try await source.decisions(for: context)
             }
         } catch {
             reused.note(.failed(error), at: environment.time.instant)
