@@ -88,16 +88,22 @@ extension ClientCore {
         for context: EvaluationContext,
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> VendorAnswer {
-        if context.user.consent != .denied, outbox.isDenied(by: context.user.id) {
-            // A session may not have heard of the denial. A request of its own: who consents again mustn't share it.
-            var told = context
-            told.user.consent = .denied
-            return try await ask(source, for: told)
-        }
+        let told = withLastWord(context)
+        // A request of its own: who consents again mustn't share it.
+        if told.user.consent != context.user.consent { return try await ask(source, for: told) }
         guard let digest else { return try await askOnce(source, for: context) }
         return try await decisionFlights(digest) { [self] () async throws(ExperimentationError) in
             try await askOnce(source, for: context)
         }
+    }
+
+    /// Returns a context with its user's last word on consent: a session may not have heard of a denial, and one may have
+    /// come while the request waited for its turn.
+    private func withLastWord(_ context: EvaluationContext) -> EvaluationContext {
+        if context.user.consent == .denied || !outbox.isDenied(by: context.user.id) { return context }
+        var told = context
+        told.user.consent = .denied
+        return told
     }
 
     private func askOnce(
@@ -110,7 +116,7 @@ extension ClientCore {
         do throws(ExperimentationError) {
             answer = try await environment.observed(.refresh(provider: provider.name)) {
                 _ throws(ExperimentationError) in
-                try await source.decisions(for: context)
+                try await source.decisions(for: withLastWord(context))
             }
         } catch {
             reused.note(.failed(error), at: environment.time.instant)
