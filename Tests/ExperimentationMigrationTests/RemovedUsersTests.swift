@@ -120,6 +120,16 @@ struct RemovedUsersTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("what a decision has written goes, though another one has removed what leads there")
+    func withoutAlias() async throws {
+        let records = Records()
+        let ada = Identity(id: "ada", anonymousID: "visit")
+        try await records.write(ada)
+        try await records.state.removeAll(beginningWith: "migration/aliases/")
+        try await records.people.withdraw(ada, under: StableKey(ada).digest)
+        #expect(try await records.keys == [])
+    }
+
     @Test("a record that couldn't be removed after a denial goes with the next decision for anybody")
     func removedLater() async throws {
         let moves = Moves()

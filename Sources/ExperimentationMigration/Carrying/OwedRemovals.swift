@@ -1,17 +1,24 @@
 import Experimentation
 import Synchronization
 
-/// Users whose removal a failing store has kept from happening.
+/// What decisions have written of users who were removed meanwhile, as far as a failing store has kept it.
 final class OwedRemovals: Sendable {
-    private let users = Mutex<[Identity]>([])
+    /// What a decision has written.
+    struct Written: Sendable, Hashable {
+        var identity: Identity
+        /// The digest under which the record is stored.
+        var digest: String
+    }
 
-    var all: [Identity] { users.withLock { $0 } }
+    private let list = Mutex<[Written]>([])
 
-    func add(_ identity: Identity) {
-        users.withLock { users in
-            if !users.contains(identity) { users.append(identity) }
+    var all: [Written] { list.withLock { $0 } }
+
+    func add(_ written: Written) {
+        list.withLock { list in
+            if !list.contains(written) { list.append(written) }
         }
     }
 
-    func end(_ identity: Identity) { users.withLock { $0.removeAll { $0 == identity } } }
+    func end(_ written: Written) { list.withLock { $0.removeAll { $0 == written } } }
 }

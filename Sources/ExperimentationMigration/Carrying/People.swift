@@ -166,8 +166,8 @@ struct People: Sendable {
     /// anybody tries again.
     ///
     /// - Throws: ``ErrorCode/store``.
-    func withdraw(_ identity: Identity) async throws(ExperimentationError) {
-        owed.add(identity)
+    func withdraw(_ identity: Identity, under digest: String) async throws(ExperimentationError) {
+        owed.add(OwedRemovals.Written(identity: identity, digest: digest))
         try await removeOwed()
     }
 
@@ -175,9 +175,9 @@ struct People: Sendable {
     ///
     /// - Throws: ``ErrorCode/store``.
     func removeOwed() async throws(ExperimentationError) {
-        for identity in owed.all {
-            try await remove(identity.id, writtenFor: identity)
-            owed.end(identity)
+        for written in owed.all {
+            try await remove(written.identity.id, written)
+            owed.end(written)
         }
     }
 
@@ -196,18 +196,20 @@ struct People: Sendable {
         if !keys.isEmpty { try await state.removeAll(beginningWith: keys) }
     }
 
-    /// Deletes a user's records and what leads to them, and aliases that a decision for an identity may just have written.
-    private func remove(_ userID: String, writtenFor identity: Identity? = nil) async throws(ExperimentationError) {
+    /// Deletes a user's records and what leads to them, and what a decision may just have written.
+    private func remove(_ userID: String, _ written: OwedRemovals.Written? = nil) async throws(ExperimentationError) {
         let own = StableKey(userID).digest
         let devices = Self.device(own, "")
         var digests = [own] + (try await target(of: own).map { [$0] } ?? [])
         digests += try await state.keys(beginningWith: devices).map { String($0.dropFirst(devices.count)) }
         var keys = [Self.aliases + own, devices]
-        let written = identity.map(Self.ids)?.map { StableKey($0).digest } ?? []
+        // Another decision may have removed the alias that leads there.
+        if let written { digests.append(written.digest) }
+        let aliases = written.map { Self.ids(of: $0.identity).map { StableKey($0).digest } } ?? []
         for digest in digests {
             let found = try await stored(under: digest)
             if found != nil { keys.append(Self.prefix + digest) }
-            for name in (found?.person.names ?? []).union(written).sorted() {
+            for name in (found?.person.names ?? []).union(aliases).sorted() {
                 keys += try await links(from: name, to: digest)
             }
         }

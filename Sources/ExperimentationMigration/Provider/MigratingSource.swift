@@ -100,7 +100,7 @@ struct MigratingSource: DecisionSource {
         } catch {
             guard watch.isRemoved else { throw error }
         }
-        if watch.isRemoved { try await people.withdraw(identity) }
+        if watch.isRemoved { try await people.withdraw(identity, under: found.digest) }
         return true
     }
 
