@@ -3,13 +3,13 @@ import Foundation
 
 /// A move's records of users, in the state store; of concurrent writers, the first one wins.
 struct People: Sendable {
-    private let state: any StateStore
+    let state: any StateStore
     private let move: String?
     private let imported: Imported?
     private let kept: Kept?
     /// Tells decisions under way of users who are removed.
     let removals = UserRemovals()
-    private let owed = OwedRemovals()
+    let owed = OwedRemovals()
 
     /// Looks up imported places at the old vendor: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
@@ -38,7 +38,7 @@ struct People: Sendable {
     }
 
     static let prefix = "migration/people/"
-    private static let aliases = "migration/aliases/"
+    static let aliases = "migration/aliases/"
     /// Further records of a user whose alias leads to another one, by the digests of id and record.
     private static let devices = "migration/devices/"
 
@@ -80,19 +80,19 @@ struct People: Sendable {
         return nil
     }
 
-    private func stored(under digest: String) async throws(ExperimentationError) -> Found? {
+    func stored(under digest: String) async throws(ExperimentationError) -> Found? {
         guard let written = try await state.value(for: Self.prefix + digest) else { return nil }
         return Found(person: Self.read(written), written: written, digest: digest)
     }
 
     /// The ids that lead to a user's record: the anonymous one, which stays the same when the user signs in, first.
-    private static func ids(of identity: Identity) -> [String] {
+    static func ids(of identity: Identity) -> [String] {
         let stable = StableKey(identity).text
         return [stable] + (identity.id.isEmpty || identity.id == stable ? [] : [identity.id])
     }
 
     /// The digests of a user's ids under which their record isn't stored.
-    private static func names(of identity: Identity, besides digest: String) -> [String] {
+    static func names(of identity: Identity, besides digest: String) -> [String] {
         ids(of: identity).map { StableKey($0).digest }.filter { $0 != digest }
     }
 
@@ -143,84 +143,22 @@ struct People: Sendable {
         encoder.outputFormatting = .sortedKeys
         guard let data = try? encoder.encode(person) else { return true }
         // Before the record, which names them: an alias that leads nowhere is ignored, but a missing one is never added.
-        for name in missing {
-            // With several devices, the alias leads to the record of the one on which the user signed in first.
-            let alias = try await state.update(Self.aliases + name, to: Array(found.digest.utf8), if: nil)
-            guard case .conflict(let other) = alias, other != Array(found.digest.utf8) else { continue }
-            try await state.setValue([], for: Self.device(name, found.digest))
-        }
+        try await lead(missing, to: found.digest)
         let update = try await state.update(Self.prefix + found.digest, to: Array(data), if: found.written)
         guard case .updated = update else { return false }
+        // A decision from before a removal may have taken them back meanwhile.
+        try await lead(missing, to: found.digest)
         return true
     }
 
-    /// Deletes a user's records and what leads to them, whichever of the ids is given, and tells decisions under way.
-    ///
-    /// - Throws: ``ErrorCode/store``.
-    func forget(_ userID: String) async throws(ExperimentationError) {
-        removals.note(userID)
-        try await remove(userID)
-    }
-
-    /// Removes what a decision has written of a user who was removed meanwhile; if that fails, the next decision for
-    /// anybody tries again.
-    ///
-    /// - Throws: ``ErrorCode/store``.
-    func withdraw(_ identity: Identity, under digest: String) async throws(ExperimentationError) {
-        owed.add(OwedRemovals.Written(identity: identity, digest: digest))
-        try await removeOwed()
-    }
-
-    /// Removes what couldn't be removed before.
-    ///
-    /// - Throws: ``ErrorCode/store``.
-    func removeOwed() async throws(ExperimentationError) {
-        for written in owed.all {
-            try await remove(written.identity.id, written)
-            owed.end(written)
+    /// Has ids lead to a record.
+    func lead(_ names: [String], to digest: String) async throws(ExperimentationError) {
+        for name in names {
+            // With several devices, the alias leads to the record of the one on which the user signed in first.
+            let alias = try await state.update(Self.aliases + name, to: Array(digest.utf8), if: nil)
+            guard case .conflict(let other) = alias, other != Array(digest.utf8) else { continue }
+            try await state.setValue([], for: Self.device(name, digest))
         }
-    }
-
-    /// Removes the aliases of a user that lead to a record that others have written since, unless it names them.
-    ///
-    /// - Parameters:
-    ///   - identity: The user.
-    ///   - digest: The digest under which the record is stored.
-    /// - Throws: ``ErrorCode/store``.
-    func withdrawAliases(of identity: Identity, to digest: String) async throws(ExperimentationError) {
-        let named = try await stored(under: digest)?.person.names ?? []
-        var keys: [String] = []
-        for name in Self.names(of: identity, besides: digest) where !named.contains(name) {
-            keys += try await links(from: name, to: digest)
-        }
-        if !keys.isEmpty { try await state.removeAll(beginningWith: keys) }
-    }
-
-    /// Deletes a user's records and what leads to them, and what a decision may just have written.
-    private func remove(_ userID: String, _ written: OwedRemovals.Written? = nil) async throws(ExperimentationError) {
-        let own = StableKey(userID).digest
-        let devices = Self.device(own, "")
-        var digests = [own] + (try await target(of: own).map { [$0] } ?? [])
-        digests += try await state.keys(beginningWith: devices).map { String($0.dropFirst(devices.count)) }
-        var keys = [Self.aliases + own, devices]
-        // Another decision may have removed the alias that leads there.
-        if let written { digests.append(written.digest) }
-        let aliases = written.map { Self.ids(of: $0.identity).map { StableKey($0).digest } } ?? []
-        for digest in digests {
-            let found = try await stored(under: digest)
-            if found != nil { keys.append(Self.prefix + digest) }
-            for name in (found?.person.names ?? []).union(aliases).sorted() {
-                keys += try await links(from: name, to: digest)
-            }
-        }
-        try await state.removeAll(beginningWith: keys)
-    }
-
-    /// The keys of what leads from an id to a record.
-    private func links(from name: String, to digest: String) async throws(ExperimentationError) -> [String] {
-        // The alias of another user of the device may lead to a record of their own.
-        let alias = try await target(of: name) == digest ? [Self.aliases + name] : []
-        return [Self.device(name, digest)] + alias
     }
 
     /// Returns the number of records, and of users on each side of a move; `nil` for whichever move they belong to.
@@ -237,11 +175,11 @@ struct People: Sendable {
     }
 
     /// The record to which an id's alias leads.
-    private func target(of name: String) async throws(ExperimentationError) -> String? {
+    func target(of name: String) async throws(ExperimentationError) -> String? {
         try await state.value(for: Self.aliases + name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private static func device(_ name: String, _ digest: String) -> String { "\(devices)\(name)/\(digest)" }
+    static func device(_ name: String, _ digest: String) -> String { "\(devices)\(name)/\(digest)" }
 
     private static func read(_ bytes: [UInt8]) -> Person {
         // An unreadable value counts as missing, as everywhere in the state store.
