@@ -56,20 +56,24 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("who consents again doesn't share the answer to a question from while they denied consent")
-    func askedAnew() async throws {
+    @Test(
+        "who consents again doesn't share the answer to a question from while they denied consent, or from before",
+        arguments: [Consent.denied, .granted]
+    )
+    func askedAnew(first: Consent) async throws {
         let source = ConsentSource()
         let client = try await ExperimentationClient(provider: GatedProvider(source: source))
         let session = client.session(for: ada)
-        try await client.setConsent(.denied, for: ada)
+        if first == .denied { try await deny(client) }
         source.gate.withLock { $0 = AsyncGate() }
-        async let denied: Void = session.refresh()
-        try await eventually("the first question") { source.consents.withLock { $0 } == [.denied] }
+        async let earlier: Void = session.refresh()
+        try await eventually("the first question") { source.consents.withLock { $0 } == [first] }
+        if first == .granted { try await deny(client) }
         try await client.setConsent(.granted, for: ada)
-        async let granted: Void = session.refresh()
-        try await eventually("another question") { source.consents.withLock { $0 } == [.denied, .granted] }
+        async let later: Void = session.refresh()
+        try await eventually("another question") { source.consents.withLock { $0 } == [first, .granted] }
         source.gate.withLock { $0 }?.open()
-        _ = try await (denied, granted)
+        _ = try await (earlier, later)
         await client.shutdown(within: .zero)
     }
 

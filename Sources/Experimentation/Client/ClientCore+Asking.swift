@@ -92,7 +92,8 @@ extension ClientCore {
         // A request of its own: who consents again mustn't share it.
         if told.user.consent != context.user.consent { return try await ask(source, for: told) }
         guard let digest else { return try await askOnce(source, for: context) }
-        return try await decisionFlights(digest) { [self] () async throws(ExperimentationError) in
+        let question = SharedQuestion(context: digest, removals: cache.removalCount(of: context.user))
+        return try await decisionFlights(question) { [self] () async throws(ExperimentationError) in
             try await askOnce(source, for: context)
         }
     }

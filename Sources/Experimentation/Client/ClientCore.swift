@@ -21,7 +21,7 @@ final class ClientCore: Sendable {
     /// Tells work under way for users that they deny consent.
     let denials = UserRemovals()
     let unheardChanges = UnheardChanges()
-    let decisionFlights = SingleFlight<ContextDigest, VendorAnswer>()
+    let decisionFlights = SingleFlight<SharedQuestion, VendorAnswer>()
     let cache: DecisionCache
     /// The policy for reusing answers of a vendor that is asked.
     let reused: ReusedAnswers

@@ -41,6 +41,7 @@ extension UserSession {
             if consent == .denied {
                 state.forgetTracking()
                 core.denials.note(state.user.id)
+                core.cache.forget(state.user.id)
             }
             let change = ConsentChange(userID: state.user.id, isGranted: consent == .granted)
             return (state.user.id, core.outbox.enter(change))
@@ -71,7 +72,6 @@ extension UserSession {
     }
 
     private func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
-        core.cache.forget(userID)
         // Don't keep what is decided in the meantime either.
         defer { core.cache.forget(userID) }
         try await core.outbox.deny(ticket, userID)
