@@ -63,6 +63,15 @@ struct LinkingTests {
         #expect(linker.seen.withLock { $0 } == [#"ada ["b"] []"#, #"ada ["b"] [1]"#, #"ada ["b"] [1]"#])
     }
 
+    @Test("a vendor isn't told of an empty id: the anonymous one takes its place")
+    func withoutID() async throws {
+        let linker = Linker(failures: 0)
+        let session = try await session(linker, .inMemory())
+        let linked = try await session.link(to: Identity(id: "", anonymousID: "device"))
+        #expect(linker.seen.withLock { $0 } == ["device [] []", "device [] [1]"])
+        #expect(linked.id == "device" && session.user.id == "device")
+    }
+
     @Test("a user who denies consent isn't linked, and nothing is kept of the attempt")
     func denied() async throws {
         let store = ClientStore.inMemory()

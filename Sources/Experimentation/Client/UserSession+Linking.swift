@@ -22,6 +22,7 @@ extension UserSession {
         to identity: Identity,
         criteria: [String: String] = [:]
     ) async throws(ExperimentationError) -> Identity {
+        let identity = identity.identified
         guard let linker = core.roles.identity else {
             identify(identity)
             return identity
