@@ -99,10 +99,14 @@ final class Party: Sendable {
         guard isDue, let user else { return !isOff }
         // The next delivery shows it.
         guard roles.decisions != nil else { return true }
-        let context = EvaluationContext(
-            user: User(id: user.id, anonymousID: user.anonymousID, isAuthenticated: user.isAuthenticated),
-            date: time.now
+        // The event may be a denial, and of the answer only the switch counts.
+        let asked = User(
+            id: user.id,
+            anonymousID: user.anonymousID,
+            isAuthenticated: user.isAuthenticated,
+            consent: .denied
         )
+        let context = EvaluationContext(user: asked, date: time.now)
         _ = try? await answer(for: context, isForced: true, isShadow: true)
         return !isOff
     }
