@@ -107,8 +107,11 @@ public struct MigratingProvider: ExperimentationProvider {
 
     /// Checks the plan's stage, unless the move has gone elsewhere since.
     private func check(_ migration: Migration) async throws(ExperimentationError) {
-        // An unreadable store mustn't keep the application from starting; decisions read it again.
-        let kept = try? await migration.reread()
+        var kept: Standing?
+        do throws(ExperimentationError) { kept = try await migration.reread() } catch {
+            // An unreadable store mustn't keep the application from starting; what it has counts once it can be read.
+            migration.checkLater()
+        }
         guard migration.stage == plan.stage, migration.share == plan.share else { return }
         let reasons = await migration.objections(
             to: plan.stage,

@@ -26,7 +26,7 @@ extension Migration {
             throw ExperimentationError(.configuration, "The share: expected a number from 0 to 1, found \(share)")
         }
         try await noteAlarms()
-        let after = try await record.update(under: planInForce) { (standing, stored) throws(ExperimentationError) in
+        let after = try await record.update(under: checkedPlan()) { (standing, stored) throws(ExperimentationError) in
             let share = share ?? standing.share
             try await allow(stage, share: share, from: isOutside ? stored ?? .notBegun : standing)
             standing.go(to: stage, share: share)
@@ -45,7 +45,7 @@ extension Migration {
         try plan.validate()
         try await noteAlarms()
         var isApplied = false
-        let after = try await record.update(under: planInForce) { (standing) throws(ExperimentationError) in
+        let after = try await record.update(under: checkedPlan()) { (standing) throws(ExperimentationError) in
             isApplied = standing.plans.last == Standing.Planned(plan)
             if isApplied { return }
             try await allow(plan.stage, share: plan.share, from: standing)
@@ -74,7 +74,7 @@ extension Migration {
         try await noteAlarms()
         let now = environment.time.now
         var isChange = false
-        let after = try await record.update(under: planInForce) { (standing) throws(ExperimentationError) in
+        let after = try await record.update(under: checkedPlan()) { (standing) throws(ExperimentationError) in
             isChange = standing.flag?.isChanged(to: value, asked: asked, now: now) ?? true
             guard isChange else { return }
             let share = share ?? standing.share
@@ -107,7 +107,7 @@ extension Migration {
     /// Records that the plan is applied, so that its instances follow later ones from then on.
     func notePlan() async {
         // An unwritable store mustn't keep the application from starting.
-        guard let standing = try? await record.update(under: planInForce, { _ in }) else { return }
+        guard let standing = try? await record.update(under: checkedPlan(), { _ in }) else { return }
         adopt(standing)
         if standing.hasLeft(plan) { warn(of: plan, leftFor: standing) }
     }
@@ -128,7 +128,7 @@ extension Migration {
     @discardableResult
     func noteDealt() async throws(ExperimentationError) -> Standing {
         if standing.hasDealt { return standing }
-        let after = try await record.update(under: planInForce) { $0.hasDealt = true }
+        let after = try await record.update(under: checkedPlan()) { $0.hasDealt = true }
         adopt(after)
         return after
     }
@@ -138,7 +138,7 @@ extension Migration {
         let alarms = tally.alarms.filter { !standing.alarms.contains($0) }
         if alarms.isEmpty { return }
         adopt(
-            try await record.update(under: planInForce) { standing in
+            try await record.update(under: checkedPlan()) { standing in
                 for alarm in alarms where !standing.alarms.contains(alarm) { standing.alarms.append(alarm) }
             }
         )

@@ -19,9 +19,7 @@ extension Migration {
         var reasons: [String] = []
         let isForward = stage.order > before.stage.order
         let raises = stage == before.stage && share > before.share
-        if isForward || raises, plan.holdsOnAlarm, let tests = alarming(before) {
-            reasons.append("users don't fall where they should: the sample-ratio test alarms for \(tests)")
-        }
+        if isForward || raises, let alarm = alarm(before) { reasons.append(alarm) }
         if isForward || isStart { reasons += missing(in: stage) }
         guard plan.reassignment == .refused, reasons.isEmpty else { return reasons }
         if stage.mayLead(.new), isForward || raises || isStart {
@@ -32,12 +30,29 @@ extension Migration {
                 "users who come back only then would lose what \(old.name) has dealt them; go through live or rampDown"
             )
         }
-        if before.hasDealt, !old.canBeTold, takesBack(to: stage, share: share, from: before) {
-            reasons.append(
-                "\(old.name) can't be told which variations users have got from \(new.name) since; accept reassignment, or stay"
-            )
-        }
+        if takesFromUsers(to: stage, share: share, from: before) { reasons.append(taking) }
         return reasons
+    }
+
+    /// The objections to a stage that follow from what has happened to users alone.
+    func objectionsForUsers(to stage: MigrationStage, share: Double, from before: Standing) -> [String] {
+        let isForward = stage.order > before.stage.order || stage == before.stage && share > before.share
+        if isForward, let alarm = alarm(before) { return [alarm] }
+        guard plan.reassignment == .refused, takesFromUsers(to: stage, share: share, from: before) else { return [] }
+        return [taking]
+    }
+
+    private func alarm(_ before: Standing) -> String? {
+        guard plan.holdsOnAlarm, let tests = alarming(before) else { return nil }
+        return "users don't fall where they should: the sample-ratio test alarms for \(tests)"
+    }
+
+    private func takesFromUsers(to stage: MigrationStage, share: Double, from before: Standing) -> Bool {
+        before.hasDealt && !old.canBeTold && takesBack(to: stage, share: share, from: before)
+    }
+
+    private var taking: String {
+        "\(old.name) can't be told which variations users have got from \(new.name) since; accept reassignment, or stay"
     }
 
     private var isCarrying: Bool { !plan.mapping.experiments.isEmpty && old.roles.decisions != nil }

@@ -35,6 +35,8 @@ public final class Migration: Sendable {
     private let unsupported: UnsupportedRecord
     private let state: Mutex<State>
     private let followed: Mutex<MigrationPlan>
+    /// Whether the store couldn't be read when the plan was checked.
+    let isUnchecked = Mutex(false)
     /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
 
@@ -126,6 +128,7 @@ public final class Migration: Sendable {
     func reread() async throws(ExperimentationError) -> Standing? {
         let (now, before) = (environment.time.instant, state.withLock { $0.moves })
         let kept = try await record.read()
+        checkLate(against: kept)
         if let kept { adopt(kept.under(planInForce), since: before) }
         state.withLock { $0.read = now }
         return kept

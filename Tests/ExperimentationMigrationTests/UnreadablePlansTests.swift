@@ -1,0 +1,72 @@
+import Experimentation
+import ExperimentationTesting
+import Synchronization
+import Testing
+
+@testable import ExperimentationMigration
+
+@Suite("Plans that begin while the store can't be read")
+struct UnreadablePlansTests {
+    /// What an instance does first once the store can be read.
+    enum First: CaseIterable { case decision, move }
+
+    @Test(
+        "one that would take users from the new vendor is held as soon as the store is read",
+        arguments: First.allCases
+    )
+    func takesBack(first: First) async throws {
+        let moves = Moves(oldCanBeTold: false)
+        moves.old.setDisabled(true)
+        let former = try await moves.client { ($0.stage, $0.share) = (.live, 1) }
+        // Without the old vendor's word, the new one assigns the user.
+        let color = try await Moves.color("ada", by: former)
+        moves.old.setDisabled(false)
+        await former.shutdown(within: .zero)
+
+        let client = try await Self.clientWithoutStore(moves, MigrationStage.off)
+        let migration = try Moves.migration(of: client)
+        if first == .move {
+            let error = await #expect(throws: ExperimentationError.self) { try await migration.move(to: .shadow) }
+            #expect(error?.code == .configuration)
+        }
+        #expect(try await Moves.color("ada", by: client) == color)
+        #expect(migration.held.count == 1 && migration.stage == .live)
+        #expect(try await moves.standing()?.stage == .live)
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("one to which nothing speaks is followed as soon as the store is read")
+    func followed() async throws {
+        let moves = Moves()
+        let former = try await moves.client { ($0.stage, $0.share) = (.live, 1) }
+        let color = try await Moves.color("ada", by: former)
+        await former.shutdown(within: .zero)
+        let client = try await Self.clientWithoutStore(moves, MigrationStage.shadow)
+        #expect(try await Moves.color("ada", by: client) == color)
+        #expect(try Moves.migration(of: client).stage == .shadow)
+        await client.shutdown(within: .zero)
+    }
+
+    /// Starts a client while the store can't be read, which it can afterwards.
+    private static func clientWithoutStore(
+        _ moves: Moves,
+        _ stage: MigrationStage
+    ) async throws -> ExperimentationClient {
+        let isAway = Mutex(true)
+        let store = RacingStore(
+            moves.store,
+            afterReads: { () async throws(ExperimentationError) in
+                if isAway.withLock({ $0 }) { throw ExperimentationError(.store, "The database is locked.") }
+            }
+        )
+        var plan = moves.plan
+        plan.stage = stage
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+            store: store.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        isAway.withLock { $0 = false }
+        return client
+    }
+}
