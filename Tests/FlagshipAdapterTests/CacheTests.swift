@@ -482,6 +482,17 @@ struct CacheTests {
         #expect(stored.context == ["plan": "pro"])
     }
 
+    @Test("an import stores nothing of a visitor who denies consent")
+    func deniedImport() async throws {
+        let flagship = await (try await Bench()).flagship()
+        let original = FlagshipVisitorRecord(visitorID: "ada", assignments: ["a": "a1"])
+        try await flagship.importVisitor(original.json)
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.setConsent(false)
+        try await flagship.importVisitor(original.json)
+        #expect(await flagship.visitors.lookupVisitor("ada") == nil)
+    }
+
     @Test("a fetch keeps the imported variations of groups that the visitor doesn't match at that moment")
     func unmatchedGroup() async throws {
         let pro = BucketingSample.targeting([[BucketingSample.rule("EQUALS", "plan", #""pro""#)]])

@@ -152,4 +152,23 @@ struct WithdrawalTests {
         await fetching.value
         #expect(slow.cache.visitors.isEmpty)
     }
+
+    @Test("what is seen at the moment of the withdrawal isn't remembered, so it counts after another consent")
+    func seenAtThatMoment() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        let visitor = await flagship.newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        let isOver = Atomic(false)
+        async let reading: Void = Task {
+            while !isOver.load(ordering: .relaxed) { visitor.expose("cta", default: nil) }
+        }.value
+        for _ in 0..<500 {
+            await visitor.setConsent(true)
+            await visitor.setConsent(false)
+            #expect(visitor.state.withLock { $0.exposed.isEmpty && $0.shown.isEmpty })
+        }
+        isOver.store(true, ordering: .relaxed)
+        await reading
+    }
 }

@@ -7,7 +7,7 @@ extension Flagship {
     /// variations.
     ///
     /// Of a visitor who is stored already, it only adds variations of further groups: another import of the same record
-    /// replaces nothing.
+    /// replaces nothing. Nothing is stored of a visitor who denies consent.
     ///
     /// - Parameter record: The value of the column `data_visitor` in its table of visitors.
     /// - Throws: `ErrorCode.parseError` for anything but a record.
@@ -19,7 +19,18 @@ extension Flagship {
             visitor = known
             visitor.assignments = variations
         }
-        await visitors.cacheVisitor(visitor.visitorID, visitor.json)
+        await store(visitor, in: client?.session(for: User(id: visitor.visitorID)))
+    }
+
+    /// Stores a visitor, unless they deny consent in whichever session, or withdraw it meanwhile.
+    func store(_ record: FlagshipVisitorRecord, in session: UserSession?) async {
+        let (visitors, id) = (visitors, record.visitorID)
+        guard let session else { return await visitors.cacheVisitor(id, record.json) }
+        await session.store(of: id) {
+            await visitors.cacheVisitor(id, record.json)
+        } orRemove: {
+            await visitors.flushVisitor(id)
+        }
     }
 
     private func storedVisitor(_ id: String) async -> FlagshipVisitorRecord? {

@@ -24,24 +24,10 @@ extension FlagshipVisitor {
         guard let session, let resolution = decisions[key] else {
             return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
         }
-        // The session may not know yet.
-        guard hasConsented else {
-            return log.log(.trace, .activate, "the exposure is left out: the visitor hasn't consented")
-        }
         let origin = FlagshipFlagMetadata(resolution.metadata)
-        let (visitor, mark, isNew, isNewFlag) = state.withLock { state in
-            let mark = FlagshipObservations.Mark(
-                visitor: state.identity.visitorID,
-                group: origin.variationGroupId,
-                variation: origin.variationId
-            )
-            let visitor = FlagshipExposedVisitor(
-                id: state.identity.visitorID,
-                anonymousID: state.identity.anonymousID,
-                context: state.fullContext
-            )
-            let isNewFlag = state.shown.insert(ShownFlag(key: key, mark: mark)).inserted
-            return (visitor, mark, state.exposed.insert(mark).inserted, isNewFlag)
+        // The session may not know yet of a withdrawal.
+        guard let (visitor, mark, isNew, isNewFlag) = state.withLock({ $0.see(key, origin) }) else {
+            return log.log(.trace, .activate, "the exposure is left out: the visitor hasn't consented")
         }
         let exposure = Exposure(of: origin.assignment, through: key, value: resolution.value, default: defaultValue)
         if isNew || flagship.options.exposurePolicy == .everyRead {
@@ -74,5 +60,31 @@ extension FlagshipVisitor {
             }
             log.log(.trace, .activate, "the exposure is left out: \(error)")
         }
+    }
+}
+
+extension FlagshipVisitor.State {
+    /// What a visitor has seen: as whom, for what the vendor counts it, and whether that and the flag are new.
+    typealias Sight = (
+        visitor: FlagshipExposedVisitor, mark: FlagshipObservations.Mark, isNew: Bool, isNewFlag: Bool
+    )
+
+    /// Remembers that the visitor sees a flag.
+    ///
+    /// - Returns: What is seen; `nil` without consent, and then nothing is remembered.
+    mutating func see(_ key: String, _ origin: FlagshipFlagMetadata) -> Sight? {
+        guard hasConsented else { return nil }
+        let visitor = FlagshipExposedVisitor(
+            id: identity.visitorID,
+            anonymousID: identity.anonymousID,
+            context: fullContext
+        )
+        let mark = FlagshipObservations.Mark(
+            visitor: identity.visitorID,
+            group: origin.variationGroupId,
+            variation: origin.variationId
+        )
+        let isNewFlag = shown.insert(FlagshipVisitor.ShownFlag(key: key, mark: mark)).inserted
+        return (visitor, mark, exposed.insert(mark).inserted, isNewFlag)
     }
 }

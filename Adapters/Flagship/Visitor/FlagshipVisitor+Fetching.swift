@@ -62,7 +62,7 @@ extension FlagshipVisitor {
     private func afterSuccess(in session: UserSession) async {
         if let record = record(with: session.decisionsOfUser) {
             reportFetch(record)
-            await store(record, in: session)
+            await flagship.store(record, in: session)
         }
         await sendContext(in: session)
     }
@@ -70,50 +70,18 @@ extension FlagshipVisitor {
     /// Stores the visitor again: a look-up may have taken it out of the application's cache.
     private func afterFailure(in session: UserSession) async {
         let kept = ownedDecisions
-        if !kept.decisions.keys.isEmpty, let record = record(with: kept) { await store(record, in: session) }
+        if !kept.decisions.keys.isEmpty, let record = record(with: kept) { await flagship.store(record, in: session) }
         await sendContext(in: session)
-    }
-
-    /// Stores the visitor, unless consent is withdrawn meanwhile, also through another visitor object.
-    private func store(_ record: FlagshipVisitorRecord, in session: UserSession) async {
-        let (visitors, id) = (flagship.visitors, record.visitorID)
-        await session.store(of: id) {
-            await visitors.cacheVisitor(id, record.json)
-        } orRemove: {
-            await visitors.flushVisitor(id)
-        }
     }
 
     /// Sends the visitor's context once in bucketing mode, where the vendor isn't asked for decisions.
     private func sendContext(in session: UserSession) async {
-        let (context, hasConsented) = state.withLock { ($0.fullContext, $0.hasConsented) }
-        if hasConsented, flagship.options.mode == .bucketing { await send(context, in: session) }
-    }
-
-    private func send(_ context: [String: FlagValue], in session: UserSession) async {
-        // Claimed first, so that of two fetches at once only one sends it.
-        let isNews = state.withLock { state in
-            defer { state.sentContext = context }
-            return state.sentContext != context
-        }
-        guard isNews else { return }
+        guard flagship.options.mode == .bucketing, let context = state.withLock({ $0.claimContext() }) else { return }
         do throws(ExperimentationError) {
             try await session.track(TrackingEvent(.native(FlagshipHit.segment(context).native)))
         } catch {
             state.withLock { if $0.sentContext == context { $0.sentContext = nil } }
             log.log(.error, .hit, "the context is left out: \(error)")
-        }
-    }
-
-    /// Adds the variations of current flags to a visitor's history, in which none is replaced.
-    ///
-    /// - Returns: What is stored: the history, with the current variation of a group instead of an earlier one.
-    private func remember(_ current: [String: String], of visitorID: String) -> [String: String] {
-        state.withLock { state in
-            let visitor = ExactText(visitorID)
-            let history = state.history[visitor, default: [:]].merging(current) { earlier, _ in earlier }
-            state.history[visitor] = history
-            return history.merging(current) { $1 }
         }
     }
 
@@ -125,7 +93,9 @@ extension FlagshipVisitor {
         let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
         guard hasConsented, owned.user == identity.neutral else { return nil }
         var record = Self.record(of: owned.decisions, for: identity, context)
-        record.assignments = remember(record.assignments, of: record.visitorID)
+        let (id, current) = (record.visitorID, record.assignments)
+        guard let all = state.withLock({ $0.remember(current, of: id) }) else { return nil }
+        record.assignments = all
         return record
     }
 
@@ -195,5 +165,29 @@ extension FlagshipVisitor {
     /// All current flags.
     public func flags() -> FlagshipFlagCollection {
         FlagshipFlagCollection(keys: decisions.keys, visitor: self)
+    }
+}
+
+extension FlagshipVisitor.State {
+    /// Returns the context if it is to be sent; `nil` without consent, and if it has been.
+    ///
+    /// It counts as sent from then on, so that of two fetches at once only one sends it.
+    mutating func claimContext() -> [String: FlagValue]? {
+        let context = fullContext
+        guard hasConsented, sentContext != context else { return nil }
+        sentContext = context
+        return context
+    }
+
+    /// Adds the variations of current flags to a visitor's history, in which none is replaced.
+    ///
+    /// - Returns: What is stored: the history, with the current variation of a group instead of an earlier one; `nil`
+    ///   without consent, and then nothing is added.
+    mutating func remember(_ current: [String: String], of visitorID: String) -> [String: String]? {
+        guard hasConsented else { return nil }
+        let visitor = ExactText(visitorID)
+        let known = history[visitor, default: [:]].merging(current) { earlier, _ in earlier }
+        history[visitor] = known
+        return known.merging(current) { $1 }
     }
 }
