@@ -3,6 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import FlagshipAdapter
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("An outbox that is mirrored in an application's cache follows the contract")
@@ -99,15 +100,15 @@ struct HitCacheContractTests {
     }
 
     /// A screen of an earlier run.
-    private static func record(at date: Date) -> FlagshipHitRecord {
+    private static func record(at date: Date, of visitor: String = "ada") -> FlagshipHitRecord {
         FlagshipHitRecord(
-            visitorID: "ada",
+            visitorID: visitor,
             anonymousID: nil,
             type: "SCREENVIEW",
             time: date,
             content: [
-                "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": "ada", "dl": "home",
-                "qt": 0,
+                "t": "SCREENVIEW", "cid": .string(Bench.environmentID), "ds": "APP", "vid": .string(visitor),
+                "dl": .string(visitor), "qt": 0,
             ]
         )
     }
@@ -145,6 +146,39 @@ struct HitCacheContractTests {
             #expect(try await Self.restart(outbox, cache, time) == [])
             #expect(cache.hits.isEmpty)
         }
+    }
+
+    /// A cache whose first look-up takes longer than it may.
+    private final class LateCache: FlagshipHitCache {
+        let cache = OwnCache()
+        let gate = AsyncGate()
+        private let looks = Atomic(0)
+
+        func cacheHits(_ hits: [String: FlagshipHitRecord]) async { await cache.cacheHits(hits) }
+        func lookupHits() async -> [String: FlagshipHitRecord] {
+            if looks.add(1, ordering: .relaxed).oldValue == 0 { await gate.wait() }
+            return await cache.lookupHits()
+        }
+        func flushHits(_ ids: [String]) async { await cache.flushHits(ids) }
+        func flushAllHits() async { await cache.flushAllHits() }
+    }
+
+    @Test(
+        "a withdrawal also deletes hits that only the cache has, because its look-up exceeded the time limit",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func withdrawalAfterLateLookup(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let (time, late) = (ManualTime(), LateCache())
+        defer { late.gate.open() }
+        for visitor in ["ada", "ben"] {
+            await late.cache.cacheHits([visitor: Self.record(at: time.now, of: visitor)])
+        }
+        let starting = Task { try await Self.store(strategy, time, mirroredIn: late) }
+        await time.waitForSleepers(1)
+        time.advance(by: .milliseconds(200))
+        let store = try await starting.value
+        _ = try await store.setConsent([ConsentChange(userID: "ada", isGranted: false)])
+        #expect(late.cache.screens == ["ben"])
     }
 
     @Test("the end of an old event concerns the cache only if it was owed to the vendor")

@@ -12,12 +12,15 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     private let strategy: FlagshipOptions.Tracking.Strategy
     private let destination: Destination
     private let evictions: FlagshipEvictions
+    /// Looks up the cache again, if it may hold hits of this environment that weren't imported.
+    private let lookUpUnimported: FlagshipHitMirror.LookUp?
 
     /// Creates an outbox, and imports hits that are in the cache but not in the underlying outbox.
     ///
     /// Returns `nil` if there is no cache of hits. Records older than four hours are deleted; the others are sent as if
     /// they were new, with their own times. Hits of another environment stay where they are. A cache that exceeds the
-    /// time-out counts as empty, and its contents are left for the next start.
+    /// time-out counts as empty, and its contents are left for the next start, except hits of visitors who deny consent by
+    /// then.
     ///
     /// - Parameters:
     ///   - store: The underlying outbox.
@@ -41,7 +44,11 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         self.strategy = strategy
         self.destination = destination
         evictions = FlagshipEvictions(known: store.overflowed)
-        let records = await FlagshipLookup.value(within: caches.hitLookupTimeout, time) { await cache.lookupHits() }
+        let limit = caches.hitLookupTimeout
+        let lookUp: FlagshipHitMirror.LookUp = {
+            await FlagshipLookup.value(within: limit, time) { await cache.lookupHits() }
+        }
+        let records = await lookUp()
         let known = await Self.waiting(in: store, for: destination)
         var taken: [Envelope]?
         var mayHoldOthers = true
@@ -51,6 +58,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
             taken = await Self.takeOver(usable, of: cache, into: store, owedTo: destination, now: time.now)
             mayHoldOthers = taken == nil || own.count < records.count
         }
+        lookUpUnimported = taken == nil ? lookUp : nil
         mirror = FlagshipHitMirror(
             cache,
             strategy: strategy,
@@ -85,54 +93,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return found
     }
 
-    /// Returns an earlier run's hits that the outbox doesn't have, oldest first, and deletes those that are too old or
-    /// unreadable.
-    private static func usable(
-        _ records: [String: FlagshipHitRecord],
-        of cache: any FlagshipHitCache,
-        but known: [String: Envelope],
-        now: Date,
-        _ log: any LogSink
-    ) async -> [Envelope] {
-        func delete(_ ids: [String], _ why: String) async {
-            guard !ids.isEmpty else { return }
-            log.log(.warning, .cache, "cached hits are deleted (\(ids.count)): \(why)")
-            await cache.flushHits(ids.sorted())
-        }
-        let oldest = FlagshipHitRecord.oldest(at: now)
-        await delete(records.filter { $1.time <= oldest }.map(\.key), "they are too old for the vendor")
-        // A record that was imported by itself is an event of its own, whatever its id looks like.
-        let fresh = records.filter { id, record in
-            record.time > oldest && known[id] == nil && known[FlagshipHitRecord.event(of: id)] == nil
-        }
-        .sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
-        let envelopes = fresh.compactMap { id, record in record.envelope(id: id) }
-        let readable = Set(envelopes.map(\.id))
-        await delete(fresh.map(\.key).filter { !readable.contains($0) }, "they aren't hits")
-        return envelopes
-    }
-
-    /// Adds hits to the outbox, and deletes those of visitors who deny consent: the process ended before their denial
-    /// reached the cache, and a later consent isn't about them.
-    ///
-    /// - Returns: The imported hits; `nil` if the outbox didn't accept them.
-    private static func takeOver(
-        _ envelopes: [Envelope],
-        of cache: any FlagshipHitCache,
-        into store: any OutboxStore,
-        owedTo destination: Destination,
-        now: Date
-    ) async -> [Envelope]? {
-        guard !envelopes.isEmpty else { return [] }
-        guard let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now) else {
-            return nil
-        }
-        let denied = zip(envelopes, refusals).filter { $1?.code == .consentDenied }.map(\.0.id)
-        if !denied.isEmpty { await cache.flushHits(denied.sorted()) }
-        return accepted(envelopes, refusals)
-    }
-
-    private static func accepted(_ envelopes: [Envelope], _ refusals: [ExperimentationError?]) -> [Envelope] {
+    static func accepted(_ envelopes: [Envelope], _ refusals: [ExperimentationError?]) -> [Envelope] {
         zip(envelopes, refusals).filter { $1 == nil }.map(\.0)
     }
 
@@ -213,6 +174,7 @@ extension FlagshipHitCacheStore {
         let denying = Set(changes.filter { !$0.isGranted }.map { ExactText($0.userID) })
         if !denying.isEmpty {
             await mirror.remove { denying.contains(ExactText($0.identity.id)) && !$0.event.isConsentSignal }
+            if let lookUpUnimported { await mirror.removeUnimported(of: denying, foundBy: lookUpUnimported) }
         }
         return outcome
     }

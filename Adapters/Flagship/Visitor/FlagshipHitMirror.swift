@@ -6,6 +6,9 @@ import Synchronization
 /// Its calls are made one at a time, and each writes what waits at that moment: a list made earlier would bring back
 /// hits that are gone by then.
 final class FlagshipHitMirror: Sendable {
+    /// Returns the cached hits; `nil` if that takes too long.
+    typealias LookUp = @Sendable () async -> [String: FlagshipHitRecord]?
+
     private struct Entry {
         var envelope: Envelope
         /// Whether the outbox has it.
@@ -92,6 +95,18 @@ final class FlagshipHitMirror: Sendable {
     /// Removes events that no longer wait.
     func remove(where isGone: (Envelope) -> Bool) async {
         await remove(state.withLock { $0.entries.values.map(\.envelope).filter(isGone).map(\.id) })
+    }
+
+    /// Deletes visitors' hits that only the cache has, because they weren't imported.
+    func removeUnimported(of denying: Set<ExactText>, foundBy lookUp: @escaping LookUp) async {
+        await turn.run {
+            let found = await lookUp() ?? [:]
+            let gone = found.filter { id, record in
+                guard record.belongs(to: self.environmentID), let hit = record.envelope(id: id) else { return false }
+                return denying.contains(ExactText(hit.identity.id)) && !hit.event.isConsentSignal
+            }
+            if !gone.isEmpty { await self.cache.flushHits(gone.keys.sorted()) }
+        }
     }
 
     /// Writes what has changed: what is gone, or with the periodic strategy all that waits.
