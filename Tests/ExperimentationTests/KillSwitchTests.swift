@@ -165,6 +165,24 @@ struct KillSwitchTests {
         }
     }
 
+    @Test("who finds it on asks again if another's answer ends it while it is being stored", .timeLimit(.minutes(1)))
+    func endedByAnother() async throws {
+        let (slow, source) = (SlowSwitch(), Numbering())
+        let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
+        let client = try await ExperimentationClient(provider: GatedProvider(source: source), store: store)
+        let session = client.session(for: User(id: "ada"))
+        let finding = Task { try await session.refresh() }
+        await slow.reached.wait()
+        let ending = Task { try await client.session(for: User(id: "ben")).refresh() }
+        try await eventually("another's answer has ended it") { !client.core.isDisabled }
+        slow.mayWrite.open()
+        try await finding.value
+        try await ending.value
+        #expect(session.status == .ready)
+        #expect(session.int("number", default: 0) == 2)
+        await client.shutdown(within: .zero)
+    }
+
     @Test("the decisions that end it are read at once, and no older ones follow newer", arguments: 0..<10)
     func releasedByDecisions(round: Int) async throws {
         let (slow, source) = (SlowSwitch(isQuickToThrow: true), Numbering())

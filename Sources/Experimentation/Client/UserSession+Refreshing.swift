@@ -12,35 +12,39 @@ extension UserSession {
     /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none;
     ///   ``ErrorCode/cancelled`` at once if this task is cancelled, while the request goes on for others who wait for it.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
-        // A change of the user during the request invalidates its answer; three rounds are more than any real caller
-        // needs.
+        // A change of the user during the request invalidates its answer, and who finds the kill switch on has none if
+        // another user's answer ends it meanwhile; three rounds are more than any real caller needs.
         for _ in 0..<3 {
             let revision = state.withLock { $0.revision }
-            try await refreshOnce(force: force)
+            let isAnswered = try await refreshOnce(force: force)
+            if !isAnswered, !core.isDisabled { continue }
             if state.withLock({ $0.revision }) == revision { return }
         }
     }
 
-    private func refreshOnce(force: Bool) async throws(ExperimentationError) {
+    /// - Returns: Whether there are decisions; not if the vendor's kill switch was on.
+    private func refreshOnce(force: Bool) async throws(ExperimentationError) -> Bool {
+        let isAnswered: Bool
         let heard = core.unheardChanges.count
         switch core.roles.decisions {
         case nil: throw core.noDecisions
-        case .asked(let source): try await refresh(from: source, force: force)
-        case .computed(let source): try await compute(by: source.freshness, force: force)
+        case .asked(let source): isAnswered = try await refresh(from: source, force: force)
+        case .computed(let source): isAnswered = try await compute(by: source.freshness, force: force)
         }
         if let notice = core.unheardChanges.notice(after: heard) {
             markStale()
             core.announceStale(notice)
         }
+        return isAnswered
     }
 
     // MARK: Vendors that decide
 
-    private func refresh(from source: any DecisionSource, force: Bool) async throws(ExperimentationError) {
+    private func refresh(from source: any DecisionSource, force: Bool) async throws(ExperimentationError) -> Bool {
         await restoreDecisions(by: source.freshness)
         let (context, question) = question()
         try context.user.validate()
-        if !force, isGood(source.freshness, for: context) { return }
+        if !force, isGood(source.freshness, for: context) { return true }
         let said: VendorAnswer
         do throws(ExperimentationError) {
             said = try await core.ask(source, for: context)
@@ -55,13 +59,15 @@ extension UserSession {
         switch said.answer {
         case .disabled:
             await core.killSwitch.set(true)
+            return false
         case .decided(let decisions):
             // First: whoever learns that the switch is off must find them, and a later answer mustn't come before them.
             let isPublished = publish(decisions, to: question, context: context, freshness: source.freshness)
             await core.killSwitch.set(false, asOf: said.throwings)
-            guard isPublished else { return }
+            guard isPublished else { return true }
             core.killSwitch.announce(.ready, .ready)
             await keep(decisions, to: question, for: context)
+            return true
         }
     }
 
@@ -77,7 +83,7 @@ extension UserSession {
 
     // MARK: Vendors that publish rules
 
-    private func compute(by freshness: Freshness, force: Bool) async throws(ExperimentationError) {
+    private func compute(by freshness: Freshness, force: Bool) async throws(ExperimentationError) -> Bool {
         try currentContext().user.validate()
         let rules: PublishedRules?
         do throws(ExperimentationError) {
@@ -93,7 +99,9 @@ extension UserSession {
             if core.rules?.published.current.isStale ?? false { markStale() }
             throw error
         }
-        if let rules { await apply(rules, freshness: freshness) }
+        guard let rules else { return false }
+        await apply(rules, freshness: freshness)
+        return true
     }
 
     /// Decides by the rules of an earlier run, until polling has replaced them; it never waits for the vendor.
