@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import MockVendors
 import Testing
+import Waiting
 
 @testable import SigmaAdapter
 
@@ -29,6 +30,32 @@ struct CacheTests {
         _ = try await client.text("button")
         #expect(stage.transport.requests.count == 1)
         stage.time.advance(by: .seconds(1))
+        _ = try await client.text("button")
+        #expect(stage.transport.requests.count == 2)
+    }
+
+    /// Stores the configuration once a gate opens.
+    private struct SlowStore: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+        let gate = AsyncGate()
+
+        func setValue(_ value: [UInt8]?, for key: String) async throws(ExperimentationError) {
+            if key.hasSuffix("/config") { await gate.wait() }
+            try await baseState.setValue(value, for: key)
+        }
+    }
+
+    @Test("a configuration's age counts from its arrival, however long the store takes")
+    func slowStore() async throws {
+        let (stage, store) = (try Stage(), SlowStore())
+        defer { store.gate.open() }
+        let client = try stage.client(stage.user(), cacheTTL: 10) { $0.store = store }
+        async let first = client.text("button")
+        try await eventually("the configuration is being stored") { store.gate.waiting == 1 }
+        stage.time.advance(by: .seconds(6))
+        store.gate.open()
+        _ = try await first
+        stage.time.advance(by: .seconds(6))
         _ = try await client.text("button")
         #expect(stage.transport.requests.count == 2)
     }

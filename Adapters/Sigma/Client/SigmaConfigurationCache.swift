@@ -89,8 +89,9 @@ actor SigmaConfigurationCache {
         if rules.map({ !isValid($0.date) }) ?? true {
             do throws(SigmaNetworkError) {
                 let fetched = try await service.configuration(privateID: privateID)
-                try? await records.set(fetched.raw, .configuration)
+                // First: its age counts from now, however long the store takes.
                 rules = (ruleset(fetched.root), time.now)
+                try? await records.set(fetched.raw, .configuration)
             } catch {
                 throw .requestConfigFailed(error)
             }
