@@ -56,15 +56,17 @@ struct SuccessorTests {
         registry.removeClient()
         #expect(try await properties(client())["os.name"] == "Other")
     }
-    /// Holds the first read back.
+
+    /// Holds back what the first read has found.
     final class HeldRead: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let gate = AsyncGate()
         private let reads = Atomic(0)
 
         func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            let found = try await baseState.value(for: key)
             if reads.add(1, ordering: .relaxed).oldValue == 0 { await gate.wait() }
-            return try await baseState.value(for: key)
+            return found
         }
     }
 
