@@ -183,6 +183,18 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("a refresh says whether it found decisions, for who looks later")
+    func found() async throws {
+        let client = try await ExperimentationClient(
+            provider: GatedProvider(source: Numbering()),
+            store: ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore())
+        )
+        let session = client.session(for: User(id: "ada"))
+        #expect(try await !session.refreshUnlessDisabled())
+        #expect(try await session.refreshUnlessDisabled())
+        await client.shutdown(within: .zero)
+    }
+
     @Test("the decisions that end it are read at once, and no older ones follow newer", arguments: 0..<10)
     func releasedByDecisions(round: Int) async throws {
         let (slow, source) = (SlowSwitch(isQuickToThrow: true), Numbering())

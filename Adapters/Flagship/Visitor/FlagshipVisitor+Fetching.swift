@@ -16,8 +16,9 @@ extension FlagshipVisitor {
         }
         let fetch = beginFetch()
         reportSetup()
+        let hasFlags: Bool
         do throws(ExperimentationError) {
-            try await decide(in: session)
+            hasFlags = try await decide(in: session)
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
             take(.fetchFailed(fetch))
@@ -25,7 +26,7 @@ extension FlagshipVisitor {
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
-        if status == .panic { return take(.panicFound) { $0.held = (.none, $0.identity.neutral) } }
+        if status == .panic || !hasFlags { return take(.panicFound) { $0.held = (.none, $0.identity.neutral) } }
         take(.fetchSucceeded(fetch)) { $0.held = nil }
         await afterSuccess(in: session)
     }
@@ -42,21 +43,22 @@ extension FlagshipVisitor {
 
     /// Brings the session's decisions up to date.
     ///
+    /// - Returns: Whether there are flags; not if the kill switch was on.
     /// - Throws: Why that failed; ``ErrorCode/timeout`` if there is no file of campaigns in time.
-    private func decide(in session: UserSession) async throws(ExperimentationError) {
+    private func decide(in session: UserSession) async throws(ExperimentationError) -> Bool {
         // As in the original, a fetch decides by the stored file at once, and polling renews the file.
-        if try await session.decideByRestoredRules() { return }
-        guard flagship.options.mode == .bucketing else { return try await session.refresh() }
+        if try await session.decideByRestoredRules() { return true }
+        guard flagship.options.mode == .bucketing else { return try await session.refreshUnlessDisabled() }
         // With a file this takes no time. The first one may take as long as any transfer, and comes in any case.
         let limit = flagship.options.timeout
         let outcome = await FlagshipLookup.value(within: limit, flagship.environment.time) {
-            () -> Result<Void, ExperimentationError> in
-            do throws(ExperimentationError) { return .success(try await session.refresh()) } catch {
+            () -> Result<Bool, ExperimentationError> in
+            do throws(ExperimentationError) { return .success(try await session.refreshUnlessDisabled()) } catch {
                 return .failure(error)
             }
         }
         guard let outcome else { throw ExperimentationError(.timeout, "no file of campaigns has come within \(limit)") }
-        try outcome.get()
+        return try outcome.get()
     }
 
     private func afterSuccess(in session: UserSession) async {

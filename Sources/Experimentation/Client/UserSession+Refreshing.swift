@@ -12,14 +12,25 @@ extension UserSession {
     /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none;
     ///   ``ErrorCode/cancelled`` at once if this task is cancelled, while the request goes on for others who wait for it.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
+        _ = try await refreshUnlessDisabled(force: force)
+    }
+
+    /// Brings the decisions up to date as ``refresh(force:)`` does, for adapters that need to know what was found: the
+    /// switch may be off again by the time at which the caller looks.
+    ///
+    /// - Returns: Whether there are decisions; not if the vendor's kill switch was on.
+    /// - Throws: As ``refresh(force:)``.
+    package func refreshUnlessDisabled(force: Bool = false) async throws(ExperimentationError) -> Bool {
+        var isAnswered = false
         // A change of the user during the request invalidates its answer, and who finds the kill switch on has none if
         // another user's answer ends it meanwhile; three rounds are more than any real caller needs.
         for _ in 0..<3 {
             let revision = state.withLock { $0.revision }
-            let isAnswered = try await refreshOnce(force: force)
+            isAnswered = try await refreshOnce(force: force)
             if !isAnswered, !core.isDisabled { continue }
-            if state.withLock({ $0.revision }) == revision { return }
+            if state.withLock({ $0.revision }) == revision { break }
         }
+        return isAnswered
     }
 
     /// - Returns: Whether there are decisions; not if the vendor's kill switch was on.
