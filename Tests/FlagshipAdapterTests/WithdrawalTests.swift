@@ -171,4 +171,18 @@ struct WithdrawalTests {
         isOver.store(true, ordering: .relaxed)
         await reading
     }
+
+    @Test("the vendor is told of a withdrawal by who has signed in without consent, under an id that had consented")
+    func afterSigningIn() async throws {
+        let bench = try await Bench()
+        let flagship = await bench.flagship()
+        _ = await flagship.newVisitor("ada", hasConsented: true).build()
+        let visitor = await flagship.newVisitor("anon", hasConsented: false).build()
+        visitor.authenticate("ada")
+        try await flagship.client?.flush()
+        await visitor.setConsent(false)
+        await visitor.setConsent(false)
+        try await flagship.client?.flush()
+        #expect(await ConsentTests.told(bench).filter { $0 == "iOS:false" }.count == 2)
+    }
 }

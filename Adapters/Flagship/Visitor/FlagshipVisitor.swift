@@ -175,6 +175,8 @@ public final class FlagshipVisitor: Sendable {
         // The session is updated under the lock, so that it ends up where the visitor does.
         let isNews = state.withLock { state in
             guard change(&state.identity) else { return false }
+            // The vendor may know of a consent under this id.
+            if !state.hasConsented { state.owesRefusal = true }
             session?.identify(state.identity.neutral)
             return true
         }
