@@ -54,6 +54,20 @@ struct StartTests {
         #expect(app.actions == ["A"])
     }
 
+    @Test("a screen that has gone before the start leaves nothing behind")
+    func goneScreen() async throws {
+        let app = try await App(start: false)
+        let screen = try app.shownScreen("gone")
+        screen.trackAction("A")
+        screen.willDisappear()
+        app.evergage.start(.test)
+        await app.settle()
+        #expect(app.actions == ["A"])
+        #expect(!screen.isVisible)
+        // The one of the screen's next time.
+        #expect(app.evergage.session?.surfaceCount == 1)
+    }
+
     @Test("V01 the latest hundred calls are kept before the start")
     func preStartLimit() async throws {
         let app = try await App(start: false)

@@ -89,6 +89,10 @@ extension Evergage {
                 drop(.error, "an event was refused: \(error)")
             }
         }
+        // Its screen may have gone while the call waited, and the event opened the surface again.
+        if let surface = captured.surface, events?.surfaces.isLive(surface: surface) == false {
+            session.closeSurface(surface)
+        }
     }
 
     func captureLifecycle(_ name: String) {

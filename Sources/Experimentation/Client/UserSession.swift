@@ -194,6 +194,9 @@ public final class UserSession: Sendable {
         hand(over: state.withLock { $0.board.clear(surface: surface) })
     }
 
+    /// For how many parts of the application campaigns are matched with handlers, the whole included.
+    package var surfaceCount: Int { state.withLock { $0.board.count } }
+
     /// Removes a part of the application that won't come back; answers to its events are dropped from now on.
     public func closeSurface(_ surface: String) {
         state.withLock { $0.board.close(surface: surface) }
