@@ -154,6 +154,18 @@ struct TrackerTests {
         #expect(try await bench.behaviors().compactMap { $0["Session Duration"] } == ["5"])
     }
 
+    @Test("a denial of this installation's user doesn't end the session of another who is there")
+    func otherUser() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeMobileUserID("own")
+        try await engage.tracker(for: client.session(for: User(id: "ben"))).launch()
+        let session = engage.profile.record.session
+        try await client.session(for: User(id: "own")).setConsent(.denied)
+        #expect(engage.profile.mobileUserID == "")
+        #expect(engage.profile.record.session == session)
+    }
+
     @Test(
         "E72 a fresh install offline is tracked with a session, in this order and with both ids, once there is a network",
         arguments: [true, false]

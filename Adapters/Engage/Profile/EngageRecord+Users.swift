@@ -75,6 +75,7 @@ extension EngageRecord {
         guard isOwn(userID) else { return }
         campaigns.remove { $0.users.isEmpty }
         var rest = withoutUsers
+        if session.userID != nil { rest.session = session }
         rest.others = others
         rest.audits = audits
         rest.campaigns = campaigns
