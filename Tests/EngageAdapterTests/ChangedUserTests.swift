@@ -2,6 +2,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import Testing
+import Waiting
 
 @testable import EngageAdapter
 
@@ -99,6 +100,44 @@ struct ChangedUserTests {
         try await engage.profile.storeMobileUserID("ada")
         #expect(try await engage.mobileIdentity.setupRecipient().recipientID == "100000")
         #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == ["ada", "ben"])
+    }
+
+    @Test("isn't checked for what its former user is known by", arguments: [true, false])
+    func waitingCheck(isOfSession: Bool) async throws {
+        let engage = bench.engage()
+        let session = try await bench.client(engage).session(for: User(id: "ada", consent: .granted))
+        try await engage.profile.storeMobileUserID("ada")
+        bench.hold("AddRecipient")
+        let first = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await bench.isHolding()
+        let check = Task {
+            isOfSession
+                ? try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"], for: session)
+                : try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
+        }
+        try await eventually("a waiting check") { engage.mobileIdentity.turn.waiting == 1 }
+        try await engage.profile.storeMobileUserID("ben")
+        bench.letGo()
+        _ = try await first.value
+        let error = await #expect(throws: ExperimentationError.self) { try await check.value }
+        #expect(error?.code == .invalidArgument)
+        #expect(session.user.id == "ada")
+        #expect(try await bench.recipients().map { $0.values["facebook_id"] } == [nil, nil])
+    }
+
+    @Test("isn't checked for what its former user is known by, though that one's recipient was still being added")
+    func checkWhileSettingUp() async throws {
+        let engage = bench.engage()
+        try await engage.profile.storeMobileUserID("ada")
+        bench.hold("AddRecipient")
+        let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"]) }
+        try await bench.isHolding()
+        try await engage.profile.storeMobileUserID("ben")
+        bench.letGo()
+        let error = await #expect(throws: ExperimentationError.self) { try await check.value }
+        #expect(error?.code == .invalidArgument)
+        #expect(engage.profile.record.merge == nil)
+        #expect(try await bench.recipients().map { $0.values["facebook_id"] } == [nil, nil])
     }
 
     @Test("keeps no recipient of a former user who is removed before the vendor answers")

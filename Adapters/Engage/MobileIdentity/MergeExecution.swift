@@ -186,6 +186,12 @@ extension EngageErrors {
         "the user was removed before the vendor answered"
     )
 
+    /// The error for a check of a user whom another has followed.
+    static let followed = ExperimentationError(
+        .invalidArgument,
+        "another mobile user id was stored meanwhile: the columns are its former user's"
+    )
+
     /// The error for a call about a user who has denied consent.
     static let denied = ExperimentationError(
         .consentDenied,

@@ -81,10 +81,18 @@ public struct MobileIdentity: Sendable {
     ///
     /// - Parameter fields: Columns and values, such as `["facebook_id": "100"]`; not empty.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``setupRecipient()``; `ErrorCode.invalidArgument` without fields; for a failed step its
-    ///   error with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
+    /// - Throws: As ``setupRecipient()``; `ErrorCode.invalidArgument` without fields, or if
+    ///   ``EngageProfile/storeMobileUserID(_:)`` names another user before the merge begins; for a failed step its error
+    ///   with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
     @discardableResult
     public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {
+        try await check(fields, since: profile.changes)
+    }
+
+    private func check(
+        _ fields: [String: String],
+        since changes: EngageProfile.Changes
+    ) async throws(ExperimentationError) -> CheckResult {
         guard !fields.isEmpty, !fields.keys.contains("") else {
             throw ExperimentationError(.invalidArgument, "checkIdentity needs at least one column and its value")
         }
@@ -93,6 +101,7 @@ public struct MobileIdentity: Sendable {
         defer { turn.leave() }
         try await profile.load()
         if profile.isConsentDenied { throw EngageErrors.denied }
+        try requireSameUser(since: changes)
         do throws(ExperimentationError) {
             try await finishPending()
         } catch {
@@ -102,6 +111,7 @@ public struct MobileIdentity: Sendable {
         }
         await execution.settleAuditsIfPossible()
         let current = try await setup.complete()
+        try requireSameUser(since: changes)
         var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: current.mobileUserID)
         intent.hasCurrent(current.recipientID)
         let isBegun = try await profile.update { [intent] record in
@@ -109,7 +119,10 @@ public struct MobileIdentity: Sendable {
             record.merge = intent
             return true
         }
-        guard isBegun else { throw EngageErrors.forgotten }
+        guard isBegun else {
+            try requireSameUser(since: changes)
+            throw EngageErrors.forgotten
+        }
         return try await run(intent)
     }
 
@@ -130,13 +143,21 @@ public struct MobileIdentity: Sendable {
         for session: UserSession
     ) async throws(ExperimentationError) -> CheckResult {
         let (user, namings) = session.userAndNamings
+        let changes = profile.changes
         if session.isDenied { throw EngageErrors.denied }
         if user.consent == .granted { try await profile.noteConsent(of: user.id) }
-        let result = try await checkIdentity(fields)
+        let result = try await check(fields, since: changes)
         var identity = session.user.identity
         identity.id = result.mobileUserID
         session.endLinking(of: user.identity, as: identity, since: namings)
         return result
+    }
+
+    /// Ensures that the installation's user is still who they were when a check was asked for: the fields are what that
+    /// user is known by.
+    private func requireSameUser(since changes: EngageProfile.Changes) throws(ExperimentationError) {
+        if profile.changes.removals != changes.removals { throw EngageErrors.forgotten }
+        if profile.changes != changes { throw EngageErrors.followed }
     }
 
     /// Resumes an interrupted merge, and writes the rows that are still owed to the audit table.

@@ -15,12 +15,20 @@ public final class EngageProfile: Sendable {
         var written: UInt64 = 0
         var isLoaded = false
         var removals = Removals()
+        var successions = 0
     }
 
     /// How often users were removed since the process began: by a denial of consent, or ``clear()``.
     struct Removals: Sendable, Hashable {
         fileprivate(set) var ofOwnUser = 0
         fileprivate(set) var ofAnyone = 0
+    }
+
+    /// How often the installation's own user was removed, and how often the application has named another, since the
+    /// process began.
+    struct Changes: Sendable, Hashable {
+        var removals: Int
+        var successions: Int
     }
 
     /// The users of merges under way.
@@ -71,6 +79,11 @@ public final class EngageProfile: Sendable {
 
     /// How often users were removed until now.
     var removals: Removals { state.withLock(\.removals) }
+
+    /// How often the installation's own user has changed until now, but for merges.
+    var changes: Changes {
+        state.withLock { Changes(removals: $0.removals.ofOwnUser, successions: $0.successions) }
+    }
 
     /// Whether a user may have been removed since; exact for the installation's own.
     func mayBeRemoved(_ userID: String, since removals: Removals) -> Bool {
@@ -159,7 +172,10 @@ public final class EngageProfile: Sendable {
     /// Another id than the one so far is another user's. The former user's recipient, anonymous id and campaigns aren't
     /// theirs, so store an id of the recipient that you know after this one, not before.
     public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
-        try await update { $0.become(id) }
+        try await apply { state in
+            if !state.record.mobileUserID.isEmpty, !state.record.isOwn(id) { state.successions += 1 }
+            state.record.become(id)
+        }
     }
 
     /// Stores the recipient's id.
