@@ -208,7 +208,7 @@ struct EngageEventSink: EventSink {
             draft: draft,
             said: said,
             record: record,
-            recipient: profile.recipientID(of: envelope.identity.id)
+            recipient: profile.recipientID(of: envelope.identity.id, at: envelope.date)
         )
     }
 

@@ -38,4 +38,74 @@ struct HandedOnTests {
         try await engage.profile.storeMobileUserID("ben")
         #expect(engage.profile.recipientID == first)
     }
+
+    @Test("leaves it to its known user, who may come back after somebody else")
+    func knownUserReturns() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        try await engage.profile.storeMobileUserID("anonymous")
+        let recipient = try await engage.mobileIdentity.setupRecipient().recipientID
+        try await client.session(for: User(id: "anonymous")).link(to: Identity(id: "ben"))
+        try await engage.profile.storeMobileUserID("ada")
+        #expect(engage.profile.recipientID(of: "ben") == recipient)
+        try await engage.profile.storeMobileUserID("ben")
+        #expect(engage.profile.recipientID == recipient)
+    }
+
+    @Test("names it in the events of before, and in none of after")
+    func events() async throws {
+        let engage = bench.engage()
+        let client = try await bench.client(engage)
+        let session = client.session(for: User(id: "anonymous"))
+        await client.setConnectivity(.offline)
+        try await session.track(.custom("before"))
+        bench.time.advance(by: .seconds(1))
+        try await session.link(to: Identity(id: "ben"))
+        let recipient = engage.profile.recipientID(of: "ben")
+        for known in ["ada", nil] {
+            bench.time.advance(by: .seconds(1))
+            session.identify(Identity(id: "anonymous"))
+            try await session.track(.custom("after"))
+            if let known { try await session.link(to: Identity(id: known)) }
+        }
+        await client.setConnectivity(.online)
+        try await client.flush()
+        let other = engage.profile.recipientID(of: "ada")
+        #expect(recipient != "" && other != "" && other != recipient)
+        #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [recipient, other, ""])
+    }
+
+    @Test("isn't named any more once its known user denies consent")
+    func denial() async throws {
+        let client = try await bench.client(bench.engage())
+        let session = client.session(for: User(id: "anonymous"))
+        await client.setConnectivity(.offline)
+        try await session.track(.custom("before"))
+        try await session.link(to: Identity(id: "ben"))
+        try await session.setConsent(.denied)
+        await client.setConnectivity(.online)
+        try await client.flush()
+        #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [""])
+    }
+
+    @Test(
+        "is given to one user only when two log in at once",
+        arguments: [(["anonymous", "anonymous"], ["ben", "ada"]), (["here", "there"], ["ben", "ben"])]
+    )
+    func atOnce(former: [String], known: [String]) async throws {
+        // The first is interrupted after some steps, and the second, too, has taken some before.
+        for (first, second) in (0..<5).flatMap({ first in (0..<5).map { (first, $0) } }) {
+            let bench = EngageWorkbench()
+            let linker = bench.engage().linker
+            var links = zip(former, known).map { LinkProgress(from: Identity(id: $0), to: Identity(id: $1)) }
+            for (place, steps) in [(1, second), (0, first), (1, 20), (0, 20)] {
+                for _ in 0..<steps where !links[place].isComplete {
+                    links[place] = try await linker.advance(links[place])
+                }
+            }
+            #expect(links.map(\.isComplete) == [true, true] && links.map(\.to.id) == known)
+            let ids = try await bench.recipients().compactMap { $0.values["Mobile User Id"] }
+            #expect(ids.filter(known.contains).count == Set(known).count, "after \(first) and \(second) steps: \(ids)")
+        }
+    }
 }

@@ -31,6 +31,8 @@ struct EngageLinker: IdentityLinker {
         var next = intent
         do throws(ExperimentationError) {
             next = try await execution.take(intent)
+            // In the same turn: until then, another merge would take a recipient for the former id's that isn't any more.
+            if next.step == .switchIDs { next = try await execution.take(next) }
         } catch {
             if intent.step == .audit, error.code != .cancelled, error.code != .consentDenied {
                 // By then the row is owed, and follows with the next merge or start: the linking itself is done.

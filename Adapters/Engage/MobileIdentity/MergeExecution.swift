@@ -20,7 +20,9 @@ struct MergeExecution: Sendable {
         let merging = profile.merging
         do throws(ExperimentationError) {
             if !merging.isOneRemoved(from: intent) {
+                if merging.isOvertaken(intent) { return intent.begunAnew }
                 let next = try await step(of: intent)
+                if intent.step.isWrite { merging.overtakeOthers(by: intent) }
                 // The answer may name another user.
                 merging.begin(next)
                 if !merging.isOneRemoved(from: intent) { return next }
@@ -90,8 +92,7 @@ struct MergeExecution: Sendable {
     ) async throws(ExperimentationError) -> String {
         let mobileUserID = intent.mobileUserID
         let record = profile.record
-        // Only the vendor knows which of two ids a recipient has: it is searched for.
-        let known = record.isHandedOn(from: mobileUserID) ? "" : record.recipient(of: mobileUserID)
+        let known = record.recipient(of: mobileUserID)
         let isKnown = record.isOwn(mobileUserID) ? record.isComplete : !known.isEmpty
         if isKnown { return known }
         let recipient = try await client.setUp(mobileUserID, known: known, afterSearch: true)
@@ -102,18 +103,22 @@ struct MergeExecution: Sendable {
     /// Changes both ids in one write.
     private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
+        let now = environment.time.now
         try await keep(of: intent) { record in
             record.shareCampaigns(of: intent.mobileUserID, with: after)
             if record.isOwn(intent.mobileUserID) || record.isOwn(after) {
                 record.mobileUserID = after
                 record.recipientID = intent.survivor
                 record.addUnderWay = nil
-                // Waiting events of the earlier id belong to the recipient that still has it.
-                if !record.isOwn(intent.mobileUserID) {
-                    record.note(recipient: intent.current, of: intent.mobileUserID)
-                }
             } else {
                 record.note(recipient: intent.survivor, of: after)
+            }
+            if ExactText(after) == ExactText(intent.mobileUserID) { return }
+            if intent.survivor == intent.current {
+                record.handOn(intent.current, from: intent.mobileUserID, at: now)
+            } else {
+                // Waiting events of the earlier id belong to the recipient that still has it.
+                record.note(recipient: intent.current, of: intent.mobileUserID)
             }
         }
     }

@@ -14,8 +14,7 @@ extension EngageRecord {
         guard !former.mobileUserID.isEmpty else { return }
         campaigns.give(to: former.mobileUserID) { $0.users.isEmpty }
         anonymousID = ""
-        recipientID = former.isHandedOn(from: userID) ? "" : former.recipient(of: userID)
-        if recipientID.isEmpty, let place = place(of: userID) { others.remove(at: place) }
+        recipientID = former.recipient(of: userID)
         // They may have been here before, and an answer about them been lost.
         mayHaveRecipient = recipientID.isEmpty
         if !recipientID.isEmpty { isWanted = false }
@@ -68,6 +67,7 @@ extension EngageRecord {
         for id in person.ids {
             if let place = place(of: id.text) { others.remove(at: place) }
         }
+        forgetHandedOn(of: person)
         audits.removeAll { person.owns($0) }
         campaigns.remove { campaign in person.ids.contains { campaign.isOf($0.text) } }
         if let merge, person.owns(merge) { self.merge = nil }
@@ -77,6 +77,7 @@ extension EngageRecord {
         var rest = withoutUsers
         if session.userID != nil { rest.session = session }
         rest.others = others
+        rest.handedOn = handedOn
         rest.audits = audits
         rest.campaigns = campaigns
         rest.merge = merge

@@ -19,6 +19,8 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var addUnderWay: String?
     /// Recipients of other users, by mobile user id.
     var others: [String: String] = [:]
+    /// Recipients that merges have handed on to known users, by the former mobile user id; earliest first.
+    var handedOn: [String: [HandedOnRecipient]] = [:]
     /// Whether the mobile user id must get its recipient before its behaviors are posted.
     var isWanted = false
     /// Whether the own user's recipient, if it isn't known, is looked for before one is added.
@@ -52,16 +54,12 @@ struct EngageRecord: Sendable, Hashable, Codable {
         isOwn(userID) ? recipientID : place(of: userID).map { others[$0].value } ?? ""
     }
 
-    /// Whether a merge may have handed a user's recipient on to another id, which it was then given.
-    func isHandedOn(from userID: String) -> Bool {
-        guard !isOwn(userID), let place = place(of: userID) else { return false }
-        let recipient = others[place].value
-        return recipient == recipientID || others.contains { $0.value == recipient && $0.key != others[place].key }
-    }
-
     /// Returns another user's place; of several ids that differ only in their Unicode form, a dictionary holds one.
-    func place(of userID: String) -> Dictionary<String, String>.Index? {
-        guard let place = others.index(forKey: userID), ExactText(others[place].key) == ExactText(userID) else {
+    func place(of userID: String) -> Dictionary<String, String>.Index? { place(of: userID, in: others) }
+
+    /// Returns a user's place among values by user.
+    func place<Value>(of userID: String, in values: [String: Value]) -> Dictionary<String, Value>.Index? {
+        guard let place = values.index(forKey: userID), ExactText(values[place].key) == ExactText(userID) else {
             return nil
         }
         return place
@@ -100,6 +98,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         deviceID = try values.decodeIfPresent(String.self, forKey: .deviceID) ?? ""
         addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
         others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
+        handedOn = try values.decodeIfPresent([String: [HandedOnRecipient]].self, forKey: .handedOn) ?? [:]
         isWanted = try values.decodeIfPresent(Bool.self, forKey: .isWanted) ?? false
         mayHaveRecipient = try values.decodeIfPresent(Bool.self, forKey: .mayHaveRecipient) ?? false
         isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false

@@ -27,6 +27,14 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case audit
         /// Nothing.
         case done
+
+        /// Whether it changes a recipient that has been found.
+        var isWrite: Bool {
+            switch self {
+            case .updateCurrent, .claimCurrent, .claimExisting, .releaseCurrent: true
+            case .setUp, .search, .switchIDs, .audit, .done: false
+            }
+        }
     }
 
     /// The result of the search.
@@ -147,6 +155,9 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case .setUp, .search, .updateCurrent, .claimCurrent, .claimExisting: false
         }
     }
+
+    /// The same merge without a plan: what it found may have changed since.
+    var begunAnew: MergeIntent { MergeIntent(id: id, fields: fields, mobileUserID: mobileUserID) }
 
     /// Records that the current step failed.
     ///

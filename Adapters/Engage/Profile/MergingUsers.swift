@@ -12,6 +12,7 @@ final class MergingUsers: Sendable {
     private struct Merge {
         var users: Set<ExactText> = []
         var isOneRemoved = false
+        var isOvertaken = false
     }
 
     private let merges = Mutex<[String: Merge]>([:])
@@ -31,6 +32,24 @@ final class MergingUsers: Sendable {
 
     /// Whether a user of a merge was removed since it began.
     func isOneRemoved(from intent: MergeIntent) -> Bool { merges.withLock { $0[intent.id]?.isOneRemoved ?? false } }
+
+    /// Notes that a merge has changed recipients, which others about the same users may have found before.
+    func overtakeOthers(by intent: MergeIntent) {
+        merges.withLock { merges in
+            for (id, merge) in merges where id != intent.id && !merge.users.isDisjoint(with: intent.users) {
+                merges[id]?.isOvertaken = true
+            }
+        }
+    }
+
+    /// Whether a merge that hasn't written anything must make a new plan; asked once.
+    func isOvertaken(_ intent: MergeIntent) -> Bool {
+        merges.withLock { merges in
+            guard merges[intent.id]?.isOvertaken == true else { return false }
+            merges[intent.id]?.isOvertaken = false
+            return !intent.isBegun && intent.step != .setUp
+        }
+    }
 
     /// Notes that a user is removed.
     func remove(_ userID: String) {

@@ -1,0 +1,35 @@
+import Experimentation
+import Foundation
+
+/// Recipients that merges have given to known users.
+extension EngageRecord {
+    /// Returns the recipient that an event of a user names; empty if it isn't known.
+    func recipient(of userID: String, at date: Date) -> String {
+        let former = place(of: userID, in: handedOn).map { handedOn[$0].value } ?? []
+        return former.first { date <= $0.date }?.recipient ?? recipient(of: userID)
+    }
+
+    /// Records that a former id's recipient is a known user's from now on; once, if the merge is repeated.
+    mutating func handOn(_ recipient: String, from userID: String, at date: Date) {
+        if let place = place(of: userID) { others.remove(at: place) }
+        var former = place(of: userID, in: handedOn).map { handedOn[$0].value } ?? []
+        if former.last?.recipient == recipient { return }
+        former.append(HandedOnRecipient(recipient: recipient, date: date))
+        if handedOn.count >= Self.mostOthers, handedOn[userID] == nil, let any = handedOn.keys.first {
+            handedOn[any] = nil
+        }
+        handedOn[userID] = nil
+        handedOn[userID] = former.suffix(HandedOnRecipient.mostOfOneID)
+    }
+
+    /// Removes what was handed on from or to a user.
+    mutating func forgetHandedOn(of person: MergedPerson) {
+        for id in person.ids {
+            if let place = place(of: id.text, in: handedOn) { handedOn.remove(at: place) }
+        }
+        handedOn = handedOn.compactMapValues { former in
+            let kept = former.filter { !person.recipients.contains($0.recipient) }
+            return kept.isEmpty ? nil : kept
+        }
+    }
+}
