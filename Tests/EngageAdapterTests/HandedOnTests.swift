@@ -88,6 +88,18 @@ struct HandedOnTests {
         #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [""])
     }
 
+    @Test("stays with its id if the known user gets a recipient during the login", arguments: 1...3)
+    func setUpMeanwhile(after steps: Int) async throws {
+        let engage = bench.engage()
+        var link = LinkProgress(from: Identity(id: "anonymous"), to: Identity(id: "ben"))
+        for _ in 0..<steps { link = try await engage.linker.advance(link) }
+        try await engage.profile.storeMobileUserID("ben")
+        try await engage.mobileIdentity.setupRecipient()
+        while !link.isComplete { link = try await engage.linker.advance(link) }
+        #expect(Set(try await mobileUserIDs()) == ["anonymous", "ben"])
+        #expect(try await bench.recipients().count == 2)
+    }
+
     @Test(
         "is given to one user only when two log in at once",
         arguments: [(["anonymous", "anonymous"], ["ben", "ada"]), (["here", "there"], ["ben", "ben"])]

@@ -22,7 +22,7 @@ struct MergeExecution: Sendable {
             if !merging.isOneRemoved(from: intent) {
                 if merging.isOvertaken(intent) { return intent.begunAnew }
                 let next = try await step(of: intent)
-                if intent.step.isWrite { merging.overtakeOthers(by: intent) }
+                if intent.step.isWrite { merging.overtake(intent.users, by: intent) }
                 // The answer may name another user.
                 merging.begin(next)
                 if !merging.isOneRemoved(from: intent) { return next }
@@ -96,6 +96,7 @@ struct MergeExecution: Sendable {
         let isKnown = record.isOwn(mobileUserID) ? record.isComplete : !known.isEmpty
         if isKnown { return known }
         let recipient = try await client.setUp(mobileUserID, known: known, afterSearch: true)
+        profile.merging.overtake([ExactText(mobileUserID)], by: intent)
         try await keep(of: intent) { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient
     }

@@ -39,6 +39,8 @@ struct RecipientSetup: Sendable {
         }
         let mobileUserID = before.mobileUserID
         let recipientID: String
+        // Whatever the answer: it may be lost.
+        defer { profile.merging.overtake([ExactText(mobileUserID)]) }
         do throws(ExperimentationError) {
             let isRepeated = before.addUnderWay == mobileUserID || before.mayHaveRecipient
             let client = client.only { !profile.mayBeRemoved(mobileUserID, since: removals) }

@@ -33,10 +33,12 @@ final class MergingUsers: Sendable {
     /// Whether a user of a merge was removed since it began.
     func isOneRemoved(from intent: MergeIntent) -> Bool { merges.withLock { $0[intent.id]?.isOneRemoved ?? false } }
 
-    /// Notes that a merge has changed recipients, which others about the same users may have found before.
-    func overtakeOthers(by intent: MergeIntent) {
+    /// Notes that recipients of users were added or changed, which merges about these users may have searched for before.
+    ///
+    /// The merge that has changed them isn't overtaken by itself.
+    func overtake(_ users: Set<ExactText>, by changing: MergeIntent? = nil) {
         merges.withLock { merges in
-            for (id, merge) in merges where id != intent.id && !merge.users.isDisjoint(with: intent.users) {
+            for (id, merge) in merges where id != changing?.id && !merge.users.isDisjoint(with: users) {
                 merges[id]?.isOvertaken = true
             }
         }
