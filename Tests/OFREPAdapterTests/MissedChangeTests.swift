@@ -67,6 +67,17 @@ struct MissedChangeTests: StreamTests {
         #expect((4...7).contains(asked.count), "\(asked)")
     }
 
+    @Test("nothing is asked for because a broken stream is no longer announced, if no other takes its place")
+    mutating func leftBroken() {
+        _ = take(.announced([stream, other]), after: 0)
+        _ = take(.opened(stream), after: 0)
+        _ = take(.opened(other), after: 0)
+        #expect(take(.time, after: 2) == [.tellChange(.gap)])
+        _ = take(.ended(other, .lost(Self.lost)), after: 10)
+        #expect(take(.announced([stream]), after: 10.1) == [.close(other)])
+        #expect(listening.wake == nil)
+    }
+
     @Test("a change that is announced while another stream takes an open one's place is reported")
     mutating func handover() {
         open()

@@ -32,11 +32,13 @@ struct OFREPHandover: Sendable {
     /// - Parameters:
     ///   - left: The streams that were announced until now, and no longer are.
     ///   - announced: The streams that are announced instead.
+    ///   - opensNew: Whether one of those is yet to open.
     ///   - now: The current instant.
     /// - Returns: The streams to close.
     mutating func begin(
         leaving left: [OFREPStream: OFREPConnection],
         for announced: [OFREPStream],
+        opensNew: Bool,
         at now: ContinuousClock.Instant
     ) -> Set<OFREPStream> {
         let hearing = Set(left.filter(\.value.isOpen).keys)
@@ -49,8 +51,8 @@ struct OFREPHandover: Sendable {
             (former, whole) = (hearing, nil)
         }
         // A server may close a stream before it names the next one.
-        let haveEnded = left.values.contains { $0.wasOpen && !$0.isClosed } && !announced.isEmpty
-        if !former.isEmpty || haveEnded { deadline = deadline ?? now.advanced(by: Self.patience) }
+        let haveEnded = left.values.contains { $0.wasOpen && !$0.isClosed }
+        if !former.isEmpty || (haveEnded && opensNew) { deadline = deadline ?? now.advanced(by: Self.patience) }
         return open.subtracting(former)
     }
 

@@ -114,8 +114,9 @@ struct OFREPListening: Sendable {
         for stream in handover.former.intersection(streams) {
             connections[stream] = OFREPConnection(phase: .open(since: now))
         }
-        let over = handover.begin(leaving: left, for: streams, at: now).union(left.keys).subtracting(handover.former)
         let new = streams.filter { connections[$0] == nil }
+        let ended = handover.begin(leaving: left, for: streams, opensNew: !new.isEmpty, at: now)
+        let over = ended.union(left.keys).subtracting(handover.former)
         for stream in new { open(stream, at: now) }
         return close(over) + new.map { .open($0) }
     }
