@@ -17,7 +17,6 @@ final class OFREPDecisionSource: DecisionSource {
 
     private struct State {
         var answers: OFREPAnswers
-        var reflections = OFREPReflections()
         var patience = OFREPPatience()
     }
 
@@ -57,10 +56,7 @@ final class OFREPDecisionSource: DecisionSource {
 
     /// Removes the user's cached answer and streams.
     func forget(_ userID: String) {
-        state.withLock { state in
-            state.answers.forget(userID)
-            state.reflections.forget(userID)
-        }
+        state.withLock { $0.answers.forget(userID) }
         listener?.forget(userID)
     }
 
@@ -72,11 +68,9 @@ final class OFREPDecisionSource: DecisionSource {
         do throws(ExperimentationError) {
             return try await send(question, for: userID, after: change)
         } catch {
-            if OFREPErrors.mayPass(error), let last = listener?.lastChange {
-                let (lacks, end) = state.withLock {
-                    ($0.reflections.lacks(last.number, question, of: userID), $0.patience.end)
-                }
-                if lacks { listener?.noteFailure(until: end) }
+            if OFREPErrors.mayPass(error) {
+                let end = state.withLock { $0.patience.end }
+                listener?.noteFailure(of: question, of: userID, until: end)
             }
             throw error
         }
@@ -103,10 +97,8 @@ final class OFREPDecisionSource: DecisionSource {
         }
         try note(reply, since: began, isConditional: validator != nil)
         if reply.status == 304, let held {
-            let isCurrent = state.withLock { state in
-                state.reflections.note(question, of: userID, at: change?.number ?? held.change)
-                return state.answers.confirm(question, of: userID, at: change?.number)
-            }
+            listener?.noteAnswer(to: question, of: userID, at: change?.number ?? held.change)
+            let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
             // The streams may have been closed since the answer was given.
             if isCurrent { listen(to: held.streams, for: userID) }
             return held.decisions
@@ -114,9 +106,9 @@ final class OFREPDecisionSource: DecisionSource {
         let evaluation = try OFREPEvaluation(reply)
         for complaint in evaluation.complaints { environment.log.log(.warning, "ofrep.answer", complaint) }
         let decisions = evaluation.decisions
-        state.withLock { state in
-            state.reflections.note(question, of: userID, at: change?.number ?? 0)
-            state.answers.keep(
+        listener?.noteAnswer(to: question, of: userID, at: change?.number ?? 0)
+        state.withLock {
+            $0.answers.keep(
                 OFREPAnswers.Answer(
                     question: question,
                     validator: OFREPErrors.validator(of: reply),
@@ -148,7 +140,6 @@ final class OFREPDecisionSource: DecisionSource {
         let failure = OFREPErrors.failure(of: reply, isConditional: isConditional)
         let isRefused = state.withLock { state in
             state.patience.note(reply, failure, since: start, at: time.instant, date: time.now)
-            if state.patience.isRefused { state.reflections = OFREPReflections() }
             return state.patience.isRefused
         }
         // Refused credentials apply to the streams, too.

@@ -24,6 +24,7 @@ final class OFREPListener: ChangeSource {
         var lastNumber = 0
         var lastIDs: [OFREPStream: String] = [:]
         var users: [AnsweredUser] = []
+        var reflections = OFREPReflections()
         var alarm: (at: ContinuousClock.Instant, task: Task<Void, Never>)?
         var lastChange: OFREPChange?
     }
@@ -58,11 +59,24 @@ final class OFREPListener: ChangeSource {
         return stream
     }
 
-    /// Announces the last change again later, because the question for it failed; when polling, the next poll asks anyway.
+    /// Records that the answer to a question reflects a change and all before it; when polling, nobody asks for that.
+    func noteAnswer(to question: [UInt8], of userID: String, at change: Int) {
+        if opensStreams { state.withLock { $0.reflections.note(question, of: userID, at: change) } }
+    }
+
+    /// Announces the last change again later if a question that has failed lacks the answer to it; when polling, the next
+    /// poll asks anyway.
     ///
-    /// - Parameter end: The end of the wait that the server asked for, if any.
-    func noteFailure(until end: ContinuousClock.Instant?) {
-        if opensStreams { drive(.failed(until: end)) }
+    /// - Parameters:
+    ///   - question: The question.
+    ///   - userID: The user.
+    ///   - end: The end of the wait that the server asked for, if any.
+    func noteFailure(of question: [UInt8], of userID: String, until end: ContinuousClock.Instant?) {
+        let isUnanswered = state.withLock { state in
+            guard let change = state.lastChange else { return false }
+            return state.reflections.lacks(change.number, question, of: userID)
+        }
+        if isUnanswered { drive(.failed(until: end)) }
     }
 
     /// Adopts the streams announced with a user's answer.
@@ -82,7 +96,7 @@ final class OFREPListener: ChangeSource {
         note(AnsweredUser(id: userID, streams: streams), of: userID)
     }
 
-    /// Forgets which streams were announced to a user.
+    /// Forgets which streams were announced to a user, and what is known of their questions.
     func forget(_ userID: String) { note(nil, of: userID) }
 
     /// Closes streams after the application has been in the background for the server's inactivity delay, and announces a
@@ -91,7 +105,7 @@ final class OFREPListener: ChangeSource {
 
     /// Closes all streams until the server announces some again.
     func close() {
-        state.withLock { $0.users = [] }
+        state.withLock { ($0.users, $0.reflections) = ([], OFREPReflections()) }
         drive(.announced([]))
     }
 
@@ -112,7 +126,7 @@ final class OFREPListener: ChangeSource {
     private func note(_ user: AnsweredUser?, of userID: String) {
         let all = state.withLock { state -> [OFREPStream] in
             state.users.removeAll { $0.id == userID }
-            if let user { state.users.append(user) }
+            if let user { state.users.append(user) } else { state.reflections.forget(userID) }
             if state.users.count > Self.mostUsers { state.users.removeFirst() }
             var all: [OFREPStream] = []
             for stream in state.users.reversed().flatMap(\.streams) where !all.contains(stream) { all.append(stream) }
