@@ -78,6 +78,58 @@ struct MissedChangeTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
+    /// Ends the open stream and opens it again.
+    ///
+    /// - Returns: Whether changes are asked for within nine seconds.
+    private mutating func reopen(after second: Double) -> Bool {
+        _ = take(.ended(stream, .lost(Self.lost)), after: second)
+        // At the latest a second later.
+        _ = take(.time, after: second + 1)
+        let effects = take(.opened(stream), after: second + 1.5) + take(.time, after: second + 9)
+        return effects.contains(.tellChange(.gap))
+    }
+
+    @Test("a server whose streams end again and again is asked each time at first, and then every 30 seconds")
+    mutating func restless() {
+        open()
+        let seconds = stride(from: 10.0, to: 610, by: 10)
+        let asked = seconds.filter { reopen(after: $0) }
+        #expect(asked.prefix(9) == [10, 20, 30, 40, 50, 60, 70, 80, 90])
+        let late = asked.filter { $0 >= 310 }
+        #expect((9...11).contains(late.count), "\(asked)")
+    }
+
+    @Test("nor is one asked more often that accepts each address once")
+    mutating func singleUse() throws {
+        var asked = 0
+        for second in 0..<300 {
+            let (former, new) = (second - 1, second)
+            let now = Double(second)
+            let old = try Samples.stream("https://events.example.com/\(former)")
+            var effects: [OFREPListening.Effect] = []
+            if second > 0 {
+                effects += take(.ended(old, .lost(Self.lost)), after: now)
+                effects += take(.time, after: now + 0.4, jitter: 0)
+                effects += take(.ended(old, .refused(Self.refused)), after: now + 0.5)
+            }
+            let stream = try Samples.stream("https://events.example.com/\(new)")
+            effects += take(.announced([stream]), after: now + 0.6)
+            effects += take(.opened(stream), after: now + 0.7)
+            asked += effects.count { if case .tellChange = $0 { true } else { false } }
+        }
+        #expect(asked <= 20, "\(asked)")
+    }
+
+    @Test("an event is asked for at once, however many streams have ended")
+    mutating func eventAmongEnds() {
+        open()
+        for second in stride(from: 10.0, to: 310, by: 10) { _ = reopen(after: second) }
+        #expect(!reopen(after: 310))
+        let event = OFREPEvent(etag: "1")
+        _ = take(.event(stream, event), after: 320)
+        #expect(take(.time, after: 320.1) == [.tellChange(.event(event))])
+    }
+
     @Test("a change that is announced while another stream takes an open one's place is reported")
     mutating func handover() {
         open()

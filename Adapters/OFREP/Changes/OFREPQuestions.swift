@@ -7,9 +7,15 @@ struct OFREPQuestions: Sendable {
     /// The minimum time between two questions for the same reason that a server could give with each answer: by an
     /// address that it refuses, or by new addresses whose streams don't open in time.
     private static let addressSpacing = Duration.seconds(60)
+    /// How many questions that no event has caused may follow one another; the streams of a server may end again and again.
+    private static let mostUnprompted = 10
+    /// The mean time between such questions after that.
+    private static let unpromptedSpacing = Duration.seconds(30)
 
     private var next: (at: ContinuousClock.Instant, cause: OFREPCause)?
     private var last: ContinuousClock.Instant?
+    /// When the most questions that no event has caused may follow one another again.
+    private var recovery: ContinuousClock.Instant?
     /// Whether the last question has failed for a user.
     private(set) var hasFailed = false
     /// The number of questions in succession that have failed.
@@ -31,7 +37,10 @@ struct OFREPQuestions: Sendable {
     }
 
     private mutating func schedule(_ cause: OFREPCause, at moment: ContinuousClock.Instant) {
-        let earliest = max(moment, last?.advanced(by: Self.spacing) ?? moment, pause ?? moment)
+        var earliest = max(moment, last?.advanced(by: Self.spacing) ?? moment, pause ?? moment)
+        if cause.event == nil, let recovery {
+            earliest = max(earliest, recovery.advanced(by: Self.unpromptedSpacing * (1 - Self.mostUnprompted)))
+        }
         next = (min(next?.at ?? earliest, earliest), next?.cause.joined(by: cause) ?? cause)
     }
 
@@ -39,6 +48,7 @@ struct OFREPQuestions: Sendable {
     mutating func take(at now: ContinuousClock.Instant) -> OFREPCause? {
         guard let next, next.at <= now else { return nil }
         (self.next, last, hasFailed) = (nil, now, false)
+        if next.cause.event == nil { recovery = max(recovery ?? now, now).advanced(by: Self.unpromptedSpacing) }
         return next.cause
     }
 
