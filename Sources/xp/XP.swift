@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConformanceSubjects
+import Experimentation
 
 #if canImport(Glibc)
     import Glibc
@@ -57,6 +58,8 @@ struct XP: AsyncParsableCommand {
             }
         } catch let failure as Failure {
             failure.report()
+        } catch let error as ExperimentationError {
+            Failure(error).report()
         } catch  where exitCode(for: error) == .validationFailure {
             let message = fullMessage(for: error)
             Terminal.say("xp: " + message.trimming(prefix: "Error: "))

@@ -59,5 +59,11 @@ final class OpenPipe {
         }
     }
 
-    deinit { try? handle?.close() }
+    /// Ends what is read from the pipe.
+    func close() {
+        try? handle?.close()
+        handle = nil
+    }
+
+    deinit { close() }
 }

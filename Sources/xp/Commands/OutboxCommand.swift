@@ -119,12 +119,7 @@ struct OutboxCommand: AsyncParsableCommand {
             let status = await intake.deliver(patience: .seconds(deadline), until: signals)
             Terminal.endProgress()
             await client.shutdown(within: .seconds(1))
-            let ledger: Ledger
-            do {
-                ledger = try await file.outbox.ledger()
-            } catch {
-                throw Failure(error)
-            }
+            let ledger = try await file.outbox.ledger()
             try Terminal.write(JSONLine.text(["ledger": ledger.document]) + "\n")
             let remains = Remains(
                 status: status,
