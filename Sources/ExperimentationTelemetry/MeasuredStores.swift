@@ -71,7 +71,8 @@ final class MeasuredStore: Sendable {
         var last: [Destination: Ledger] = [:]
         /// Figure by figure the highest ledgers.
         var counted: [Destination: Ledger] = [:]
-        /// Whether its ledgers have been recorded: a destination that is new since has grown from nothing.
+        /// Whether its ledgers, or those it has taken, have been recorded: a destination that is new since has grown from
+        /// nothing.
         var isRecorded = false
     }
 
@@ -106,11 +107,14 @@ final class MeasuredStore: Sendable {
 
     /// Counts another store's ledgers as part of this one's, and no longer there.
     func take(_ other: MeasuredStore) {
-        let counted = other.state.withLock { state in
+        let taken = other.state.withLock { state in
             defer { state = State() }
-            return state.counted
+            return state
         }
-        state.withLock { $0.counted.merge(counted, uniquingKeysWith: +) }
+        state.withLock { state in
+            state.counted.merge(taken.counted, uniquingKeysWith: +)
+            state.isRecorded = state.isRecorded || taken.isRecorded
+        }
     }
 }
 

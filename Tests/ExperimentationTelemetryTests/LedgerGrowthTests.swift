@@ -50,6 +50,18 @@ struct LedgerGrowthTests {
         #expect(total() == 8)
     }
 
+    @Test("a destination that is new since a store's last measurement has grown from nothing, also in other contents")
+    func newInOtherContents() {
+        let meters = Meters(metrics)
+        let object = MeasuredObject()
+        let destinations = ["a", "b"].map { Destination(provider: $0, scope: "") }
+        let former = [destinations[0]: Ledger(accepted: 4)]
+        meters.record(former, of: object, in: object.own, among: [object], isFirst: false)
+        let ledgers = [destinations[0]: Ledger(accepted: 4), destinations[1]: Ledger(accepted: 3)]
+        meters.record(ledgers, of: object, in: MeasuredStore(), among: [object], isFirst: true)
+        #expect(total() == 7)
+    }
+
     /// A store whose contents, and what they are known by, a test chooses.
     private final class Scripted: OutboxStoreDecorator {
         let base: any OutboxStore = ClientStore.inMemory().outbox
