@@ -21,14 +21,29 @@ struct MeanwhileOrderTests {
 
     private static func opened(
         bytes: Int = 1_000_000,
-        isAway: Shared<Bool> = Shared(true)
+        isAway: Shared<Bool> = Shared(true),
+        outbox: any OutboxStore = InMemoryOutboxStore()
     ) async throws -> Meanwhile {
         try await Meanwhile(
             scope: "s",
             bytes: bytes,
             environment: ClientEnvironment(),
             database: DatabaseSight { isAway.value }
-        ) { _ in ClientStore(outbox: InMemoryOutboxStore(), state: InMemoryStateStore()) }
+        ) { _ in ClientStore(outbox: outbox, state: InMemoryStateStore()) }
+    }
+
+    /// Lets a file hand over what it has, and says what that was.
+    private static func handed(by meanwhile: Meanwhile) async throws -> [String] {
+        let handed = Shared<[String]>([])
+        meanwhile.hand { parcels in
+            for case .event(let event) in parcels { handed.change { $0.append(event.id) } }
+            return Array(repeating: .delivered, count: parcels.count)
+        }
+        try await eventually("everything is handed over") {
+            await meanwhile.look()
+            return !meanwhile.isNeeded
+        }
+        return handed.value
     }
 
     @Test("what follows one of its user for which the file has no room waits for it")
@@ -100,5 +115,38 @@ struct MeanwhileOrderTests {
         #expect(refusal.code == .consentDenied)
         await client.shutdown(within: .zero)
         await meanwhile.close()
+    }
+
+    @Test("what may be in the file, although its acceptance failed, is waited for until the file is empty")
+    func doubtful() async throws {
+        let isAway = Shared(true)
+        let outbox = SilentOutbox(base: InMemoryOutboxStore(), losses: Shared(1))
+        let meanwhile = try await Self.opened(isAway: isAway, outbox: outbox)
+        guard case .refused(let refusal) = await meanwhile.take(Self.event("1")) else {
+            Issue.record("The answer wasn't lost.")
+            return
+        }
+        #expect(refusal.code == .store)
+        isAway.change { $0 = false }
+        // What comes now would overtake it otherwise.
+        #expect(meanwhile.isNeeded)
+        #expect(await meanwhile.take(Self.event("1")) == .repeated)
+        #expect(try await Self.handed(by: meanwhile) == ["1"])
+        await meanwhile.close()
+    }
+
+    @Test("what is being written while the file is counted isn't forgotten")
+    func counted() {
+        let waiting = Waiting()
+        func count(since changes: Int) -> Int {
+            waiting.set(OutboxStatus(), unlessChangedSince: changes)
+            return waiting.count
+        }
+        #expect(waiting.begin(bytes: 10))
+        let during = waiting.changes
+        #expect(count(since: during) == 1)
+        waiting.end(isOut: false)
+        #expect(count(since: during) == 1)
+        #expect(count(since: waiting.changes) == 0)
     }
 }

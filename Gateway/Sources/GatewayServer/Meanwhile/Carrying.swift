@@ -39,8 +39,19 @@ final class Waiting: Sendable {
     private struct State {
         var count = 0
         var bytes = 0
-        var additions = 0
+        var changes = 0
+        var underWay = 0
         var dropped = 0
+
+        /// Whether the file's report can be relied on that was asked for after so many changes.
+        func isStill(since changes: Int) -> Bool { underWay == 0 && self.changes == changes }
+
+        mutating func remove(_ number: Int) {
+            guard number > 0, count > 0 else { return }
+            let left = max(0, count - number)
+            bytes = Int(Double(bytes) * Double(left) / Double(count))
+            count = left
+        }
     }
 
     private let limit: Int
@@ -58,40 +69,50 @@ final class Waiting: Sendable {
     var isAny: Bool { count > 0 }
     /// The number of parcels for which there was no room.
     var dropped: Int { state.withLock { $0.dropped } }
-    /// The number of additions so far; equal at two moments if nothing was added in between.
-    var additions: Int { state.withLock { $0.additions } }
+    /// The number of additions that have begun or ended so far.
+    var changes: Int { state.withLock { $0.changes } }
 
-    /// Adds a parcel.
+    /// Begins to add a parcel, which counts from now on.
     ///
     /// - Parameter bytes: The size of its text.
     /// - Returns: Whether there is room for it; otherwise nothing is added.
-    func add(bytes: Int) -> Bool {
+    func begin(bytes: Int) -> Bool {
         state.withLock { state in
             guard state.bytes + bytes + Self.overhead <= limit else { return false }
             state.count += 1
             state.bytes += bytes + Self.overhead
-            state.additions += 1
+            state.changes += 1
+            state.underWay += 1
             return true
         }
     }
 
-    /// Takes parcels off, of average size.
-    func remove(_ count: Int) {
+    /// Ends the addition of a parcel.
+    ///
+    /// - Parameter isOut: Whether the parcel certainly isn't in the file. One that may be there counts, so that what comes
+    ///   later doesn't overtake it.
+    func end(isOut: Bool) {
         state.withLock { state in
-            guard count > 0, state.count > 0 else { return }
-            let left = max(0, state.count - count)
-            state.bytes = Int(Double(state.bytes) * Double(left) / Double(state.count))
-            state.count = left
+            state.changes += 1
+            state.underWay -= 1
+            if isOut { state.remove(1) }
         }
     }
+
+    /// Takes parcels off, of average size.
+    func remove(_ count: Int) { state.withLock { $0.remove(count) } }
 
     /// Notes a parcel for which there was no room.
     func drop() { state.withLock { $0.dropped += 1 } }
 
-    /// Sets what the file reported, unless something has been added since.
-    func set(_ status: OutboxStatus, unlessAddedSince additions: Int? = nil) {
+    /// Sets what the file reported, unless an addition was under way at any time since.
+    ///
+    /// - Parameters:
+    ///   - status: What the file reported.
+    ///   - changes: ``changes`` before it was asked.
+    func set(_ status: OutboxStatus, unlessChangedSince changes: Int) {
         state.withLock { state in
-            guard additions.map({ $0 == state.additions }) ?? true else { return }
+            guard state.isStill(since: changes) else { return }
             (state.count, state.bytes) = (status.deliverable, status.bytes)
         }
     }

@@ -65,7 +65,7 @@ final class Meanwhile: Sendable {
         seen = SeenEvents(state: store.state, time: environment.time, isShared: false)
         forgetting = Forgetting(seen)
         (self.database, self.waiting, self.carrying) = (database, waiting, carrying)
-        waiting.set(try await client.outboxStatus())
+        waiting.set(try await client.outboxStatus(), unlessChangedSince: 0)
     }
 
     /// Whether new events belong here: the database is away, or others are waiting for it.
@@ -195,15 +195,16 @@ final class Meanwhile: Sendable {
         guard let event = parcel.wrapped else {
             throw ExperimentationError(.invalidArgument, "The event can't be written.")
         }
-        guard waiting.add(bytes: event.size) else {
+        guard waiting.begin(bytes: event.size) else {
             throw ExperimentationError(.outboxFull, "The file for events has no room until the database is back.")
         }
         do throws(ExperimentationError) {
             try await client.track(event.event, for: User(id: parcel.userID), id: id)
         } catch {
-            waiting.remove(1)
+            waiting.end(isOut: !EventRefusal(error.code, error.message).isOpen)
             throw error
         }
+        waiting.end(isOut: false)
     }
 
     // MARK: Life cycle
@@ -213,8 +214,8 @@ final class Meanwhile: Sendable {
         guard waiting.isAny, !database.isAway else { return }
         // The outbox waits longer after each failure, but this outage is known to be over.
         _ = try? await client.flush(within: .seconds(30), retrying: false)
-        let before = waiting.additions
-        if let status = try? await client.outboxStatus() { waiting.set(status, unlessAddedSince: before) }
+        let before = waiting.changes
+        if let status = try? await client.outboxStatus() { waiting.set(status, unlessChangedSince: before) }
     }
 
     /// Deletes the ids of past days; called periodically.
