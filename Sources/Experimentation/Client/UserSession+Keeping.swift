@@ -5,9 +5,11 @@ import Synchronization
 extension UserSession {
     // MARK: Decisions of a vendor that is asked
 
-    /// Restores the decisions of an earlier run, once, if there are none yet.
+    /// Restores the decisions of an earlier run, once, if there are none yet, and what one of several vendors has assigned
+    /// by rules.
     func restoreDecisions(by freshness: Freshness) async {
         await restore { [self] user, revision, reading throws(ExperimentationError) in
+            if core.roles.assignments.isSticky { try await readAssignments(of: user, reading) }
             guard snapshots.current.revision == 0 else { return }
             let stored = try await core.kept.find(StoredDecisions.self, .decisions(of: user.id))
             if let stored { use(stored, revision, reading, by: freshness) }
@@ -67,17 +69,21 @@ extension UserSession {
     func restoreAssignments() async {
         guard core.roles.assignments.isSticky else { return }
         await restore { [self] user, _, reading throws(ExperimentationError) in
-            let watch = core.kept.removals.watch(user.id)
-            let stored = try await writingTurn.run { () async throws(ExperimentationError) in
-                // From when the session was last this user's.
-                await self.writeAssignments(of: user.id)
-                return try await self.core.kept.find([String: String].self, .assignments(of: user.id))
-            }
-            guard let stored else { return }
-            state.withLock { state in
-                guard state.restoration.isCurrent(reading), mayKeep(state.user) else { return }
-                state.assignments.restore(stored, watch)
-            }
+            try await readAssignments(of: user, reading)
+        }
+    }
+
+    private func readAssignments(of user: User, _ reading: UInt64) async throws(ExperimentationError) {
+        let watch = core.kept.removals.watch(user.id)
+        let stored = try await writingTurn.run { [self] () async throws(ExperimentationError) in
+            // From when the session was last this user's.
+            await writeAssignments(of: user.id)
+            return try await core.kept.find([String: String].self, .assignments(of: user.id))
+        }
+        guard let stored else { return }
+        state.withLock { state in
+            guard state.restoration.isCurrent(reading), mayKeep(state.user) else { return }
+            state.assignments.restore(stored, watch)
         }
     }
 

@@ -78,6 +78,7 @@ extension UserSession {
             guard isPublished else { return true }
             core.killSwitch.announce(.ready, .ready)
             await keep(decisions, to: question, for: context)
+            await keepAssignments(decisions, of: context.user)
             return true
         }
     }
