@@ -92,6 +92,38 @@ struct MeanwhileConsentTests {
         await meanwhile.close()
     }
 
+    @Test("what a denial kept in the file from being handed over undoes no denial when it is sent again")
+    func repeatedAfterwards() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(isAway: isAway)
+        let client = try await ExperimentationClient(provider: Served.publisher())
+        let state = InMemoryStateStore()
+        let seen = SeenEvents(state: state, time: SystemTime(), isShared: true)
+        let intake = try await EventIntake(client, seen: seen, meanwhile: meanwhile)
+        let book = AssignmentBook(state: state, of: Served.publisher().destination, time: SystemTime())
+        meanwhile.hand {
+            await TenantConnection.hand($0, to: intake, and: book)
+        } noting: {
+            await intake.note($0)
+        }
+        let granting = Self.event("1", .granted)
+        let denial = Self.consent(false, "no")
+        #expect(await intake.take([.success(granting), .success(denial)]) == [.accepted, .accepted])
+        isAway.change { $0 = false }
+        try await eventually("the denial is handed over") {
+            await meanwhile.look()
+            return meanwhile.count == 0
+        }
+        #expect(await intake.take([.success(granting)]) == [.repeated])
+        guard case .refused(let refusal)? = await intake.take([.success(Self.event("2"))]).first else {
+            Issue.record("The denial was undone.")
+            return
+        }
+        #expect(refusal.code == .consentDenied)
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+
     @Test("a default of the tenant doesn't undo a denial; the user's own word does")
     func unstated() async throws {
         let isAway = Shared(true)

@@ -197,6 +197,9 @@ final class EventIntake: Sendable {
         return .accepted
     }
 
+    /// Notes that an event was accepted that doesn't go to the store: a repetition is recognized.
+    func note(_ event: EventRequest) async { await record(SeenEvents.digest(event.id)) }
+
     /// Records that an event was accepted; what can't be written is remembered until it can.
     private func record(_ digest: String) async {
         _ = recent.insert(seen.key(digest, day: seen.today))

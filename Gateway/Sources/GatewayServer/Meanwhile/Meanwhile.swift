@@ -81,7 +81,15 @@ final class Meanwhile: Sendable {
     var dropped: Int { waiting.dropped + outbox.overflowed }
 
     /// Sets who hands parcels over; until then they wait.
-    func hand(over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict]) {
+    ///
+    /// - Parameters:
+    ///   - carrier: Hands parcels over.
+    ///   - noting: Notes that an event was accepted that isn't handed over because of a denial: sent again, it changes
+    ///     nothing.
+    func hand(
+        over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict],
+        noting: @escaping @Sendable (EventRequest) async -> Void = { _ in }
+    ) {
         let marks = marks
         carrying.begin { parcels in
             var verdicts = [Verdict](repeating: .rejected("This isn't a parcel."), count: parcels.count)
@@ -99,7 +107,9 @@ final class Meanwhile: Sendable {
                 }
                 switch standing {
                 case .free: sent.append((place, parcel))
-                case .denied: verdicts[place] = .rejected("The user has denied consent.")
+                case .denied:
+                    if let event = parcel.event { await noting(event) }
+                    verdicts[place] = .rejected("The user has denied consent.")
                 case .unsettled:
                     verdicts[place] = .outage()
                     stopped.insert(user)
@@ -225,14 +235,6 @@ final class Meanwhile: Sendable {
 
     /// Hands over what it can and closes the file.
     func close() async { await client.shutdown() }
-}
-
-extension Parcel {
-    fileprivate var event: EventRequest? { if case .event(let event) = self { event } else { nil } }
-
-    fileprivate var needsConsent: Bool {
-        if let event, case .consentChanged = event.event.kind { false } else { true }
-    }
 }
 
 extension ExperimentationError {

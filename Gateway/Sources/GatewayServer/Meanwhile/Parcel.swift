@@ -17,6 +17,14 @@ enum Parcel: Sendable, Codable {
         }
     }
 
+    /// The event; `nil` for assignments.
+    var event: EventRequest? { if case .event(let event) = self { event } else { nil } }
+
+    /// Whether a denial keeps it from being handed over.
+    var needsConsent: Bool {
+        if let event, case .consentChanged = event.event.kind { false } else { true }
+    }
+
     private static let name = "gateway-parcel"
     private static let content = "content"
 

@@ -201,7 +201,11 @@ final class TenantConnection: Sendable {
     /// in the file.
     func begin() {
         if let meanwhile, !isProvisional {
-            meanwhile.hand { [intake, assignments] in await Self.hand($0, to: intake, and: assignments) }
+            meanwhile.hand { [intake, assignments] in
+                await Self.hand($0, to: intake, and: assignments)
+            } noting: { [intake] in
+                await intake.note($0)
+            }
             meanwhile.see { [shared] in shared?.isAway ?? false }
         }
         let lacksRules = facts.isComputed && [.notReady, .error].contains(client.status)
