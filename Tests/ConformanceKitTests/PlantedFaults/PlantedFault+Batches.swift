@@ -117,6 +117,7 @@ extension PlantedFault {
         var bend = BentSubject.Bend(provider: { provider, _ in
             BentProvider(provider) { roles, _ in
                 if case .computed(let source) = roles.decisions { roles.decisions = .asked(AskedRules(inner: source)) }
+                roles.assignments.isSticky = false
             }
         })
         bend.capabilities.subtract([.localEvaluation, .stickyAssignments])
