@@ -135,7 +135,7 @@ public struct BehaviorTracker: Sendable {
         if session.isDenied || wasDenied { throw EngageErrors.denied }
         guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
         let isKept = try await profile.update(unlessRemovedSince: removals, \.ofAnyone) { $0.campaigns.put(campaign) }
-        // Whoever was removed: only asking again tells whether it was this user.
+        // Some user was removed meanwhile; the checks above tell whether it was this one.
         if !isKept { try await storeCampaign(in: values) }
     }
 

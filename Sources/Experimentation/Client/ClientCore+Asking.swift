@@ -89,7 +89,7 @@ extension ClientCore {
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> VendorAnswer {
         let told = withLastWord(context)
-        // A request of its own: who consents again mustn't share it.
+        // A request of its own: a user who consents again mustn't share it.
         if told.user.consent != context.user.consent { return try await ask(source, for: told) }
         guard let digest else { return try await askOnce(source, for: context) }
         let question = SharedQuestion(context: digest, removals: cache.removalCount(of: context.user))

@@ -1,6 +1,6 @@
-/// What concurrent requests to a vendor have in common that are one.
+/// What concurrent requests to a vendor must have in common to be one.
 struct SharedQuestion: Sendable, Hashable {
     var context: ContextDigest
-    /// ``DecisionCache/removalCount(of:)``: an answer to a question from before a denial isn't for who consents again.
+    /// ``DecisionCache/removalCount(of:)``: a user who consents again doesn't get the answer to a question from before.
     var removals: Int
 }

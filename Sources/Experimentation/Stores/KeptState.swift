@@ -7,6 +7,7 @@ import Foundation
 struct KeptState: Sendable {
     /// The number of times that others may change a value while it is being merged.
     private static let mostConflicts = 16
+
     let store: any StateStore
     private let prefix: String
     private let scope: String
