@@ -103,6 +103,18 @@ struct ConstructTests {
         #expect(found.map(\.path) == [])
     }
 
+    @Test(
+        "no file of the rooms that keep and deliver events is over 250 lines long",
+        arguments: ["Delivery", "Intake", "Stores"].map { "Sources/Experimentation/" + $0 }
+            + ["Sources/ExperimentationSQLite"]
+    )
+    func filesAreShort(folder: String) {
+        let files = Tree.files(in: folder)
+        #expect(!files.isEmpty)
+        let long = files.filter { $0.text.count(where: \.isNewline) > 250 }
+        #expect(long.map(\.path) == [])
+    }
+
     @Test("no script lets a compiler write to a device, which a failed compilation deletes")
     func scriptsKeepDevices() throws {
         for path in ["AppleChecks/check", "Makefile", ".ci/build", ".ci/run", ".ci/setup", ".ci/test"] {

@@ -19,13 +19,7 @@ final class Outbox: Sendable {
     let counters: EventCounters
     let environment: ClientEnvironment
     private let hasLoggedLateExposure = Atomic(false)
-    /// Denials whose consequences are carried out for callers that don't wait.
-    private let denials = Mutex(Denials())
-
-    private struct Denials {
-        var last: UInt64 = 0
-        var tasks: [UInt64: Task<Void, Never>] = [:]
-    }
+    let denials = DenialsUnderWay()
 
     /// Creates an outbox that delivers nothing before ``resume()``.
     ///
@@ -116,117 +110,10 @@ final class Outbox: Sendable {
         )
     }
 
-    /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
-    func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
-
-    /// Queues a change of consent for a caller that can't wait.
-    ///
-    /// - Parameters:
-    ///   - change: The change.
-    ///   - failed: Called if a store couldn't be told.
-    func note(_ change: ConsentChange, failed: @escaping @Sendable (ExperimentationError) -> Void) {
-        let denial = change.isGranted ? nil : StandingDenial()
-        intake.note(.consent(change), denial) { [weak self] outcome in
-            guard let denial else {
-                if case .failure(let error) = outcome { failed(error) }
-                return
-            }
-            switch outcome {
-            case .failure(let error):
-                self?.intake.end(denial, of: change.userID)
-                failed(error)
-            case .success:
-                self?.carryOut { outbox in
-                    do throws(ExperimentationError) { try await outbox.denied(change.userID, denial) } catch {
-                        failed(error)
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether the user's last word in this run is a denial, in whatever session.
-    func isDenied(by userID: String) -> Bool { intake.isDenied(by: userID) }
-
-    /// Whether there may be a denial of the user's, which consent would end.
-    func mayBeDenied(by userID: String) -> Bool { isDenied(by: userID) || owed.mayBeOwed(userID) }
-
     /// Waits until the store has the statement.
     ///
     /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
     func outcome(of ticket: Intake.Ticket) async throws(ExperimentationError) { try await intake.outcome(of: ticket) }
-
-    /// Waits until a user's denial is carried out: their waiting events are removed, what is kept of them is deleted,
-    /// and apart from the consent signal no request with an event of theirs is under way.
-    ///
-    /// - Parameters:
-    ///   - ticket: The denial's place in line.
-    ///   - userID: The user.
-    /// - Throws: What the stores throw; unless the user has consented again, nothing of the user is then sent or
-    ///   accepted, and it is tried again.
-    func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
-        var failure: ExperimentationError?
-        do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
-        if failure?.code == .shutDown { return try await denyAfterEnd(userID, ticket.denial) }
-        do throws(ExperimentationError) {
-            try await denied(userID, ticket.denial)
-        } catch {
-            failure = failure ?? error
-        }
-        if let failure { throw failure }
-    }
-
-    /// Carries out a denial that comes after the client's end, when nothing joins the line any more.
-    ///
-    /// - Throws: What the stores throw; the next run then carries it out.
-    private func denyAfterEnd(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
-        defer { if let denial { intake.end(denial, of: userID) } }
-        await withdraw(userID)
-        owed.hold([userID])
-        do throws(ExperimentationError) {
-            try await owed.carryOut(userID)
-        } catch {
-            await owed.note([userID])
-            throw error
-        }
-    }
-
-    /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed while
-    /// it is the user's last word.
-    private func denied(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
-        defer { if let denial { intake.end(denial, of: userID) } }
-        await withdraw(userID)
-        do throws(ExperimentationError) {
-            try await kept.forget(userID: userID)
-        } catch {
-            await owed.owe([userID], unless: { denial?.isLastWord == false })
-            throw error
-        }
-    }
-
-    /// Removes what was kept of a user after their denial had removed the rest; if that fails, the denial is owed while it
-    /// is the user's last word.
-    func forget(_ userID: String) async {
-        do throws(ExperimentationError) { try await kept.forget(userID: userID) } catch {
-            await owed.owe([userID], unless: { !isDenied(by: userID) })
-        }
-    }
-
-    /// Runs the consequences of a denial in a task that ``drain()`` waits for.
-    private func carryOut(_ consequences: @escaping @Sendable (Outbox) async -> Void) {
-        denials.withLock { denials in
-            denials.last += 1
-            denials.tasks[denials.last] = Task { [number = denials.last] in
-                await consequences(self)
-                self.denials.withLock { $0.tasks[number] = nil }
-            }
-        }
-    }
-
-    /// Waits until no request with an event of a user who denies consent is under way, except the consent signal.
-    func withdraw(_ userID: String) async {
-        for deliverer in deliverers { await deliverer.withdraw([ExactText(userID)]) }
-    }
 
     /// Waits until every earlier statement is in the store, or was refused by it.
     func untilStored() async throws(ExperimentationError) { try await intake.untilStored() }
@@ -235,7 +122,7 @@ final class Outbox: Sendable {
     /// out.
     func drain() async {
         await intake.drain()
-        for task in denials.withLock({ Array($0.tasks.values) }) { await task.value }
+        await denials.end()
     }
 
     private func event(_ envelope: Envelope, _ consent: Consent, _ isStated: Bool) -> NewEvent {
