@@ -27,4 +27,13 @@ extension GroupCommit {
         }
         if isFirst { goOn() }
     }
+
+    /// Gives up the reserve, and empties the log with it.
+    ///
+    /// - Returns: Whether there was anything to give up.
+    func makeRoom(_ database: Database) -> Bool {
+        guard reserve.spend() else { return false }
+        try? emptyLog(database)
+        return true
+    }
 }

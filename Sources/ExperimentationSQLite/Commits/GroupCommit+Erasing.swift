@@ -69,7 +69,11 @@ extension GroupCommit {
         patience.isShort.store(false, ordering: .relaxed)
         var result: Result<Void, ExperimentationError> = .success(())
         let began = ContinuousClock.now
-        do { try erasing.run(database) } catch { result = .failure(.store(error, name: name)) }
+        do {
+            try erasing.run(database, emptyingLogBy: emptyLog)
+        } catch {
+            result = .failure(.store(error, name: name))
+        }
         let took = (ContinuousClock.now - began) / .seconds(1)
         waiting.withLock { $0.lastErasing = took }
         for answer in answers { answer(result) }

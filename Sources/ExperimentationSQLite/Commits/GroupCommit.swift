@@ -73,6 +73,9 @@ final class GroupCommit: Sendable {
         return try? reader.inDatabase(body)
     }
 
+    /// Writes the log back and empties it.
+    func emptyLog(_ database: Database) throws { try connection.withLock { $0 }.emptyLog(database) }
+
     // MARK: Closing
 
     /// Closes the database; later requests fail.
@@ -202,15 +205,6 @@ final class GroupCommit: Sendable {
             for job in group { job.fail(.store(error, name: name)) }
             return Left()
         }
-    }
-
-    /// Gives up the reserve, and empties the log with it.
-    ///
-    /// - Returns: Whether there was anything to give up.
-    private func makeRoom(_ database: Database) -> Bool {
-        guard reserve.spend() else { return false }
-        _ = try? database.checkpoint(.truncate)
-        return true
     }
 
     private func commit(

@@ -20,6 +20,7 @@ struct StoreConnection: Sendable {
     let path: String
     /// The identities of the open files.
     let identities: FileIdentities
+    private let checkpointer: Checkpointer?
 
     /// Opens, checks, migrates and sets up.
     ///
@@ -34,9 +35,18 @@ struct StoreConnection: Sendable {
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite"
         configuration.busyMode = .callback { patience.wait(tries: $0) }
-        // Before the file is first accessed: otherwise the index of its log is created on disk.
-        if isExclusive {
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+        // Where each commit waits for the disk anyway, a second one who does so would only make it wait longer.
+        let hasCheckpointer = !isExclusive && options.durability == .process
+        let checkpointer = hasCheckpointer ? Checkpointer(path: path, pages: options.limits.logPages) : nil
+        configuration.prepareDatabase { database in
+            // Before the file is first accessed: otherwise the index of its log is created on disk.
+            if isExclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+            if let checkpointer {
+                // Kept by this closure as long as the connection is open.
+                checkpointer.follow(database)
+            } else {
+                try Self.set("wal_autocheckpoint", options.limits.logPages, database)
+            }
         }
         #if os(iOS)
             configuration.automaticMemoryManagement = false
@@ -44,6 +54,7 @@ struct StoreConnection: Sendable {
         database = try DatabaseQueue(path: path, configuration: configuration)
         self.patience = patience
         self.path = path
+        self.checkpointer = checkpointer
         try database.writeWithoutTransaction { database in
             try Self.check(database)
             try Self.setUp(database, durability: options.durability, limits: options.limits)
@@ -54,8 +65,16 @@ struct StoreConnection: Sendable {
 
     /// Closes the file.
     func close() {
+        checkpointer?.close()
         try? reader?.close()
         try? database.close()
+    }
+
+    /// Writes the log back and empties it.
+    func emptyLog(_ database: Database) throws {
+        // SQLite refuses it at once while the log is being written back.
+        checkpointer?.finish()
+        try database.checkpoint(.truncate)
     }
 
     private static func reader(_ path: String, _ patience: Patience) throws -> DatabaseQueue {
@@ -96,7 +115,6 @@ struct StoreConnection: Sendable {
         // or removed when a purge rewrites the file. Overwriting those as well would double what a delivery writes.
         try database.execute(sql: "PRAGMA secure_delete = FAST")
         try limitPages(limits, database)
-        try set("wal_autocheckpoint", limits.logPages, database)
         try set("journal_size_limit", limits.logPages * 4_096, database)
         // Last, and read back: the database library sets its own value while it opens.
         try set("synchronous", durability.synchronous, database)

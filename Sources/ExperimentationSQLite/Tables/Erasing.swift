@@ -29,7 +29,12 @@ struct Erasing: Sendable {
     }
 
     /// Rewrites the file.
-    func run(_ database: Database) throws {
+    ///
+    /// - Parameters:
+    ///   - database: The database.
+    ///   - emptyLog: Writes its log back and empties it.
+    /// - Throws: The database's error.
+    func run(_ database: Database, emptyingLogBy emptyLog: (Database) throws -> Void) throws {
         // It is built beside the file: in memory if it is small, else in an unnamed file.
         let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         // Not of a closed file, which another process may be replacing.
@@ -39,7 +44,7 @@ struct Erasing: Sendable {
         defer { if isLarge { try? TemporaryTables.inMemory.create(database) } }
         let debt = try Self.debt(database)
         try database.execute(sql: "VACUUM")
-        try database.checkpoint(.truncate)
+        try emptyLog(database)
         try database.execute(
             sql: "DELETE FROM meta WHERE name = ? AND value IS ?",
             arguments: [StoreMeta.erase, debt]

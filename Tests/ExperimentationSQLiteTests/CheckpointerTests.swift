@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import ExperimentationSQLite
+
+@Suite("The log, written back beside the commits")
+struct CheckpointerTests {
+    private let folder = TemporaryFolder()
+
+    init() throws { try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true) }
+
+    @Test("it is written back before a commit has to do it")
+    func early() throws {
+        let checkpointer = Checkpointer(path: folder.file().path, pages: 400)
+        let database = try open(followedBy: checkpointer)
+        try database.writeWithoutTransaction { database in
+            try lengthenLog(to: 240, database)
+            checkpointer.finish()
+            #expect(pagesWritten < 10)
+            try lengthenLog(to: 250, database)
+            checkpointer.finish()
+            #expect(pagesWritten > 70)
+            // All of it is written back, so the next commits overwrite it from its beginning.
+            let length = lengthOfLog
+            for _ in 0..<20 { try addPage(to: database) }
+            #expect(lengthOfLog == length)
+        }
+    }
+
+    @Test("a commit does it if it can't be done beside the commits, and nothing is created where the file was")
+    func alone() throws {
+        let missing = folder.file("missing.sqlite")
+        let checkpointer = Checkpointer(path: missing.path, pages: 40)
+        try open(followedBy: checkpointer).writeWithoutTransaction { database in
+            for _ in 0..<100 { try addPage(to: database) }
+        }
+        checkpointer.finish()
+        #expect(pagesWritten > 80)
+        #expect(lengthOfLog < 50)
+        #expect(!FileManager.default.fileExists(atPath: missing.path))
+    }
+
+    @Test("it isn't written back beside the commits any more after that was closed")
+    func closed() throws {
+        let checkpointer = Checkpointer(path: folder.file().path, pages: 400)
+        let database = try open(followedBy: checkpointer)
+        checkpointer.close()
+        try database.writeWithoutTransaction { try lengthenLog(to: 300, $0) }
+        checkpointer.finish()
+        #expect(pagesWritten < 10)
+    }
+
+    @Test("emptying the log waits until it is written back", arguments: 1...20)
+    func emptied(round: Int) throws {
+        let connection = try StoreConnection(path: folder.file().path, StoreOptions(), isExclusive: false)
+        defer { connection.close() }
+        try connection.database.writeWithoutTransaction { database in
+            // Up to the commit that begins it.
+            try lengthenLog(to: 450, database)
+            try connection.emptyLog(database)
+        }
+        #expect(lengthOfLog == 0)
+    }
+
+    @Test(
+        "a store whose commits wait for the disk, or that no other connection may open, leaves it to them",
+        arguments: [(Durability.powerLoss, false), (.process, true)]
+    )
+    func left(durability: Durability, isExclusive: Bool) throws {
+        let options = StoreOptions(durability: durability, limits: StoreLimits(maximumBytes: 4_096_000))
+        let connection = try StoreConnection(path: folder.file().path, options, isExclusive: isExclusive)
+        defer { connection.close() }
+        try connection.database.writeWithoutTransaction { database in
+            try lengthenLog(to: 95, database)
+            #expect(pagesWritten < 20)
+            try lengthenLog(to: 100, database)
+            #expect(pagesWritten > 25)
+        }
+    }
+
+    // MARK: Fixtures
+
+    private func open(followedBy checkpointer: Checkpointer) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.prepareDatabase { checkpointer.follow($0) }
+        let database = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        return database
+    }
+
+    /// Commits single pages until the log has a length in pages.
+    private func lengthenLog(to length: Int, _ database: Database) throws {
+        while lengthOfLog < length { try addPage(to: database) }
+    }
+
+    private func addPage(to database: Database) throws {
+        try database.execute(sql: "CREATE TABLE IF NOT EXISTS page (bytes BLOB)")
+        try database.execute(sql: "INSERT INTO page VALUES (randomblob(4000))")
+    }
+
+    /// The number of pages in the database without its log.
+    private var pagesWritten: Int { size("") / 4_096 }
+
+    /// The number of pages that the log has room for.
+    private var lengthOfLog: Int { size("-wal") / (4_096 + 24) }
+
+    private func size(_ ending: String) -> Int {
+        let path = folder.file().path + ending
+        return (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+    }
+}
