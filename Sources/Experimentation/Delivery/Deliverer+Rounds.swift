@@ -85,6 +85,8 @@ extension Deliverer {
         /// When they were requested; the lease counts from then.
         var asked: Instant
         var answer: Task<Result<LeaseAnswer, ExperimentationError>, Never>
+        /// Opens once there is an answer.
+        var isAnswered: AsyncGate
     }
 
     /// Sends leased batches, including those leased meanwhile, until the round is over; then releases the lane.
@@ -131,8 +133,8 @@ extension Deliverer {
         var leased = began.instant
         while true {
             if round?.isExhausted == true, let next = ahead {
-                // The store may take long to lease.
-                try await conclude()
+                // The store may take long to lease; otherwise the previous answer is recorded beside the next request.
+                if !next.isAnswered.isOpen { try await conclude() }
                 let answer = await next.answer.value
                 (ahead, leased) = (nil, next.asked)
                 switch try answer.get() {
@@ -156,13 +158,16 @@ extension Deliverer {
     }
 
     private func look(for request: LeaseRequest) -> LookAhead {
-        LookAhead(
+        let isAnswered = AsyncGate()
+        return LookAhead(
             asked: environment.time.instant,
             answer: Task { [store] in
+                defer { isAnswered.open() }
                 do throws(ExperimentationError) { return .success(try await store.lease(request)) } catch {
                     return .failure(error)
                 }
-            }
+            },
+            isAnswered: isAnswered
         )
     }
 
