@@ -111,7 +111,7 @@ public struct FlagshipSubject: ConformanceSubject {
                 FlagshipWorld.received(await mock.receivedInOrder, journal: journal)
             },
             takeReceived: { mock, journal in
-                // Whoever takes has more users than memory; without memory the same place is drawn again.
+                // The case has more users than the mock remembers; one that it has forgotten gets the same place again.
                 await mock.setRemembered(visitors: 20_000)
                 return FlagshipWorld.received(await mock.takeReceived(), journal: journal)
             },

@@ -57,7 +57,11 @@ struct PartRulesTests {
         }
     }
 
-    @Test("who waits while a vendor hangs takes the outcome, whatever it is", arguments: Said.allCases, [true, false])
+    @Test(
+        "callers that wait while a vendor hangs take the outcome, whatever it is",
+        arguments: Said.allCases,
+        [true, false]
+    )
     func waiting(said: Said, inSession: Bool) async throws {
         let source = Hanging(said)
         let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
@@ -76,7 +80,7 @@ struct PartRulesTests {
         #expect(source.fetches.withLock { $0 } == 1)
     }
 
-    @Test("whoever is cancelled leaves a request to those who wait for it")
+    @Test("a caller that is cancelled leaves the request to those that wait for it")
     func cancelled() async throws {
         let source = Hanging(.rules)
         let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))

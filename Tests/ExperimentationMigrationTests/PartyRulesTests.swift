@@ -56,7 +56,10 @@ struct PartyRulesTests {
         func decisions(for context: EvaluationContext) -> Decisions { .none }
     }
 
-    @Test("whoever is cancelled leaves a request to those who wait for it", arguments: [nil, ErrorCode.transport])
+    @Test(
+        "a caller that is cancelled leaves the request to those that wait for it",
+        arguments: [nil, ErrorCode.transport]
+    )
     func cancelled(failure: ErrorCode?) async throws {
         let source = StuckSource(failure: failure)
         let rules = PartyRules(source, in: ProviderContext())
@@ -108,7 +111,7 @@ struct PartyRulesTests {
     }
 
     @Test(
-        "who waits shares the request under way, unless newer rules are demanded: it may have read older ones",
+        "callers share the request under way, unless newer rules are demanded: it may have read older ones",
         arguments: [(false, 1), (true, 2)]
     )
     func underWay(isForced: Bool, fetches: Int) async throws {
@@ -127,7 +130,7 @@ struct PartyRulesTests {
         #expect(source.fetches.withLock { $0 } == fetches)
     }
 
-    @Test("who has waited learns that the vendor is disabled, also if the request waited for brought rules before")
+    @Test("a caller that has waited learns that the vendor is disabled, also if that request brought rules before")
     func disabledMeanwhile() async throws {
         let source = StuckSource(later: .disabled)
         let rules = PartyRules(source, in: ProviderContext())

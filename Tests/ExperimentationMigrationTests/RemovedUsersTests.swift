@@ -188,7 +188,7 @@ struct RemovedUsersTests {
         ])
     }
 
-    @Test("who consents again while being decided for has a record with the next decision")
+    @Test("a user who consents again while being decided for has a record with the next decision")
     func consentsAgain() async throws {
         let moves = Moves()
         let client = try await moves.client()

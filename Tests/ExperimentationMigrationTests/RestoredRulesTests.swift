@@ -42,7 +42,7 @@ struct RestoredRulesTests {
         }
     }
 
-    @Test("who asks for the rules at hand while they are being read gets them too")
+    @Test("a caller that asks for the rules at hand while they are being read gets them too")
     func atOnce() async throws {
         let vendor = InMemoryProvider()
         guard case .computed(let source) = vendor.roles.decisions else { return }

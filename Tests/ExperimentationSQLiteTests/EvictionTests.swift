@@ -41,7 +41,10 @@ struct EvictionTests {
 
     enum Look: CaseIterable { case ledger, status, waiting, lease, expiry, consent, removal, close }
 
-    @Test("whoever looks, or does anything with deliveries, finds them gone", arguments: Look.allCases)
+    @Test(
+        "evicted events are gone for every caller that looks, or does anything with deliveries",
+        arguments: Look.allCases
+    )
     func looking(_ look: Look) async throws {
         let store = try store()
         try await file(0..<11, in: store)

@@ -57,7 +57,7 @@ struct DenialElsewhereTests {
     }
 
     @Test(
-        "who consents again doesn't share the answer to a question from while they denied consent, or from before",
+        "a user who consents again doesn't share the answer to a question from while they denied consent, or from before",
         arguments: [Consent.denied, .granted]
     )
     func askedAnew(first: Consent) async throws {

@@ -23,7 +23,7 @@ struct KillSwitchTests {
         }
     }
 
-    @Test("whoever reports it returns once it is stored, also if another caller reported it first")
+    @Test("reporting it returns once it is stored, also if another caller reported it first")
     func repeated() async throws {
         let slow = SlowSwitch()
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
@@ -92,7 +92,7 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("who reads at the moment at which it is off finds the rules that ended it", .timeLimit(.minutes(1)))
+    @Test("a reader finds the rules that ended it at the moment at which it is off", .timeLimit(.minutes(1)))
     func released() async throws {
         let slow = SlowSwitch(isQuickToThrow: true)
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -165,7 +165,10 @@ struct KillSwitchTests {
         }
     }
 
-    @Test("who finds it on asks again if another's answer ends it while it is being stored", .timeLimit(.minutes(1)))
+    @Test(
+        "a caller that finds it on asks again if another's answer ends it while it is being stored",
+        .timeLimit(.minutes(1))
+    )
     func endedByAnother() async throws {
         let (slow, source) = (SlowSwitch(), Numbering())
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)

@@ -57,7 +57,7 @@ struct GroupTests {
     private static let byID = SigmaBucketing { _, id, _ in Double(id) ?? 0 }
 
     @Test(
-        "who is forced in is in, also past the sum of the weights: there the rest is divided as the groups are",
+        "a user who is forced in is in, also past the sum of the weights: there the rest is divided as the groups are",
         arguments: [
             ("[10,20]", "5", "0"), ("[10,20]", "29.9", "1"), ("[10,20]", "30", "0"), ("[10,20]", "53", "0"),
             ("[10,20]", "54", "1"), ("[10,20]", "99.9", "1"), ("[0,20]", "99.9", "1"), ("[0,20]", "20", "1"),

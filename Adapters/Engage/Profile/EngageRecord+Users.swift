@@ -34,7 +34,7 @@ extension EngageRecord {
         campaigns.give(to: other) { record.isCampaign($0, of: userID) }
     }
 
-    /// Whether a campaign brought a user; nobody's in particular brought the own one, or whoever comes if there is none.
+    /// Whether a campaign brought a user; one without a user brought the record's own, or the next one if it has none.
     private func isCampaign(_ campaign: CampaignShelf.Entry, of userID: String) -> Bool {
         guard campaign.users.isEmpty else { return campaign.isOf(userID) }
         return mobileUserID.isEmpty || isOwn(userID)

@@ -5,7 +5,7 @@ extension Evergage {
 
     /// Gives or withdraws consent.
     ///
-    /// It belongs to the device, whoever is signed in. While it is denied, nothing is captured, and everything that
+    /// It belongs to the device, whichever user is signed in. While it is denied, nothing is captured, and everything that
     /// waits is removed; it holds over restarts until consent is given again. `unknown` states nothing, and changes
     /// nothing. The vendor's protocol has no consent, so nothing is sent.
     ///

@@ -109,7 +109,7 @@ final class SigmaProfile: Sendable {
     func saved() async { await state.withLock { $0.saving }?.value }
 
     private func follow(_ former: SigmaProfile) {
-        // Keeps this profile, too, until then: whoever comes after it waits for both.
+        // Keeps this profile, too, until then: the profile after it waits for both.
         let handover = Task {
             // Its generated id is not stored before it is loaded.
             await former.load()

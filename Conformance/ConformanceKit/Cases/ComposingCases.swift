@@ -10,8 +10,11 @@ extension ConformanceCase {
     var isAboutSeveralVendors: Bool { name.hasPrefix("composition/") }
 
     private static let apart: [ConformanceCase] = [
-        several("composition/one-destination-away", 14, "Whoever is away gets everything later; the others get it now")
-        {
+        several(
+            "composition/one-destination-away",
+            14,
+            "A vendor that is away gets everything later; the others get it now"
+        ) {
             probe in
             let takers = try await probe.takers()
             var last = 0
@@ -32,7 +35,11 @@ extension ConformanceCase {
                 try await probe.expect(away, has: 1...last)
             }
         },
-        several("composition/one-destination-refuses", 14, "Whoever refuses keeps its events; the others get theirs") {
+        several(
+            "composition/one-destination-refuses",
+            14,
+            "A vendor that refuses keeps its events; the others get theirs"
+        ) {
             probe in
             let takers = try await probe.takers()
             let refusal = WorldFault(.status(401), on: .events, times: nil)
@@ -77,7 +84,7 @@ extension ConformanceCase {
         several(
             "composition/one-destination-hangs",
             15,
-            "Whoever hangs holds up neither the others nor a flush",
+            "A vendor that hangs holds up neither the others nor a flush",
             world: World.shop.changing { $0.patience = .seconds(2) }
         ) { probe in
             let takers = try await probe.takers()
@@ -90,7 +97,7 @@ extension ConformanceCase {
                 _ = try await probe.timely(within: limit, "the flush") { try await probe.flush(within: limit) }
                 for part in takers where part.name != hanging.name {
                     try await probe.eventually("\(part.name) gets its events", within: .seconds(5)) {
-                        // Whoever hung may have taken events and said nothing.
+                        // The vendor that hung may have taken events and said nothing.
                         Probe.first(try await part.marks()) == Array(1...last)
                     }
                 }

@@ -26,7 +26,7 @@ extension ConformanceCase {
                     let elsewhere = try await client.ledger()
                     let all = Ledger(accepted: max(1, elsewhere.accepted), delivered: max(1, elsewhere.accepted))
                     probe.expect(elsewhere, equals: all, "the ledgers of others")
-                    throw CaseDoesNotApply("whoever answers has no word for it; another vendor has taken it")
+                    throw CaseDoesNotApply("the vendor that answers has no word for it; another one has taken it")
                 }
                 probe.expect(ledger, equals: Ledger(accepted: 1, delivered: 1), "the ledger")
                 try await expect(example, at: happened, probe)

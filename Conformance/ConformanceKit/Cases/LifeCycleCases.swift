@@ -12,7 +12,7 @@ extension ConformanceCase {
             probe.expect(session.status, equals: .ready, "the session's status after")
             probe.expect(client.status, equals: .ready, "the client's status after")
         },
-        status("status/late-observers", "Whoever comes late is told how it stands now") { probe in
+        status("status/late-observers", "A late observer is told the current status") { probe in
             _ = try await probe.readySession()
             var events = try await probe.client().statusEvents().makeAsyncIterator()
             let first = await events.next()

@@ -19,7 +19,7 @@ extension MockServer {
                 let performance = await perform(arrival, connection: number)
                 if controlPath(arrival.request.path) == nil {
                     let roundTrip = state.withLock { $0.roundTrip }
-                    // Whoever has just connected has waited for that as well.
+                    // A client that has just connected has waited for that as well.
                     if roundTrip > .zero { try await Task.sleep(for: isNew ? roundTrip * 2 : roundTrip) }
                     isNew = false
                 }

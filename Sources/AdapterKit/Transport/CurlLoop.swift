@@ -34,7 +34,7 @@
             if let multi { curl_multi_cleanup(multi) }
         }
 
-        /// Begins a turn of whoever holds the lock; everything else follows it.
+        /// Begins a turn of the lock's holder; everything else follows it.
         func beginTurn() { sockets.beginTurn() }
 
         /// Begins a transfer, or ends it at once if it can't be begun.

@@ -122,7 +122,7 @@ extension UserSession {
 
     // MARK: Consent
 
-    /// Restores what is stored of the user, once, as soon as there may be something; whoever needs it meanwhile waits too.
+    /// Restores what is stored of the user, once, as soon as there may be something; callers that need it meanwhile wait too.
     ///
     /// - Parameter read: Restores it; given the user, the revision and the reading's number.
     private func restore(

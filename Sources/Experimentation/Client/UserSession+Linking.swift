@@ -15,8 +15,8 @@ extension UserSession {
     ///   - criteria: What the vendor finds the user by, where that isn't the id.
     /// - Returns: The ids that the vendor uses from now on.
     /// - Throws: Why a step failed; calling again resumes there. ``ErrorCode/consentDenied``, before a step, if the user
-    ///   has denied consent, in whichever session, and the vendor would be told of them, whoever the session's user is by
-    ///   then.
+    ///   has denied consent, in any session, and the vendor would be told of them, even if the session has another
+    ///   user by then.
     @discardableResult
     public func link(
         to identity: Identity,

@@ -22,8 +22,8 @@ extension UserSession {
     /// - Throws: As ``refresh(force:)``.
     package func refreshUnlessDisabled(force: Bool = false) async throws(ExperimentationError) -> Bool {
         var isAnswered = false
-        // A change of the user during the request invalidates its answer, and who finds the kill switch on has none if
-        // another user's answer ends it meanwhile; three rounds are more than any real caller needs.
+        // A change of the user during the request invalidates its answer, and a caller that finds the kill switch on has
+        // none if another user's answer ends it meanwhile; three rounds are more than any real caller needs.
         for _ in 0..<3 {
             let revision = state.withLock { $0.revision }
             isAnswered = try await refreshOnce(force: force)
@@ -72,7 +72,7 @@ extension UserSession {
             await core.killSwitch.set(true)
             return false
         case .decided(let decisions):
-            // First: whoever learns that the switch is off must find them, and a later answer mustn't come before them.
+            // First: a reader that learns that the switch is off must find them, and a later answer mustn't precede them.
             let isPublished = publish(decisions, to: question, context: context, freshness: source.freshness)
             await core.killSwitch.set(false, asOf: said.throwings)
             guard isPublished else { return true }
@@ -137,7 +137,7 @@ extension UserSession {
         let revision = state.withLock { $0.revision }
         await restoreAssignments()
         let (context, question) = question()
-        // Whoever the session has become meanwhile may have assignments that haven't been read.
+        // The session's user may have changed, and the new one's assignments may not have been read.
         guard context.revision == revision else { return false }
         let decisions = kept.ruleset.decisions(for: context)
         let isPublished = publish(

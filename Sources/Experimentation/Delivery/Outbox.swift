@@ -100,7 +100,7 @@ final class Outbox: Sendable {
         intake.note(.event(event(envelope, consent, isStated)))
     }
 
-    /// Logs the first exposure that comes after the client's end: whoever read the flag can't be told.
+    /// Logs the first exposure that comes after the client's end: the reader of the flag can't be told.
     func logLateExposure() {
         if hasLoggedLateExposure.exchange(true, ordering: .relaxed) { return }
         environment.log.log(

@@ -1,6 +1,6 @@
 /// Numbers the fetches of a vendor's rules, made one at a time, to tell whose outcome answers whom.
 ///
-/// Whoever waits for a fetch takes its outcome, so that one that hangs isn't followed by one for each who waited.
+/// Callers that wait for a fetch take its outcome, so that one that hangs isn't followed by one for each of them.
 package struct FetchNumbers: Sendable, Equatable {
     /// The number of the last fetch begun, from 1.
     private var last = 0

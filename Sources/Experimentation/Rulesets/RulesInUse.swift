@@ -89,7 +89,7 @@ final class RulesInUse: Sendable {
             failed(error, hasRules)
             throw error
         }
-        // First: who finds it in effect, and asks for a newer one, must not get this one.
+        // First: a caller that finds it in effect, and asks for a newer one, must not get this one.
         let number = answers.wrappingAdd(1, ordering: .releasing).newValue
         switch outcome {
         case .disabled: await killSwitch.set(true)
@@ -102,7 +102,7 @@ final class RulesInUse: Sendable {
 
     private func publish(_ kept: RulesetKeeper.Kept, asOf throwings: Int) async {
         let (before, rules) = (published.current.kept, PublishedRules(kept, afterExpiry: afterExpiry))
-        // First: whoever learns that the switch is off must find them.
+        // First: a reader that learns that the switch is off must find them.
         published.update { _ in rules }
         await killSwitch.set(false, asOf: throwings)
         guard !killSwitch.isOn else { return }

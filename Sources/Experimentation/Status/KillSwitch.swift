@@ -79,7 +79,7 @@ final class KillSwitch: Sendable {
 
     /// Announces a status that the vendor's decisions have, unless the switch is on, which outweighs it.
     func announce(_ kind: ProviderEvent.Kind, _ status: ProviderStatus, error: ExperimentationError? = nil) {
-        // Whoever turns it on meanwhile announces that afterwards.
+        // A caller that turns it on meanwhile announces that afterwards.
         self.status.announce(kind, status, error: error, unless: { isOn })
     }
 

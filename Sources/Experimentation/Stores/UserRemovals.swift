@@ -39,7 +39,7 @@ package final class UserRemovals: Sendable {
     /// Notes that a user is being removed.
     ///
     /// Call it before anything is removed: work that looks after its own write then sees it, or the removal comes after
-    /// that write. Whoever only wants to know whether their writing is still there is told after the removal.
+    /// that write. A caller that only wants to know whether its write is still there is told after the removal.
     package func note(_ userID: String) {
         marks.withLock { marks in
             marks[ExactText(userID)]?.values.forEach { $0.isSet.store(true, ordering: .sequentiallyConsistent) }

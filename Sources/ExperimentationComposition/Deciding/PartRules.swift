@@ -52,7 +52,7 @@ actor PartRules {
 
     /// Returns the rules, fetching them if they are due.
     ///
-    /// Whoever asks during a request takes its outcome, whatever that is.
+    /// A caller that asks during a request takes its outcome, whatever it is.
     ///
     /// - Parameter inSession: Whether a session asks, which wants a new answer after a failure. Without one, as on a
     ///   server, users come faster than a vendor recovers.
@@ -96,7 +96,7 @@ actor PartRules {
             }
         } catch {
             let failed = Refusal(request: request, instant: context.environment.time.instant, error: error)
-            // A cancelled request tells nothing of the vendor: whoever waits asks anew.
+            // A cancelled request says nothing about the vendor: the callers that wait ask anew.
             if error.code != .cancelled, !Task.isCancelled { refusal = failed }
             return try known(after: failed)
         }

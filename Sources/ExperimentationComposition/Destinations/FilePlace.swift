@@ -7,7 +7,7 @@ struct FilePlace: Sendable, Equatable {
     /// Whether it can only be written to: a device, a pipe, or one of the process's own descriptors.
     var isStream = false
 
-    /// Paths of descriptors that are already open; they belong to whoever opened them, even if they are regular files.
+    /// Paths of descriptors that are already open; they belong to the code that opened them, even if they are regular files.
     private static let opened = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"]
     /// The maximum number of links that are followed.
     private static let links = 16

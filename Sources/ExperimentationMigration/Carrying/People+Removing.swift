@@ -44,7 +44,7 @@ extension People {
         for name in names { keys += try await links(from: name, to: digest) }
         if keys.isEmpty { return }
         try await state.removeAll(beginningWith: keys)
-        // Whoever has written the record meanwhile relies on them.
+        // A caller that has written the record meanwhile relies on them.
         try await lead(Array(names.intersection(try await named())), to: digest)
     }
 

@@ -36,7 +36,7 @@ struct MigratingSource: DecisionSource {
             let allocated = person.take(dealt, by: side, isSticky: party.policy.isSticky, in: plan.mapping)
             if side == .old { person.know(plan.mapping, overriddenBy: context.overrides) }
             if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) {
-                // Before the user's record: whoever finds the one finds the other.
+                // Before the user's record: a reader that finds the record must find this too.
                 let now = try await migration.noteDealt()
                 guard now.stage == standing.stage, now.share == standing.share else { continue }
             }
@@ -130,7 +130,7 @@ struct MigratingSource: DecisionSource {
         }
         // While the old vendor is disabled its users have no places, so the new vendor may assign them.
         guard let answer = found else { return [:] }
-        // Imported places win, because users have seen them, and who was outside stays outside; the old vendor fills in
+        // Imported places win, because users have seen them, and a user who was outside stays outside; the old vendor fills in
         // the rest.
         let open = answer.decisions.assignments.filter { assignment in
             plan.mapping.experiment(ofGroup: assignment.group, at: .old).map { !person.isSettled($0) } ?? true

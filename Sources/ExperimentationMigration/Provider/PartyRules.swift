@@ -127,7 +127,7 @@ actor PartyRules {
         do throws(ExperimentationError) {
             answer = try await source.ruleset(ifNot: held?.validator)
         } catch {
-            // A cancelled request tells nothing of the vendor: whoever waits asks anew.
+            // A cancelled request says nothing about the vendor: the callers that wait ask anew.
             if error.code != .cancelled, !Task.isCancelled { failure = (time.instant, request, error) }
             throw error
         }

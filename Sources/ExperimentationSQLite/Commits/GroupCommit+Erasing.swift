@@ -22,7 +22,7 @@ extension GroupCommit {
             guard let self else { return }
             // Before looking: what is owed from now on is planned anew.
             waiting.withLock { $0.isErasingPlanned = false }
-            // Whoever waited for it may have had that done meanwhile.
+            // A caller that waited for it may have had it done meanwhile.
             if erasing.traces.isErasingOwed { submit(erasing) { _ in } }
         }
     }

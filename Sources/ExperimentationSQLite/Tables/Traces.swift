@@ -27,7 +27,7 @@ final class Traces: Sendable {
         }
     }
 
-    /// Notes that others may have left traces: another process, or whoever wrote the file that the store has moved to.
+    /// Notes that others may have left traces: another process, or the one that wrote the file to which the store has moved.
     func noteUnknown() { state.withLock { $0.isUnknown = true } }
 
     /// Notes that a value is about to be stored.

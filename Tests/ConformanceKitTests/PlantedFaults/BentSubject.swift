@@ -94,7 +94,7 @@ private final class WorldInUse: Sendable {
     func set(_ world: World) { self.world.withLock { $0 = world } }
 }
 
-/// Tells whoever listens that the world has changed.
+/// Tells its listeners that the world has changed.
 private final class Announcer: ChangeSource {
     private let listeners = Mutex<[AsyncStream<ChangeNotice>.Continuation]>([])
 

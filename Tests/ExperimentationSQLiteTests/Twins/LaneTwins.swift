@@ -80,7 +80,7 @@ struct StaleVerdicts: OutboxTwin {
     }
 }
 
-/// Reports every lease as current, whoever has the lane and whatever happened to its events.
+/// Reports every lease as current, whatever happened to the lane and its events.
 struct BlindHolder: OutboxTwin {
     let base: any OutboxStore
 

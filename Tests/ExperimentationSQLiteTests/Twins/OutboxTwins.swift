@@ -14,7 +14,7 @@ final class TwinMemory: Sendable {
 
     let state = Mutex(State())
 
-    /// The latest lease of a lane, whoever holds it.
+    /// The latest lease of a lane, of any holder.
     func latest(_ token: LeaseToken) -> LeaseToken { state.withLock { $0.tokens[token.destination] ?? token } }
 }
 

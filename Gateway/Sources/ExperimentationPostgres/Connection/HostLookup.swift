@@ -3,7 +3,7 @@ import Synchronization
 
 /// Looks up the addresses of hosts by a deadline, which `getaddrinfo` doesn't have.
 ///
-/// One lookup for each name is under way at a time, on a thread of its own; who waits for it may give up.
+/// One lookup for each name is under way at a time, on a thread of its own; a caller that waits for it may give up.
 final class HostLookup: Sendable {
     /// The addresses of a host, in the order in which they are to be tried.
     typealias Resolve = @Sendable (_ name: String) -> Result<[String], ConnectionFailure>

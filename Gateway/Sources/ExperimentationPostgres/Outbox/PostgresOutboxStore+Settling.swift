@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Settles events. Whoever deletes a delivery counts it, so nothing is counted twice.
+/// Settles events. The transaction that deletes a delivery counts it, so nothing is counted twice.
 extension PostgresOutboxStore {
     func settle(
         _ settlements: [Settlement],

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A vendor's rules that one of several machines fetches for all.
 ///
-/// Whoever asks first once the interval has passed takes a lease, asks the vendor and writes the answer down, under an
+/// The machine that asks first once the interval has passed takes a lease, asks the vendor and writes the answer down, under an
 /// epoch that only grows; results of an expired lease are rejected. All other machines read the stored result, including failures.
 final class SharedRules: RulesetSource {
     let freshness: Freshness

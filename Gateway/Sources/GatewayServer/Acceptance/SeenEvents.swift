@@ -9,8 +9,8 @@ import Foundation
 /// about to accept; after a crash, exactly those ids are looked up among the waiting events.
 ///
 /// An id is claimed by the store's compare-and-set before its event is accepted, so that of several instances receiving the
-/// same event at once only one accepts it. The claim is given back only if the event certainly wasn't accepted: whoever
-/// finds a claim that is over looks for the event first.
+/// same event at once only one accepts it. The claim is given back only if the event certainly wasn't accepted: a request
+/// that finds a claim that is over looks for the event first.
 struct SeenEvents: Sendable {
     let state: any StateStore
     let time: any TimeSource
@@ -82,7 +82,7 @@ struct SeenEvents: Sendable {
                 for day in neighbours(of: today, at: now) {
                     let other = try await standing(of: digest, on: day)
                     guard other.isForCaller else {
-                        // A claim that was over stays, so that whoever comes next looks for its event.
+                        // A claim that was over stays, so that the next request looks for its event.
                         _ = try await state.update(key(digest, day: today), to: expected, if: claim)
                         return other
                     }

@@ -154,7 +154,7 @@ final class Responder: Sendable {
                 return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
             }
             exchange.tenant = tenant.name
-            // Whoever may listen does so within the event loop, unless there is no place, or the connection is busy.
+            // A client that may listen does so within the event loop, unless there is no place, or the connection is busy.
             if request.method == .head { return .empty(.ok, ChangeStreams.fields) }
             return tenant.connection.changes.refusal(atMost: tenant.configuration.streams)
         default: return await operation.answer(route, request, tenants.tenants)

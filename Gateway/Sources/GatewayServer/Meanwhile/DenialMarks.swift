@@ -4,7 +4,7 @@ import Synchronization
 
 /// The users who have denied consent while the database was away: of what came before, nothing is handed over.
 ///
-/// A mark names the denial that set it, so that whoever ends that one leaves a later one alone. It also lists the grants that are
+/// A mark names the denial that set it, so that ending that one leaves a later one alone. It also lists the grants that are
 /// being accepted: one that was accepted counts, even if the process ended before it could remove the mark.
 final class DenialMarks: Sendable {
     private let state: any StateStore
@@ -84,7 +84,7 @@ final class DenialMarks: Sendable {
         _ = try? await change(at: Self.key(denial.user.id)) { ended.contains($0.denial) ? nil : $0 }
     }
 
-    /// Changes a user's mark, whoever else changes it at the same moment.
+    /// Changes a user's mark, even if others change it at the same moment.
     ///
     /// - Parameters:
     ///   - key: The user's key.
