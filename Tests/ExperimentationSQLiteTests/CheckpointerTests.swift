@@ -1,3 +1,5 @@
+import Dispatch
+import Experimentation
 import Foundation
 import GRDB
 import Testing
@@ -41,6 +43,43 @@ struct CheckpointerTests {
         #expect(!FileManager.default.fileExists(atPath: missing.path))
     }
 
+    @Test("it isn't written back beside the commits where a commit has just done it: SQLite could lose the next one")
+    func writtenBackMeanwhile() throws {
+        let (queue, other) = (DispatchQueue(label: "held up"), folder.file("other.sqlite"))
+        let another = try open(other)
+        try another.writeWithoutTransaction { try addPage(to: $0) }
+        let before = size(of: other)
+        // What it does can be seen in a file where nothing else does it.
+        let checkpointer = Checkpointer(path: other.path, pages: 40, queue: queue)
+        let database = try open(followedBy: checkpointer)
+        queue.suspend()
+        try database.writeWithoutTransaction { try lengthenLog(to: 40, $0) }
+        queue.resume()
+        checkpointer.finish()
+        #expect(size(of: other) == before)
+        try database.writeWithoutTransaction { database in
+            // From the log's beginning.
+            for _ in 0..<25 { try addPage(to: database) }
+        }
+        checkpointer.finish()
+        #expect(size(of: other) > before)
+        try another.close()
+    }
+
+    @Test("the log isn't written into another file that has taken the name of the database")
+    func replaced() throws {
+        let checkpointer = Checkpointer(path: folder.file().path, pages: 400)
+        let database = try open(followedBy: checkpointer)
+        try database.writeWithoutTransaction { try lengthenLog(to: 100, $0) }
+        let backup = folder.file("backup.sqlite")
+        try open(backup).close()
+        let bytes = try Data(contentsOf: backup)
+        #expect(rename(backup.path, folder.file().path) == 0)
+        try database.writeWithoutTransaction { try lengthenLog(to: 260, $0) }
+        checkpointer.finish()
+        #expect(try Data(contentsOf: folder.file()) == bytes)
+    }
+
     @Test("it isn't written back beside the commits any more after that was closed")
     func closed() throws {
         let checkpointer = Checkpointer(path: folder.file().path, pages: 400)
@@ -79,12 +118,60 @@ struct CheckpointerTests {
         }
     }
 
+    @Test("where another process writes as well, only commits write it back, and hold off the other meanwhile")
+    func shared() throws {
+        let other = folder.file("other.sqlite")
+        let another = try open(other)
+        try another.writeWithoutTransaction { try addPage(to: $0) }
+        let before = size(of: other)
+        // Whether it holds off writers can be seen in a file of its own.
+        let checkpointer = Checkpointer(path: other.path, pages: 40)
+        let database = try open(followedBy: checkpointer)
+        checkpointer.share()
+        try another.writeWithoutTransaction { another in
+            try another.beginTransaction(.immediate)
+            try database.writeWithoutTransaction { try lengthenLog(to: 44, $0) }
+            checkpointer.finish()
+            #expect(pagesWritten < 10)
+            try another.rollback()
+        }
+        try database.writeWithoutTransaction { try addPage(to: $0) }
+        #expect(pagesWritten > 15)
+        #expect(size(of: other) == before)
+        try another.writeWithoutTransaction { try addPage(to: $0) }
+        try another.close()
+    }
+
+    @Test("a store leaves the log to its commits once another one has written to the file")
+    func twoStores() async throws {
+        let options = StoreOptions(limits: StoreLimits(maximumBytes: 40_960_000))
+        let stores = try (0..<2).map { _ in try SQLiteStore(at: folder.file(), options: options) }
+        for number in 0..<2 { for store in stores { try await store.append([.sample("\(number)")]) } }
+        let before = pagesWritten
+        // Less than the limit of 600, but enough to be written back beside the commits.
+        var number = 2
+        while lengthOfLog < 550 {
+            try await stores[0].append([.sample("\(number)")])
+            number += 1
+        }
+        await stores[1].close()
+        #expect(pagesWritten == before)
+        await stores[0].close()
+        #expect(pagesWritten > before)
+        #expect(lengthOfLog == 0)
+    }
+
     // MARK: Fixtures
 
     private func open(followedBy checkpointer: Checkpointer) throws -> DatabaseQueue {
+        try open(folder.file()) { checkpointer.follow($0) }
+    }
+
+    private func open(_ file: URL, preparing: @escaping @Sendable (Database) -> Void = { _ in }) throws -> DatabaseQueue
+    {
         var configuration = Configuration()
-        configuration.prepareDatabase { checkpointer.follow($0) }
-        let database = try DatabaseQueue(path: folder.file().path, configuration: configuration)
+        configuration.prepareDatabase { preparing($0) }
+        let database = try DatabaseQueue(path: file.path, configuration: configuration)
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         return database
     }
@@ -105,8 +192,9 @@ struct CheckpointerTests {
     /// The number of pages that the log has room for.
     private var lengthOfLog: Int { size("-wal") / (4_096 + 24) }
 
-    private func size(_ ending: String) -> Int {
-        let path = folder.file().path + ending
-        return (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+    private func size(_ ending: String) -> Int { size(of: URL(fileURLWithPath: folder.file().path + ending)) }
+
+    private func size(of file: URL) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
     }
 }

@@ -217,7 +217,10 @@ final class GroupCommit: Sendable {
         do {
             let writes = group.contains { $0.kind != .read }
             try HotStatement(writes ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED", database).run()
-            if try changed.refresh(database) { move.traces.noteUnknown() }
+            if try changed.refresh(database) {
+                move.traces.noteUnknown()
+                connection.withLock { $0.noteOthers() }
+            }
             if writes, changed.evictions.areStale { try changed.dropEvicted(database) }
             if group.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
             let tell = try group.map { try $0.work(database, &changed) }

@@ -36,8 +36,9 @@ struct StoreConnection: Sendable {
         configuration.label = "ExperimentationSQLite"
         configuration.busyMode = .callback { patience.wait(tries: $0) }
         // Where each commit waits for the disk anyway, a second one who does so would only make it wait longer.
-        let hasCheckpointer = !isExclusive && options.durability == .process
-        let checkpointer = hasCheckpointer ? Checkpointer(path: path, pages: options.limits.logPages) : nil
+        let isBeside = options.durability == .process
+        let checkpointer =
+            isExclusive ? nil : Checkpointer(path: path, pages: options.limits.logPages, isBeside: isBeside)
         configuration.prepareDatabase { database in
             // Before the file is first accessed: otherwise the index of its log is created on disk.
             if isExclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
@@ -69,6 +70,9 @@ struct StoreConnection: Sendable {
         try? reader?.close()
         try? database.close()
     }
+
+    /// Notes that another process writes to the file as well.
+    func noteOthers() { checkpointer?.share() }
 
     /// Writes the log back and empties it.
     func emptyLog(_ database: Database) throws {
