@@ -216,7 +216,7 @@ public struct FlagKeySource {
             let arguments = properties.compactMap { property -> String? in
                 guard let value = members[property.name], value != .null || property.shape == .any else { return nil }
                 let type = Self.written(property.shape, name: Self.name(of: property, in: name))
-                return SwiftName.quoted(SwiftName.member(property.name)) + ": "
+                return SwiftName.label(SwiftName.member(property.name)) + ": "
                     + literal(value, property.shape, name: type)
             }
             return "\(name)(\(arguments.joined(separator: ", ")))"

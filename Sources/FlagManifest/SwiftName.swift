@@ -3,12 +3,11 @@ enum SwiftName {
     /// The maximum length; longer names are truncated and end in a hash.
     private static let longest = 80
 
-    /// Keywords that need backticks as member names.
+    /// Keywords that need backticks as names of members or of what they are set to, as in `self.await = await`.
     private static let keywords: Set<String> = [
-        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
-        "else",
-        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
-        "inout",
+        "as", "associatedtype", "await", "break", "case", "catch", "class", "continue", "default", "defer", "deinit",
+        "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if",
+        "import", "in", "inout",
         "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public", "repeat",
         "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
         "typealias", "var", "where", "while", "Any",
@@ -25,7 +24,7 @@ enum SwiftName {
 
     /// Whether the type that encloses the keys can't have a name.
     static func isReserved(_ name: String) -> Bool {
-        keywords.contains(name) || taken.contains(name) || takenTypes.contains(name) || name == "await"
+        keywords.contains(name) || taken.contains(name) || takenTypes.contains(name)
     }
 
     /// Returns the name of a constant or property: `checkout-color` becomes `checkoutColor`.
@@ -60,6 +59,11 @@ enum SwiftName {
     static func quoted(_ name: String) -> String {
         if taken.contains(name) { return name + "_" }
         return keywords.contains(name) ? "`\(name)`" : name
+    }
+
+    /// Returns a member's name as an argument's label, where the compiler warns of backticks around all but `inout`.
+    static func label(_ name: String) -> String {
+        keywords.contains(name) && name != "inout" ? name : quoted(name)
     }
 
     private static func finished(_ name: String, of key: String) -> String {

@@ -69,6 +69,23 @@ struct FlagKeySourceTests {
         }
     }
 
+    @Test("a property named by a word of Swift compiles without a warning, and so does its default")
+    func words() async throws {
+        let words = [
+            "await", "as", "class", "for", "inout", "is", "let", "nil", "protocol", "repeat", "super", "throw",
+            "throws", "try", "var",
+        ]
+        let shapes = words.map { "\"\($0)\": {\"type\": \"string\"}" }.joined(separator: ", ")
+        let values = words.map { "\"\($0)\": \"x\"" }.joined(separator: ", ")
+        let source = try Self.source(
+            """
+            {"flags": {"words": {"flagType": "object", "defaultValue": {\(values)},
+              "schema": {"type": "object", "properties": {\(shapes)}}}}}
+            """
+        )
+        try await Compiler.expectCompiles(source)
+    }
+
     @Test("text can't escape from its literal or comment")
     func escapes() async throws {
         let hostile = "\"); fatalError() //\r\n*/ \u{202E}\u{0}\\(1)"
@@ -210,7 +227,7 @@ enum Compiler {
         #expect(try await complaints(of: source) == "", sourceLocation: sourceLocation)
     }
 
-    /// Returns the compiler's errors for a source; empty if it compiles.
+    /// Returns the compiler's errors and warnings for a source; empty if it compiles without any.
     static func complaints(of source: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -219,7 +236,10 @@ enum Compiler {
         try Data(source.utf8).write(to: file)
         let process = try ChildProcess(
             URL(filePath: "/usr/bin/env"),
-            ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", modules.path, file.path]
+            [
+                "swiftc", "-typecheck", "-warnings-as-errors", "-parse-as-library", "-swift-version", "6", "-I",
+                modules.path, file.path,
+            ]
         )
         let status = await process.status()
         await process.errors.untilEnd()
