@@ -72,8 +72,11 @@ struct UsageTests {
             (["conform", "--list", "--store", "sqlite"], "--list excludes --store"),
             (["conform", "--list", "--skip-from", "s"], "--list excludes --skip-from"),
             (["conform", "--subject", "garbage"], "--subject garbage: an address begins with https://"),
+            (["conform", "--subject", "sigma>sigma@live"], "there is no move \"sigma>sigma@live\"; expected one of "),
             (["conform", "--ofrep", "nonsense"], "xp: --ofrep nonsense: an address begins with https://"),
             (["conform", "--ofrep", "http://example.com"], "xp: --ofrep http://example.com: "),
+            (["conform", "--ofrep", "http://ada:pw@127.0.0.1/"], "xp: --ofrep: an address holds no user"),
+            (["conform", "--subject", "https://ada:pw@example.com/"], "xp: --subject: an address holds no user"),
         ]
     )
     func badUsage(arguments: [String], message: String) async throws {

@@ -243,11 +243,15 @@ struct ConformCommand: AsyncParsableCommand {
         }
         if subject == "moves" { return MigratingSubject.all }
         if let subject, let move = MigratingSubject.all.first(where: { $0.name == subject }) { return [move] }
+        if let subject, subject.contains(">") {
+            let known = MigratingSubject.all.map(\.name).joined(separator: ", ")
+            throw Failure(.usage, "there is no move \"\(subject)\"; expected one of \(known)")
+        }
         if let subject {
             do { return [try await RemoteSubject.connect(to: subject)] } catch let error as ExperimentationError
                 where error.code == .configuration
             {
-                throw Failure(.usage, "--subject \(subject): \(error.message)")
+                throw Failure("--subject", subject, error)
             } catch {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }

@@ -55,7 +55,7 @@ struct ServerCheck {
 
     private func endpoint() throws -> Endpoint {
         do throws(ExperimentationError) { return try Endpoint(address) } catch {
-            throw Failure(.usage, "--ofrep \(address): \(error.message)")
+            throw Failure("--ofrep", address, error)
         }
     }
 

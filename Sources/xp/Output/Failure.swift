@@ -24,6 +24,11 @@ struct Failure: Error {
     /// Creates a failure for unusable input.
     init(_ error: DocumentError) { self.init(.input, error.description) }
 
+    /// Creates a failure for an address on the command line, which is left out if it may hold a password.
+    init(_ option: String, _ address: String, _ error: ExperimentationError) {
+        self.init(.usage, (address.contains("@") ? option : "\(option) \(address)") + ": \(error.message)")
+    }
+
     /// Creates a failure for a port that can't be opened.
     init(_ error: MockServerError) { self.init(.unavailable, error.description) }
 
