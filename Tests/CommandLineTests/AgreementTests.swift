@@ -116,6 +116,46 @@ struct AgreementTests {
         #expect(result.output.isEmpty)
     }
 
+    @Test(
+        "pairs of an experiment or a variation that a side doesn't have are rejected, and so is a second pair of one",
+        arguments: [
+            (
+                #"[{"from":"button","to":"Buttons"}]"#,
+                #"pair 1: from: CONFIG has no experiment "button"; expected one of button_test"#
+            ),
+            (
+                #"[{"from":"button_test","to":"c2"}]"#,
+                #"pair 1: to: BUCKETING has no experiment "c2"; expected one of Buttons"#
+            ),
+            (
+                #"[{"from":"button_test","to":"Buttons","variations":{"A":"Original","C":"Red one"}}]"#,
+                #"pair 1: variations.C: CONFIG has no variation "C" of button_test; expected one of A, B"#
+            ),
+            (
+                #"[{"from":"button_test","to":"Buttons","variations":{"A":"Orginal"}}]"#,
+                #"pair 1: variations.A: BUCKETING has no variation "Orginal" of Buttons; expected one of Red one, Original"#
+            ),
+            (
+                #"[{"from":"button_test","to":"Buttons"},{"from":"Button_Test","to":"c1"}]"#,
+                "pair 2: from: button_test already is in pair 1"
+            ),
+        ]
+    )
+    func strayPairs(text: String, problem: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let from = try Tool.file(Self.config, "config.json", in: folder)
+        let to = try Tool.file(Self.bucketing, "bucketing.json", in: folder)
+        let pairs = try Tool.file(text, "pairs.json", in: folder)
+        let result = try await Tool.run([
+            "compare", "--from", from, "--to", to, "--users", "5", "--pairs", pairs,
+        ])
+        #expect(result.status == 66)
+        #expect(result.output == "")
+        let named = problem.replacing("CONFIG", with: from).replacing("BUCKETING", with: to)
+        #expect(result.complaint == "xp: \(pairs): \(named)")
+    }
+
     @Test("a file that isn't a vendor's rules is rejected, and so is one combined with a vendor")
     func refusedFiles() async throws {
         let folder = try Tool.folder()

@@ -100,7 +100,7 @@ public struct Pairing: Sendable, Hashable {
 }
 
 extension TestedExperiment {
-    fileprivate func isCalled(_ name: String) -> Bool {
+    func isCalled(_ name: String) -> Bool {
         [id, self.name].contains { $0.lowercased() == name.lowercased() }
     }
 
@@ -108,7 +108,7 @@ extension TestedExperiment {
 }
 
 extension TestedExperiment.Arm {
-    fileprivate func isCalled(_ name: String) -> Bool {
+    func isCalled(_ name: String) -> Bool {
         [id, self.name].contains { $0.lowercased() == name.lowercased() }
     }
 }

@@ -20,6 +20,10 @@ struct AgreementRun {
         let given = try options.pairs.map(Self.pairs) ?? []
         let lines = try options.input.map { try LineReader($0) }
         let sides = try await Sides(from, to, world, largestRules: Self.largestRules)
+        if let fault = Pairing.faults(in: given, from: sides.before, to: sides.after).first {
+            await sides.close()
+            throw Failure(.input, "\(options.pairs ?? "--pairs"): \(fault)")
+        }
         let runner = AgreementRunner(from: sides.before, to: sides.after, given: given, at: Date())
         var count = runner.nothing
         var unreadable = 0
