@@ -172,6 +172,18 @@ struct ReportTests {
         #expect(subject?["skipped"] == ["events/custom", "events/review"])
     }
 
+    @Test("a report of nothing but skipped cases claims no promise")
+    func nothingRun() {
+        var subject = Self.whole(InMemorySubject(), skipping: ["events/custom"])
+        subject.results = []
+        let report = ConformanceReport(subjects: [subject])
+        #expect(report.isSuccess)
+        #expect(report.text().hasPrefix("in-memory: no case was run\n"))
+        #expect(report.text().hasSuffix("\nNo case was run.\n"))
+        #expect(report.markdown().hasPrefix("# Conformance\n\nNo case was run.\n"))
+        #expect(report.html().contains("<p>No case was run.</p>"))
+    }
+
     @Test("a recorded deviation of a case that doesn't exist, or wasn't tried, breaks a whole run")
     func idleDeviations() {
         struct NoCapabilities: ConformanceSubject {

@@ -4,9 +4,7 @@ extension ConformanceReport {
     /// The report as a self-contained HTML page with light and dark themes, for screens of any size, keyboard use and
     /// offline reading.
     public func html() -> String {
-        let verdict =
-            isSuccess
-            ? "<p class=\"ok\">✓ Every declared promise is kept.</p>" : "<p class=\"bad\">✘ A promise is broken.</p>"
+        let sign = isIdle ? "<p>" : isSuccess ? "<p class=\"ok\">✓ " : "<p class=\"bad\">✘ "
         return """
             <!DOCTYPE html>
             <html lang="en">
@@ -17,7 +15,7 @@ extension ConformanceReport {
             <style>\(Self.style)</style>
             </head>
             <body>
-            <header><h1>Conformance</h1>\(verdict)</header>
+            <header><h1>Conformance</h1>\(sign)\(verdict)</p></header>
             <main>
             \(overview)
             \(failureSection)

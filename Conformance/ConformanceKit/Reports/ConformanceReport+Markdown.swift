@@ -4,7 +4,7 @@ extension ConformanceReport {
     /// The report as Markdown: a table with a row per case and a column per subject, followed by the reasons.
     public func markdown() -> String {
         var lines = ["# Conformance", ""]
-        lines.append(isSuccess ? "Every declared promise is kept." : "**A promise is broken.**")
+        lines.append(isSuccess ? verdict : "**\(verdict)**")
         lines.append("")
         for subject in subjects {
             lines.append("- **\(subject.name.cell)**: \(subject.sentence)")

@@ -24,9 +24,18 @@ extension ConformanceReport {
             lines.append("(passed): it \(Evidence.restingOnInference).")
         }
         lines.append(headline)
-        lines.append(isSuccess ? "Every declared promise is kept." : "A promise is broken.")
+        lines.append(verdict)
         return lines.joined(separator: "\n") + "\n"
     }
+
+    /// The result in a sentence.
+    var verdict: String {
+        if !isSuccess { return "A promise is broken." }
+        return isIdle ? "No case was run." : "Every declared promise is kept."
+    }
+
+    /// Whether every case was skipped.
+    var isIdle: Bool { subjects.allSatisfy(\.results.isEmpty) && isSuccess }
 
     /// The suite's version, the date and the platform.
     var headline: String {
@@ -78,7 +87,8 @@ extension ConformanceReport.Subject {
         let idle = idleDeviations.map {
             "recorded as a deviation, but of no case that was tried: \($0.caseName)".onOneLine
         }
-        return (parts + unseen + idle).joined(separator: ", ")
+        let run = parts.isEmpty ? ["no case was run"] : parts
+        return (run + unseen + idle).joined(separator: ", ")
     }
 }
 
