@@ -40,4 +40,23 @@ struct MigrateStatusTests {
         let alone = try await Tool.run(["migrate", "status"] + files + ["--format", "json"])
         #expect(alone.status == 0, "\(alone.errors)")
     }
+
+    @Test(
+        "a plan whose vendor isn't the path of a file is rejected, and only one without a vendor lacks it",
+        arguments: [
+            (#"{"from":"flagship.json","to":7}"#, #""to": expected the path of a configuration file"#),
+            (#"{"from":""}"#, #""from": expected the path of a configuration file"#),
+            ("{}", #""from": missing; expected the path of a configuration file"#),
+        ]
+    )
+    func noPath(text: String, problem: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        _ = try PlanFolder.plan(in: folder)
+        let plan = try Tool.file(text, "plan.json", in: folder)
+        let store = folder.appending(path: "app.db").path
+        let moved = try await Tool.run(["migrate", "move", "--plan", plan, "--store", store, "--to", "shadow"])
+        #expect(moved.status == 66)
+        #expect(moved.complaint == "xp: \(plan): \(problem)")
+    }
 }

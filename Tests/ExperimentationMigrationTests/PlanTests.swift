@@ -38,7 +38,13 @@ struct PlanTests {
     @Test(
         "errors are reported in one line with file, line and key",
         arguments: [
-            ("{\n\"stage\": \"begun\"}", #"plan.json:2: "stage": there is no "begun""#),
+            (
+                "{\n\"stage\": \"begun\"}",
+                #"plan.json:2: "stage": there is no "begun"; expected one of off, dualWrite, shadow, live, rampDown, complete"#
+            ),
+            ("{\"pins\": \"lost\"}", #"plan.json:1: "pins": there is no "lost"; expected one of kept, ignored"#),
+            ("{\"salt\": \"\"}", #"plan.json:1: "salt": expected a text that is not empty"#),
+            ("[]", "plan.json:1: expected an object"),
             ("{\n\n\"share\": 1.5}", #"plan.json:3: "share": expected a number from 0 to 1, found 1.5"#),
             ("{\"colour\": 1}", #"plan.json:1: "colour": unknown member"#),
             (

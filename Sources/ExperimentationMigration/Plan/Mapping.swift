@@ -78,7 +78,7 @@ public struct Mapping: Sendable, Hashable {
 
 /// A fault of a plan, and where it is.
 public struct PlanFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The location, as `mapping[0].variations.green`.
+    /// The location, as `mapping[0].variations.green`; empty for the whole plan.
     public var key: String
     /// The fault, for people.
     public var problem: String
@@ -90,7 +90,7 @@ public struct PlanFault: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The location and the fault.
-    public var description: String { "\"\(key)\": \(problem)" }
+    public var description: String { key.isEmpty ? problem : "\"\(key)\": \(problem)" }
 }
 
 extension Mapping {

@@ -8,7 +8,7 @@ import Experimentation
 /// ```
 public struct MigrationPlan: Sendable, Hashable {
     /// Whether users may be assigned another variation.
-    public enum Reassignment: String, Sendable, Hashable, Codable {
+    public enum Reassignment: String, Sendable, Hashable, Codable, CaseIterable {
         /// No: a stage that can't keep variations is refused. The default.
         case refused
         /// Yes: the new vendor assigns users anew.
@@ -16,7 +16,7 @@ public struct MigrationPlan: Sendable, Hashable {
     }
 
     /// How a change of the share affects users who already have a side.
-    public enum Pins: String, Sendable, Hashable, Codable {
+    public enum Pins: String, Sendable, Hashable, Codable, CaseIterable {
         /// They stay with their vendor. The default.
         case kept
         /// They are drawn again by the new share.
@@ -91,7 +91,7 @@ public struct MigrationPlan: Sendable, Hashable {
             faults.append(PlanFault("share", "expected a number from 0 to 1, found \(share)"))
         }
         if revision < 0 { faults.append(PlanFault("revision", "expected a whole number from 0, found \(revision)")) }
-        if salt.isEmpty { faults.append(PlanFault("salt", "expected a text")) }
+        if salt.isEmpty { faults.append(PlanFault("salt", "expected a text that is not empty")) }
         if stageFlag?.key.isEmpty == true { faults.append(PlanFault("stageFlag.key", "expected a flag's key")) }
         if shadow.workers < 1 { faults.append(PlanFault("shadow.workers", "expected 1 or more")) }
         if shadow.waiting < 0 { faults.append(PlanFault("shadow.waiting", "expected 0 or more")) }

@@ -92,11 +92,14 @@ struct PlanReader {
     }
 
     /// Converts a word to a case of an enum.
-    static func word<Word: RawRepresentable>(
+    static func word<Word: RawRepresentable & CaseIterable>(
         _ text: String,
         _ key: String
     ) throws(PlanFault) -> Word where Word.RawValue == String {
-        guard let word = Word(rawValue: text) else { throw PlanFault(key, "there is no \"\(text)\"") }
+        guard let word = Word(rawValue: text) else {
+            let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            throw PlanFault(key, "there is no \"\(text)\"; expected one of \(known)")
+        }
         return word
     }
 }

@@ -54,8 +54,9 @@ struct PlanFile {
 
     /// Returns one of the plan's vendors by its configuration file; a relative path starts at the plan's folder.
     func provider(_ member: String) throws -> any ExperimentationProvider {
-        guard case .object(let members) = document, let name = members[member]?.stringValue else {
-            throw Failure(.input, "\(path): \"\(member)\": missing; expected the path of a configuration file")
+        guard let name = document.objectValue?[member]?.stringValue, !name.isEmpty else {
+            let isMissing = names(member) ? "" : "missing; "
+            throw Failure(.input, "\(path): \"\(member)\": \(isMissing)expected the path of a configuration file")
         }
         let url = URL(filePath: name, relativeTo: URL(filePath: path).deletingLastPathComponent())
         return try Configuration(at: url.path).provider()
