@@ -105,10 +105,7 @@ public enum VendorCatalog {
                 try Self.provider(named: name, settings: settings)
             }
         default:
-            throw ExperimentationError(
-                .configuration,
-                "\(settings.file): \"vendor\": there is no \"\(name)\"; expected one of \(known)"
-            )
+            throw settings.error("vendor", "there is no \"\(name)\"; expected one of \(known)")
         }
         try settings.finish()
         return provider

@@ -90,14 +90,31 @@ struct ConfigurationTests {
         #expect(throws: ExperimentationError(.configuration, line)) { try composed(rest) }
     }
 
-    @Test("an error names the key of a vendor's own setting")
-    func ownSetting() {
-        let json = #"{"vendor":"composed","vendors":{"warehouse":{"vendor":"file"}}}"#
-        #expect(
-            throws: ExperimentationError(.configuration, #"c.json: "vendors.warehouse.path": missing; expected a text"#)
-        ) {
+    @Test(
+        "an error names the key of a vendor's own setting, also if the vendor is a composition",
+        arguments: [
+            (#"{"vendor":"file"}"#, #""vendors.own.path": missing; expected a text"#),
+            (#"{"vendor":"composed","vendors":{}}"#, #""vendors.own.vendors": a composition needs a vendor"#),
+            (
+                #"{"vendor":"composed","vendors":{"f":{"vendor":"file","path":"/tmp/e"}},"events":"g"}"#,
+                #""vendors.own.events.*": there is no vendor "g"; there are f"#
+            ),
+        ]
+    )
+    func ownSetting(vendor: String, line: String) {
+        let json = #"{"vendor":"composed","vendors":{"own":\#(vendor)}}"#
+        #expect(throws: ExperimentationError(.configuration, "c.json: " + line)) {
             try VendorCatalog.provider(json: Array(json.utf8), file: "c.json")
         }
+    }
+
+    @Test("an error about a vendor that there isn't names its key")
+    func noSuchVendor() throws {
+        let json = #"{"vendor":"composed","vendors":{"nobody":{}}}"#
+        let error = #expect(throws: ExperimentationError.self) {
+            try VendorCatalog.provider(json: Array(json.utf8), file: "c.json")
+        }
+        #expect(error?.message.hasPrefix(#"c.json: "vendors.nobody.vendor": there is no "nobody"; "#) == true)
     }
 
     @Test("what xp mock prints is a vendor's settings as it is")

@@ -28,8 +28,16 @@ extension ComposedProvider {
         do throws(ExperimentationError) {
             try self.init(vendors, decisions: decisions, events: events, exposures: exposures, name: name)
         } catch {
-            throw error.about(settings.file, as: .configuration)
+            throw Self.placed(error, in: settings)
         }
+    }
+
+    /// Names the key of an error from the top of the file, because a composition may be a part of another one.
+    private static func placed(_ error: ExperimentationError, in settings: SettingsReader) -> ExperimentationError {
+        guard let (_, key, reason) = error.message.wholeMatch(of: /"([^"]*)": (.*)/.dotMatchesNewlines())?.output else {
+            return error.about(settings.file, as: .configuration)
+        }
+        return settings.error(String(key), String(reason))
     }
 
     private static func vendors(
