@@ -88,7 +88,7 @@ struct CompareCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("without-timings"),
-        help: "Omit latencies, so that two successful runs give the same report."
+        help: "Omit latencies, so that two successful runs give the same text and Markdown."
     )
     var isWithoutTimings = false
 
