@@ -354,6 +354,28 @@ struct UsageTests {
         #expect(result.errors.hasSuffix(ending), "\(result.errors)")
     }
 
+    @Test(
+        "another file isn't taken for a store however it is spelled, nor is the name of a folder",
+        arguments: [
+            ("other.db/", "expected the name of a store file, found a folder's"),
+            ("other.db/.", "expected the name of a store file, found a folder's"),
+            ("new.db/", "expected the name of a store file, found a folder's"),
+            ("nowhere/../other.db", "expected a store file, found something else"),
+        ]
+    )
+    func spelledStore(name: String, problem: String) async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let config = try Tool.file(#"{"vendor":"flagship","environmentID":"e","apiKey":"k"}"#, "c.json", in: folder)
+        let other = try Tool.file("something else", "other.db", in: folder)
+        let store = folder.path + "/" + name
+        let result = try await Tool.run(["track", "--config", config, "--store", store])
+        #expect(result.status == 66)
+        #expect(result.complaint == "xp: \(store): \(problem)")
+        #expect(try String(contentsOfFile: other, encoding: .utf8) == "something else")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["c.json", "other.db"])
+    }
+
     @Test("a missing or invalid store has status 66", arguments: ["status", "export"])
     func badStore(command: String) async throws {
         let folder = try Tool.folder()

@@ -17,7 +17,7 @@ enum Stores {
     /// The file then belongs to the provider's account and is rejected for any other.
     static func open(_ path: String?, for provider: any ExperimentationProvider) async throws -> ClientStore {
         guard let path else { return .inMemory() }
-        if FileManager.default.fileExists(atPath: path) { try check(path, mayBeEmpty: true) }
+        if try exists(path) { try check(path, mayBeEmpty: true) }
         return ClientStore(try await opened(path, for: provider))
     }
 
@@ -29,7 +29,7 @@ enum Stores {
 
     /// Opens an existing store file, as ``openExisting(_:for:)`` does, for what only files can tell.
     static func file(_ path: String, for provider: (any ExperimentationProvider)? = nil) async throws -> SQLiteStore {
-        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.input, "\(path): no such file") }
+        guard try exists(path) else { throw Failure(.input, "\(path): no such file") }
         try check(path, mayBeEmpty: false)
         return try await opened(path, for: provider)
     }
@@ -48,16 +48,27 @@ enum Stores {
         if path?.isEmpty == true { throw ValidationError("--store: expected the name of a file, found nothing") }
     }
 
+    /// The path that the store opens, without `..` behind a folder that doesn't exist, nor a slash at the end.
+    private static func place(_ path: String) -> String { URL(filePath: path).standardizedFileURL.path }
+
+    private static func exists(_ path: String) throws -> Bool {
+        guard !path.hasSuffix("/"), !path.hasSuffix("/.") else {
+            throw Failure(.input, "\(path): expected the name of a store file, found a folder's")
+        }
+        return FileManager.default.fileExists(atPath: place(path))
+    }
+
     /// Rejects files that aren't stores, such as the file of events: the store would set them aside as damaged.
     private static func check(_ path: String, mayBeEmpty: Bool) throws {
+        let place = place(path)
         var isFolder: ObjCBool = false
-        _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        _ = FileManager.default.fileExists(atPath: place, isDirectory: &isFolder)
         guard !isFolder.boolValue else { throw Failure(.input, "\(path): expected a store file, found a folder") }
         // Opening a pipe would block, and a device may act on it.
-        guard InputFile.isRegular(path) else {
+        guard InputFile.isRegular(place) else {
             throw Failure(.input, "\(path): expected a store file, found a device or a pipe")
         }
-        guard let handle = FileHandle(forReadingAtPath: path) else {
+        guard let handle = FileHandle(forReadingAtPath: place) else {
             throw Failure(.input, "\(path): can't be read; expected a store file that may be opened")
         }
         let beginning = (try? handle.read(upToCount: 16)) ?? Data()
