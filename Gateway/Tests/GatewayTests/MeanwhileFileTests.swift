@@ -59,6 +59,28 @@ struct MeanwhileFileTests {
         AssignmentRecord(userID: "u\(number)", assignments: EarlierAssignments(["e": "v"]))
     }
 
+    /// Hands over what waits, and knows the file in turn, as a tenant's connection does.
+    private final class Carrier: Sendable {
+        let meanwhile: Meanwhile
+
+        init(_ meanwhile: Meanwhile) { self.meanwhile = meanwhile }
+
+        func hand(_ parcels: [Parcel]) -> [Verdict] { Array(repeating: .outage(), count: parcels.count) }
+    }
+
+    @Test("a file that was closed lets go of who handed over, so that a reload leaves no open file behind")
+    func closed() async throws {
+        weak var left: Meanwhile?
+        do {
+            let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: Shared(true))
+            let carrier = Carrier(meanwhile)
+            meanwhile.hand { carrier.hand($0) }
+            await meanwhile.close()
+            left = meanwhile
+        }
+        try await eventually("the file is gone") { left == nil }
+    }
+
     @Test("a full file refuses events, and what it accepted is all handed over")
     func full() async throws {
         let isAway = Shared(true)

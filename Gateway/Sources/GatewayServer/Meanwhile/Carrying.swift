@@ -14,6 +14,15 @@ final class Carrying: Sendable {
 
     func begin(_ carrier: @escaping Carrier) { hands.withLock { $0 = Hands(carrier: carrier) } }
 
+    /// Lets go of the function, which knows the file in turn: without this, neither would ever go.
+    func end() {
+        // Whatever goes with it goes after the lock is left.
+        _ = hands.withLock { hands in
+            defer { hands = nil }
+            return hands
+        }
+    }
+
     /// Hands parcels over; an outage if no function is set yet or the database is away.
     func carry(_ parcels: [Parcel?], ifNot isAway: () -> Bool, counting waiting: Waiting) async -> [Verdict] {
         guard !isAway(), let carrier = hands.withLock({ $0 })?.carrier else {

@@ -234,7 +234,10 @@ final class Meanwhile: Sendable {
     func forget() async throws(ExperimentationError) { try await forgetting.look() }
 
     /// Hands over what it can and closes the file.
-    func close() async { await client.shutdown() }
+    func close() async {
+        await client.shutdown()
+        carrying.end()
+    }
 }
 
 extension ExperimentationError {
