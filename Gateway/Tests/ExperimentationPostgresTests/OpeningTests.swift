@@ -99,7 +99,7 @@ struct OpeningTests {
     func patient() async throws {
         let server = try PostgresServer.shared
         let schema = newSchema()
-        let lock = try OpeningLock(of: schema, at: server)
+        let lock = try HeldLock(openingOf: schema, at: server)
         async let store = opened(schema, patience: .seconds(3))
         try await eventually("opening has waited longer than its patience", within: .seconds(60)) {
             try server.ask(

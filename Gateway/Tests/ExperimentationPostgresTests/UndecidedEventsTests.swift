@@ -111,7 +111,7 @@ struct UndecidedEventsTests {
         let events = try #require(store.outbox as? PostgresOutboxStore)
         // The acceptance stands still in the server for as long as this is held.
         let name = newSchema()
-        let lock = try OpeningLock(of: name, at: server)
+        let lock = try HeldLock(openingOf: name, at: server)
         func isWaiting(for text: String) throws -> Bool {
             try server.ask(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(text)%'"

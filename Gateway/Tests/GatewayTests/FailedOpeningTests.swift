@@ -59,7 +59,7 @@ struct FailedOpeningTests {
         let server = try PostgresServer.shared
         let names = (0..<2).map { _ in "f" + UUID().uuidString.replacing("-", with: "").lowercased() }
         for name in names { try server.ask("CREATE ROLE \(name) LOGIN SUPERUSER") }
-        let locks = try names.map { try OpeningLock(of: $0, at: server) }
+        let locks = try names.map { try HeldLock(openingOf: $0, at: server) }
         let tenants = names.map { name in
             let url = server.url.replacing("user=postgres", with: "user=\(name)")
             var tenant = Served.tenant(name, token: name)
@@ -97,7 +97,7 @@ struct FailedOpeningTests {
     func announced() async throws {
         let server = try PostgresServer.shared
         let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
-        let lock = try OpeningLock(of: name, at: server)
+        let lock = try HeldLock(openingOf: name, at: server)
         var tenant = Served.tenant()
         tenant.store = .postgres(SharedDatabase(url: server.url, schema: name))
         // It has no rules, whose first ones would be announced by themselves.
@@ -120,7 +120,7 @@ struct FailedOpeningTests {
         let server = try PostgresServer.shared
         let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
         try await PostgresStore.open(server.url, options: PostgresStoreOptions(schema: name)).close()
-        let lock = try OpeningLock(of: name, at: server)
+        let lock = try HeldLock(openingOf: name, at: server)
         var tenant = Served.tenant()
         tenant.store = .postgres(SharedDatabase(url: server.url, schema: name))
         let attempts = Shared(0)

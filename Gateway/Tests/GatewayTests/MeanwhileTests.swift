@@ -102,6 +102,33 @@ struct MeanwhileTests {
         await site.end()
     }
 
+    @Test("what waited in the database before that denial isn't sent either, however late the denial gets there")
+    func denialOfWaiting() async throws {
+        let (site, instances) = try await Self.started(instances: 1)
+        let instance = instances[0]
+        site.mock.setScript([ScriptedFault(.status(503), on: "hits", times: nil)])
+        #expect(try await instance.goal(1, of: "eve").status == 200)
+        #expect(try await instance.goal(2, of: "ben").status == 200)
+        // Deliveries don't need the table, and what is in the file does.
+        let lock = try HeldLock(writingTo: "\(site.schema).state", at: site.database)
+        try site.database.pause(true)
+        try await eventually("the database's absence is known") {
+            try await instance.flag("checkout-color", of: "ada").body.contains("STALE")
+        }
+        #expect(try await instance.consent(false, of: "eve", id: "no").status == 200)
+        site.mock.setScript([])
+        try site.database.pause(false)
+        try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).keys.contains("goal-2-0") }
+        try lock.release()
+        try await eventually("the denial has reached the database") {
+            try site.database.ask("SELECT count(*) FROM \(site.schema).denied") == "1\n"
+        }
+        #expect(try await instance.child.end() == 0)
+        #expect(site.goals() == ["goal-2-0": 1])
+        site.database.stop()
+        await site.end()
+    }
+
     @Test("an assignment made during the outage is stored later, and the first one still wins")
     func assignments() async throws {
         let (site, instances) = try await Self.started(.split, instances: 1)

@@ -72,12 +72,24 @@ final class EventIntake: Sendable {
             case .success(let event):
                 outcomes[place] = await lines[event.user.id, default: Line()].take(event) { event in
                     if self.wasAcceptedLately(event) { return .repeated }
-                    return self.client.takes(event) ? await meanwhile.take(event) : .refused(.unsupported)
+                    return self.client.takes(event) ? await self.take(event, by: meanwhile) : .refused(.unsupported)
                 }
             case .failure(let refusal): outcomes[place] = .refused(refusal)
             }
         }
         return outcomes
+    }
+
+    /// Accepts an event into the file.
+    ///
+    /// A denial counts here before it reaches the database: until then the client sends nothing of what waits there.
+    private func take(_ event: EventRequest, by meanwhile: Meanwhile) async -> EventOutcome {
+        let outcome = await meanwhile.take(event)
+        if !isClosed, outcome == .accepted, case .consentChanged(false) = event.event.kind {
+            // Fails at once while the database is away, and is owed then; what waits in the file follows in its order.
+            try? await client.setConsent(.denied, for: event.user)
+        }
+        return outcome
     }
 
     /// The events of a user in a request, which keep their order: what follows one that may pass later waits for it.
