@@ -28,6 +28,14 @@ struct ConformTests {
         #expect(reported == names)
     }
 
+    @Test("a vendor that is named twice is checked once")
+    func namedTwice() async throws {
+        let base = ["conform", "--case", "evaluation/boolean-values", "--format", "json"]
+        let result = try await Tool.run(base + ["--vendor", "in-memory", "--vendor", "in-memory"])
+        #expect(result.status == 0)
+        #expect(try JSONValue(result.output)["subjects"]?.array?.count == 1)
+    }
+
     /// `make test` prints the report by name, and says where it wants it.
     @Test("the whole suite passes for every subject, and the report follows its schema")
     func wholeSuite() async throws {

@@ -68,6 +68,7 @@ struct UsageTests {
             (["conform", "--ofrep", "http://127.0.0.1:9", "--skip-from", "s"], "--ofrep excludes --skip-from"),
             (["conform", "--ofrep", "http://127.0.0.1:9", "--store", "memory"], "--ofrep excludes --store"),
             (["conform", "--list", "--record", "r"], "--list excludes --record"),
+            (["conform", "--list", "--format", "junit"], "--list writes text and json"),
             (["conform", "--list", "--badge", "b"], "--list excludes --badge"),
             (["conform", "--list", "--store", "sqlite"], "--list excludes --store"),
             (["conform", "--list", "--skip-from", "s"], "--list excludes --skip-from"),

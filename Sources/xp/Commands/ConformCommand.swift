@@ -159,6 +159,7 @@ struct ConformCommand: AsyncParsableCommand {
         guard server == nil || Set([format] + reports.map(\.format)).isSubset(of: [.text, .json, .junit]) else {
             throw ValidationError("--ofrep writes text, json and junit")
         }
+        guard !list || [.text, .json].contains(format) else { throw ValidationError("--list writes text and json") }
         guard !list || reports.isEmpty else { throw ValidationError("--list and --report exclude each other") }
         let given = [
             ("record", record != nil), ("badge", badge != nil), ("store", store != nil), ("skip-from", skipFrom != nil),
@@ -256,7 +257,8 @@ struct ConformCommand: AsyncParsableCommand {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }
-        return try Chosen.subjects(vendors, orElse: Vendor.conforming + MigratingSubject.one)
+        let once: [String] = vendors.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        return try Chosen.subjects(once, orElse: Vendor.conforming + MigratingSubject.one)
     }
 
     private func listing(_ cases: [ConformanceCase]) -> String {
