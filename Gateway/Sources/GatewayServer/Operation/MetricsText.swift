@@ -112,7 +112,7 @@ struct MetricsText {
         family(
             "xp_gateway_events_pending",
             "gauge",
-            "Events that wait for delivery.",
+            "Events that wait for delivery, or for their user's consent.",
             tenants.map { Sample(Double($0.ledger.pending), ("tenant", $0.name)) }
         )
     }
