@@ -137,7 +137,7 @@ struct AgreementTests {
             ),
             (
                 #"[{"from":"button_test","to":"Buttons"},{"from":"Button_Test","to":"c1"}]"#,
-                "pair 2: from: button_test already is in pair 1"
+                "pair 2: from: button_test is already in pair 1"
             ),
         ]
     )

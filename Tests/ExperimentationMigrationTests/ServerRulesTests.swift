@@ -72,7 +72,7 @@ struct ServerRulesTests {
         old.setFailure(ExperimentationError(.transport, "gone"))
         for _ in 0..<4 { _ = await ask(client) }
         #expect(old.record.fetches == 2)
-        // A user for whom was decided before has the last answer.
+        // A user who already has decisions keeps the last answer.
         #expect(client.decisionsAtHand(for: User(id: "ada"))?["plain"]?.value == "first")
         time.advance(by: .seconds(3))
         old.setFailure(nil)

@@ -20,7 +20,7 @@ extension Pairing {
                     return nil
                 }
                 if let other = seen.updateValue(number, forKey: place) {
-                    faults.append("pair \(number): \(key): \(experiments[place].name) already is in pair \(other)")
+                    faults.append("pair \(number): \(key): \(experiments[place].name) is already in pair \(other)")
                 }
                 return place
             }

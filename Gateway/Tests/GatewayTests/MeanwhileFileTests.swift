@@ -68,7 +68,7 @@ struct MeanwhileFileTests {
         func hand(_ parcels: [Parcel]) -> [Verdict] { Array(repeating: .outage(), count: parcels.count) }
     }
 
-    @Test("a file that was closed lets go of who handed over, so that a reload leaves no open file behind")
+    @Test("a closed file releases what handed its contents over, so that a reload leaves no file open")
     func closed() async throws {
         weak var left: Meanwhile?
         do {

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// It never begins where everything is written back: before version 3.51.3, SQLite may take the next commits for
 /// written back as well if one of them begins the log anew at that moment (the "WAL-reset bug"), and they are lost.
-/// Since nobody knows what other processes have written back, it begins no more once one of them has written.
+/// It can't know what other processes have written back, so it no longer begins once one of them has written.
 final class Checkpointer: Sendable {
     /// The number of pages that commits may add while the log is written back.
     private static let mostMeanwhile = 150
@@ -71,6 +71,7 @@ final class Checkpointer: Sendable {
     private let length = Atomic(0)
     /// Whether the log is being written back beside the commits, or is about to be.
     private let isRunning = Atomic(false)
+    /// Whether another process writes to the file as well.
     private let isShared = Atomic(false)
     private let queue: DispatchQueue
 

@@ -14,9 +14,9 @@ final class Carrying: Sendable {
 
     func begin(_ carrier: @escaping Carrier) { hands.withLock { $0 = Hands(carrier: carrier) } }
 
-    /// Lets go of the function, which knows the file in turn: without this, neither would ever go.
+    /// Releases the function, which holds the file in turn: otherwise neither would ever be released.
     func end() {
-        // Whatever goes with it goes after the lock is left.
+        // What it holds is released outside the lock.
         _ = hands.withLock { hands in
             defer { hands = nil }
             return hands
