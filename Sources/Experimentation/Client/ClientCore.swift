@@ -133,7 +133,7 @@ final class ClientCore: Sendable {
             ambient.update { $0.with(overrides: overrides) }
         }
         await rules?.restore()
-        if options.waitsForUser { await outbox.set(.unattended, true) }
+        if options.waitsForUser { outbox.set(.unattended, true) }
         await outbox.resume()
     }
 

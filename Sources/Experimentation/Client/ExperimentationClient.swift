@@ -94,7 +94,7 @@ public final class ExperimentationClient: Sendable {
     ///
     /// Without one, deliveries wait instead of failing. ``followConnectivity(_:)`` keeps this up to date.
     public func setConnectivity(_ connectivity: Connectivity) async {
-        await core.outbox.set(.offline, connectivity == .offline)
+        core.outbox.set(.offline, connectivity == .offline)
     }
 
     /// Responds to low memory by dropping the cached decisions of users without a session.
@@ -265,13 +265,13 @@ public final class ExperimentationClient: Sendable {
     ///
     /// Call it when the cause is gone: a key was renewed, a contract was fixed. Without it, a single event is tried
     /// after a quarter of an hour, then after twice as long each time, up to four hours, and with the next run.
-    public func resumeDelivery() async { await core.outbox.resumeAfterRefusal() }
+    public func resumeDelivery() async { core.outbox.resumeAfterRefusal() }
 
     /// Begins no further delivery until ``beginDelivery()``.
-    package func holdDelivery() async { await core.outbox.set(.unattended, true) }
+    package func holdDelivery() async { core.outbox.set(.unattended, true) }
 
     /// Starts deliveries that were waiting for a user, or were held.
-    package func beginDelivery() async { await core.outbox.set(.unattended, false) }
+    package func beginDelivery() async { core.outbox.set(.unattended, false) }
 
     /// Delivers what it can within a deadline, and ends.
     ///

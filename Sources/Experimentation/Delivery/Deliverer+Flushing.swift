@@ -12,16 +12,16 @@ extension Deliverer {
     func flush(by deadline: Instant, isPatient: Bool) async {
         let time = environment.time
         var hasOwnRun = false
-        while schedule.holds.isEmpty, !Task.isCancelled {
+        while alarm.holds.isEmpty, !Task.isCancelled {
             let began = time.instant
             let isOwn = !isRunning
-            if isOwn, schedule.earliest(at: began) == nil {
-                change { $0.force() }
-            }
-            if isRunning || schedule.earliest(at: began) == nil {
+            let mayRun = alarm.schedule.earliest(at: began) == nil
+            if isOwn, mayRun { deliverNow() }
+            if isRunning || mayRun {
                 guard await runEnded.wait(until: deadline, by: time) else { return }
             }
             // The current run may have read the store before the last events were stored.
+            let schedule = alarm.schedule
             if !isOwn, !schedule.isBackingOff || (!isPatient && !hasOwnRun) {
                 hasOwnRun = true
                 continue

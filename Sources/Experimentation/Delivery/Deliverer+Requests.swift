@@ -46,13 +46,15 @@ extension Deliverer {
             let pause = DeliveryPause(until: until, reason: reason.rawValue, through: last)
             return End(ending: .outage(asked: consequences.asked), pause: pause)
         }
-        return schedule.holds.isEmpty && !Task.isCancelled ? nil : End(ending: .held)
+        return alarm.holds.isEmpty && !Task.isCancelled ? nil : End(ending: .held)
     }
 
     /// Updates the schedule from an answer, and the answer from the schedule.
     private func apply(_ event: inout DeliveryEvent, _ verdicts: [Verdict?]) {
-        if event.isDisabled, heedsKillSwitch { schedule.set(.disabled, true) }
-        if event.refusal == nil, verdicts.contains(.delivered) { event.hasResumed = schedule.succeeded() }
+        if event.isDisabled, heedsKillSwitch { set(.disabled, true) }
+        if event.refusal == nil, verdicts.contains(.delivered) {
+            event.hasResumed = alarm.change { schedule, _ in schedule.succeeded() }
+        }
     }
 
     /// Records pending answers, and then reports each to the client, even if the store fails.

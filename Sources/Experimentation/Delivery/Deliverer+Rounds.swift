@@ -14,11 +14,11 @@ extension Deliverer {
 
     func deliver() async {
         isRunning = true
-        schedule.begin()
+        alarm.change { schedule, _ in schedule.begin() }
         let ending = await nextRound()
         round = nil
         sending = nil
-        schedule.ended(ending, at: environment.time.instant, jitter: environment.jitter())
+        alarm.change { $0.ended(ending, at: $1, jitter: environment.jitter()) }
         if ending != .again { endRun() }
     }
 
@@ -42,7 +42,7 @@ extension Deliverer {
             switch try await store.lease(request(batches: 1, now: began.date)) {
             case .leased(let lease):
                 var round = DeliveryRound(lease, unanswered: unanswered, largest: policy.largest)
-                if schedule.refusals.isProbing { round.stopLeasing() }
+                if alarm.schedule.refusals.isProbing { round.stopLeasing() }
                 self.round = round
                 return await play(under: lease.token, began)
             case .nothing(let date):
@@ -60,7 +60,7 @@ extension Deliverer {
     }
 
     func request(batches: Int, now: Date, after token: LeaseToken? = nil) -> LeaseRequest {
-        let isProbing = schedule.refusals.isProbing
+        let isProbing = alarm.schedule.refusals.isProbing
         return LeaseRequest(
             for: destination,
             owner: owner,
@@ -103,7 +103,7 @@ extension Deliverer {
         do throws(ExperimentationError) {
             try await conclude()
             // The next round continues the lease, if there is one.
-            if end.ending == .again, schedule.holds.isEmpty, !Task.isCancelled { return .again }
+            if end.ending == .again, alarm.holds.isEmpty, !Task.isCancelled { return .again }
             try await store.release(token, pause: end.pause, now: now(since: began))
         } catch {
             end.ending = ending(end.ending, despite: error)
@@ -149,7 +149,7 @@ extension Deliverer {
             sending = Sending(batch: batch)
             guard try await store.isCurrent(token), round?.isOver == false else { return End(ending: .again) }
             // A hold may have been set while the store leased the batch.
-            guard schedule.holds.isEmpty, !Task.isCancelled else { return End(ending: .held) }
+            guard alarm.holds.isEmpty, !Task.isCancelled else { return End(ending: .held) }
             if let end = await send(batch, under: token, began) { return end }
             // A delivery must not outlive its lease: none begins in its second half.
             if leased.duration(to: environment.time.instant) > Self.lease / 2 { return End(ending: .again) }

@@ -2,8 +2,9 @@ import Foundation
 
 /// Delivers what is owed to one destination: waits, leases, sends, settles.
 ///
-/// One task runs it, from the client's start to its end. ``DeliverySchedule`` decides when it wakes, ``DeliveryRound``
-/// what it sends next, and ``DeliveryDecision`` what becomes of an event. This actor has only the effects.
+/// One task runs it, from the client's start to its end. ``DeliveryAlarm`` wakes it when its ``DeliverySchedule`` says so,
+/// ``DeliveryRound`` decides what it sends next, and ``DeliveryDecision`` what becomes of an event. This actor has only
+/// the effects.
 actor Deliverer {
     typealias Instant = ContinuousClock.Instant
 
@@ -35,15 +36,13 @@ actor Deliverer {
     let policy: BatchPolicy
     let owner = Int64.random(in: 1...Int64.max)
 
-    var schedule: DeliverySchedule
+    let alarm: DeliveryAlarm
     var round: DeliveryRound?
     var sending: Sending?
     /// The ids of the batch that got no answer last time.
     var unanswered: [String] = []
     /// The answers that aren't recorded yet, oldest first: at most two, since a round begins with none.
     var unwritten: [Answered] = []
-    /// Opens when the schedule has changed.
-    var wake = AsyncGate()
     /// Opens when the current run has ended, or the next one if there is none.
     var runEnded = AsyncGate()
     var isRunning = false
@@ -68,62 +67,50 @@ actor Deliverer {
         self.environment = environment
         policy = sink.batching
         clock = CautiousClock(environment.time)
-        schedule = DeliverySchedule(sink.batching)
+        alarm = DeliveryAlarm(sink.batching, by: environment.time)
     }
 
     // MARK: The task
 
     /// Delivers whenever the schedule says so, until ``close()`` or the task is cancelled.
     func run() async {
-        while !Task.isCancelled, !schedule.holds.contains(.closed) {
-            switch schedule.next(at: environment.time.instant) {
-            case .now: await deliver()
-            case .at(let moment): await rest(until: moment)
-            case .never: await rest(until: nil)
+        while !Task.isCancelled, !alarm.holds.contains(.closed) {
+            guard let rest = alarm.rest() else {
+                await deliver()
+                continue
+            }
+            endRun()
+            if let end = rest.end {
+                await rest.changed.wait(until: end, by: environment.time)
+            } else {
+                await rest.changed.wait()
             }
         }
         endRun()
     }
 
-    func rest(until moment: Instant?) async {
-        endRun()
-        wake = AsyncGate()
-        if let moment {
-            await wake.wait(until: moment, by: environment.time)
-        } else {
-            await wake.wait()
-        }
-    }
-
-    /// Changes the schedule, and wakes the task if its next action changes.
-    func change(_ change: (inout DeliverySchedule) -> Void) {
-        let now = environment.time.instant
-        let before = schedule.next(at: now)
-        change(&schedule)
-        if schedule.next(at: now) != before { wake.open() }
-    }
-
     // MARK: Signals from elsewhere
 
     /// Notes that deliverable events were stored.
-    func accepted(_ count: Int) { change { $0.accepted(count, at: environment.time.instant) } }
+    nonisolated func accepted(_ count: Int) { alarm.change { $0.accepted(count, at: $1) } }
 
     /// Delivers without waiting for a full batch.
-    func deliverNow() { change { $0.force() } }
+    nonisolated func deliverNow() { alarm.change { schedule, _ in schedule.force() } }
 
     /// Sets or lifts a hold on deliveries.
-    func set(_ hold: DeliverySchedule.Holds, _ isOn: Bool) { change { $0.set(hold, isOn) } }
+    nonisolated func set(_ hold: DeliverySchedule.Holds, _ isOn: Bool) {
+        alarm.change { schedule, _ in schedule.set(hold, isOn) }
+    }
 
     /// Stops deliveries for good, cancels the current one, and ends the task once its answer is recorded.
     func close() {
-        schedule.set(.closed, true)
+        alarm.close()
         round?.end()
         sending?.request?.cancel()
-        wake.open()
     }
 
     /// Retries after the vendor refused everything, because the application reports that the cause is gone.
-    func resumeAfterRefusal() { change { $0.resumeAfterRefusal() } }
+    nonisolated func resumeAfterRefusal() { alarm.change { schedule, _ in schedule.resumeAfterRefusal() } }
 
     /// Delivers what an earlier run left, if anything.
     ///
@@ -131,7 +118,7 @@ actor Deliverer {
     func resume() async {
         let left = try? await store.status(of: destination, now: environment.time.now)
         // If the store can't tell, there may be some.
-        if left?.deliverable != 0 { change { $0.force() } }
+        if left?.deliverable != 0 { deliverNow() }
     }
 
     /// Interrupts deliveries of users who deny consent; when this returns, no request with their events is under way.

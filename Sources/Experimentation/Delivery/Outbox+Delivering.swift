@@ -4,14 +4,14 @@ extension Outbox {
     static let leastForStatus: Duration = .milliseconds(500)
 
     /// Sets or lifts a hold on deliveries.
-    func set(_ hold: DeliverySchedule.Holds, _ isOn: Bool) async {
+    func set(_ hold: DeliverySchedule.Holds, _ isOn: Bool) {
         for (route, deliverer) in zip(routes, deliverers) where hold != .disabled || route.heedsKillSwitch {
-            await deliverer.set(hold, isOn)
+            deliverer.set(hold, isOn)
         }
     }
 
     /// Retries after the vendor refused everything, because the application reports that the cause is gone.
-    func resumeAfterRefusal() async { for deliverer in deliverers { await deliverer.resumeAfterRefusal() } }
+    func resumeAfterRefusal() { for deliverer in deliverers { deliverer.resumeAfterRefusal() } }
 
     /// Carries out owed denials and delivers what an earlier run left.
     func resume() async {
@@ -46,9 +46,7 @@ extension Outbox {
 
     /// Has the events delivered that are still on their way to the store, for a caller that doesn't wait for it.
     private func deliverOnceStored() {
-        intake.note(.mark) { [deliverers] _ in
-            Task { for deliverer in deliverers { await deliverer.deliverNow() } }
-        }
+        intake.note(.mark) { [deliverers] _ in for deliverer in deliverers { deliverer.deliverNow() } }
     }
 
     /// What is left; unknown if the store doesn't answer in time.

@@ -72,7 +72,7 @@ final class Outbox: Sendable {
                 // only the store knows for which destinations.
                 let released = events.isEmpty || areGranting && route.needsConsent ? 1 : 0
                 let count = max(released, events.count { $0.isDeliverable(to: deliverer.destination) })
-                if count > 0 { await deliverer.accepted(count) }
+                if count > 0 { deliverer.accepted(count) }
             }
         }
         tasks = deliverers.map { deliverer in Task { await deliverer.run() } }

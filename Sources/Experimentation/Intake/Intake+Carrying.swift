@@ -14,11 +14,8 @@ extension Intake {
 
     /// Carries the line into the store until it is empty; with an answer, until that statement is stored.
     ///
-    /// - Parameters:
-    ///   - answer: The answer to the caller's own statement.
-    ///   - earlier: Tells the callers of the transaction before.
-    func carry(for answer: Answer? = nil, after earlier: Task<Void, Never>? = nil) async {
-        var telling = earlier
+    /// - Parameter answer: The answer to the caller's own statement.
+    func carry(for answer: Answer? = nil) async {
         while true {
             let entries = state.withLock { state in
                 let entries = state.line.take(atMost: Self.mostAtOnce)
@@ -26,31 +23,29 @@ extension Intake {
                 return entries
             }
             if entries.isEmpty { return }
-            if let (rest, failure) = await store(Self.joined(entries), after: &telling) {
+            if let (rest, failure) = await store(Self.joined(entries)) {
                 return await stop(rest, failure)
             }
             guard let answer, entries.contains(where: { $0.answer === answer }) else { continue }
-            let hasMore = state.withLock { state in
-                if state.line.isEmpty { state.isCarried = false }
-                return state.isCarried
-            }
-            // A caller that waits for one statement doesn't keep carrying those of others.
-            if hasMore { Task { [telling] in await carry(after: telling) } }
-            return
+            return handOver()
         }
+    }
+
+    /// Has the next caller carry the line: one that waits for its own statement doesn't keep carrying those of others.
+    private func handOver() {
+        let next = state.withLock { state in
+            state.isCarried = !state.line.isEmpty
+            return state.line.first
+        }
+        guard let next else { return }
+        if next.isNoted { Task { await carry() } } else { next.answer.askToCarry() }
     }
 
     /// Stores statements in order: consecutive events in one transaction, changes of consent in another.
     ///
-    /// - Parameters:
-    ///   - entries: The statements.
-    ///   - telling: Tells the callers of the transaction before; afterwards those of the last one, or `nil` if they have
-    ///     been told.
+    /// - Parameter entries: The statements.
     /// - Returns: What couldn't be stored, and why; `nil` if everything was.
-    private func store(
-        _ entries: [Entry],
-        after telling: inout Task<Void, Never>?
-    ) async -> (ArraySlice<Entry>, ExperimentationError)? {
+    private func store(_ entries: [Entry]) async -> (ArraySlice<Entry>, ExperimentationError)? {
         var rest = entries[...]
         while let first = rest.first {
             let run = rest.prefix { $0.statement.kind == first.statement.kind }
@@ -61,27 +56,29 @@ extension Intake {
                     case .consent: try await change(run)
                     case .mark: Stored(answers: run.map { ($0.answer, .success(ConsentOutcome())) })
                     }
-                await telling?.value
+                await told()
                 rest = rest.dropFirst(run.count)
-                if rest.isEmpty, state.withLock({ $0.line.isEmpty }) {
-                    telling = nil
-                    await tell(stored)
+                if stored.answers.count <= Self.few || rest.isEmpty && state.withLock({ $0.line.isEmpty }) {
+                    tell(stored)
                 } else {
-                    telling = Task { await tell(stored) }
+                    state.withLock { $0.telling = Task { tell(stored) } }
                 }
             } catch {
-                await telling?.value
+                await told()
                 return (rest, error)
             }
         }
         return nil
     }
 
+    /// Waits until the callers of the transaction before are told.
+    private func told() async { await state.withLock { $0.telling.take() }?.value }
+
     /// Tells callers that their statements are stored, then the destinations.
-    private func tell(_ stored: Stored) async {
+    private func tell(_ stored: Stored) {
         for (answer, outcome) in stored.answers { answer.give(outcome) }
-        if !stored.accepted.isEmpty { await self.stored(stored.accepted) }
-        if stored.hasReleased { await self.stored([]) }
+        if !stored.accepted.isEmpty { self.stored(stored.accepted) }
+        if stored.hasReleased { self.stored([]) }
     }
 
     private func append(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {

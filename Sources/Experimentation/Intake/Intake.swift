@@ -36,27 +36,31 @@ final class Intake: Sendable {
     struct State {
         var line = IntakeLine<Entry>()
         var isCarried = false
+        /// Answers the callers of the transaction before.
+        var telling: Task<Void, Never>?
         var isClosed = false
         var denials = StandingDenials()
     }
 
     /// The maximum number of entries in one transaction.
     static let mostAtOnce = 512
+    /// The number of callers that are answered before the next transaction begins: resuming them takes no time.
+    static let few = 8
     /// The maximum number of noted events that wait for a failing store.
     static let mostNoted = 10_000
 
     let store: any OutboxStore
     let owed: OwedDenials
     let environment: ClientEnvironment
-    /// Called with the events that were accepted, and with none when held ones were released.
-    let stored: @Sendable ([NewEvent]) async -> Void
+    /// Called with the events that were accepted, and with none when held ones were released; must be quick.
+    let stored: @Sendable ([NewEvent]) -> Void
     let state = Mutex(State())
 
     init(
         store: any OutboxStore,
         owed: OwedDenials,
         environment: ClientEnvironment,
-        stored: @escaping @Sendable ([NewEvent]) async -> Void
+        stored: @escaping @Sendable ([NewEvent]) -> Void
     ) {
         self.store = store
         self.owed = owed
@@ -129,7 +133,12 @@ final class Intake: Sendable {
     @discardableResult
     func outcome(of ticket: Ticket) async throws(ExperimentationError) -> ConsentOutcome {
         if ticket.isCarrier { await carry(for: ticket.answer) }
-        return try await ticket.answer.value.get()
+        while true {
+            switch await ticket.answer.word {
+            case .outcome(let outcome): return try outcome.get()
+            case .carry: await carry(for: ticket.answer)
+            }
+        }
     }
 
     /// Waits until every earlier statement is in the store, or was refused by it.

@@ -9,6 +9,9 @@ struct IntakeLine<Entry> {
     var count: Int { front.count + arriving.count }
     var isEmpty: Bool { count == 0 }
 
+    /// The entry that comes next.
+    var first: Entry? { front.first ?? arriving.first }
+
     mutating func append(_ entry: Entry) { arriving.append(entry) }
 
     /// Takes the first entries out of the line: at least one, unless it is empty.

@@ -50,7 +50,7 @@ final class KillSwitch: Sendable {
         guard stored else { return }
         isThrown.store(true, ordering: .relaxed)
         status.announce(.disabled, .disabled)
-        await outbox.set(.disabled, true)
+        outbox.set(.disabled, true)
     }
 
     /// Sets the switch as the vendor reports it; once this returns, it is stored for the next run.
@@ -87,7 +87,7 @@ final class KillSwitch: Sendable {
     func settle() async { await last.withLock { $0 }?.value }
 
     private func carryOut(_ isOn: Bool) async {
-        await outbox.set(.disabled, isOn)
+        outbox.set(.disabled, isOn)
         await store()
         // Announced last, because a listener may end the process. The switch may have changed back meanwhile.
         guard self.isOn == isOn else { return }

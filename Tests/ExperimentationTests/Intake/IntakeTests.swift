@@ -58,36 +58,6 @@ struct IntakeTests {
         #expect(try await store.ledger(of: Self.destination).accepted == Intake.mostNoted + 1)
     }
 
-    @Test("callers are answered while the next transaction is under way, and in order")
-    func answers() async throws {
-        let store = TroubledStore(.init(slowAppend: 1))
-        let environment = ClientEnvironment(time: ManualTime())
-        let kept = KeptState(store: InMemoryStateStore(), of: Self.destination, log: environment.log)
-        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
-        let (told, door) = (Shared(0), Door())
-        let intake = Intake(store: store, owed: owed, environment: environment) { _ in
-            // The destinations take long to hear of the first event.
-            if told.value == 0 { await door.pass() }
-            told.change { $0 += 1 }
-        }
-        let answered = Shared<[Int]>([])
-        func note(_ number: Int) { intake.note(event(number)) { _ in answered.change { $0.append(number) } } }
-        note(0)
-        await store.appendDoor.untilReached()
-        note(1)
-        store.appendDoor.open()
-        await door.untilReached()
-        try await eventually("the second is stored") {
-            try await store.ledger(of: Self.destination).accepted == 2
-        }
-        for _ in 0..<100 { await Task.yield() }
-        #expect(answered.value == [0])
-        door.open()
-        try await intake.untilStored()
-        #expect(answered.value == [0, 1])
-        #expect(told.value == 2)
-    }
-
     @Test("what was noted is tried again with the next statement, not while nothing happens")
     func calm() async throws {
         let store = FailingStore(failing: 0..<2, of: [.append])
