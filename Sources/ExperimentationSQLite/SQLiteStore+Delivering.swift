@@ -13,7 +13,7 @@ extension SQLiteStore {
             let (answer, hasHead) = try await commits.perform(.removal) { [request] database, table in
                 (try table.lease(request, database), table.hasHead)
             }
-            guard case .leased(let token, let batches, let hasMore) = answer else {
+            guard case .leased(let token, let batches, let rest) = answer else {
                 if hasHead, case .refused(.nothing) = answer { clearBehind() }
                 if case .refused(let answer) = answer { return answer }
                 continue
@@ -22,7 +22,7 @@ extension SQLiteStore {
             let unreadable = read.flatMap(\.unreadable)
             if !unreadable.isEmpty, let error = await drop(unreadable, under: token) { obstacle = error }
             let envelopes = read.map(\.envelopes).filter { !$0.isEmpty }
-            if !envelopes.isEmpty { return .leased(Lease(token: token, batches: envelopes, hasMore: hasMore)) }
+            if !envelopes.isEmpty { return .leased(Lease(token: token, batches: envelopes, rest: rest)) }
             guard batches.isEmpty else {
                 // Dropped events aren't handed out again; those that couldn't be dropped would be.
                 request.token = obstacle == nil ? front : token
@@ -30,7 +30,7 @@ extension SQLiteStore {
             }
             // Only events that can't be dropped: asking again at once would return them again.
             if front == nil, let obstacle { throw obstacle }
-            return .leased(Lease(token: token, batches: [], hasMore: hasMore))
+            return .leased(Lease(token: token, batches: [], rest: rest))
         }
     }
 
@@ -84,21 +84,13 @@ extension SQLiteStore {
         pause: DeliveryPause?,
         now: Date
     ) async throws(ExperimentationError) {
-        var hasHead = try await commits.perform(.removal) { database, table in
+        let hasHead = try await commits.perform(.removal) { database, table in
             let place = try table.place(of: token.destination, database)
             table.lanes[place].lane.release(token, pause: pause, now: now)
             try table.write(place, database)
             return table.hasHead
         }
-        // Step by step, so that accepting an event never waits for all of it.
-        while hasHead {
-            let isLargeAndEmpty: Bool
-            (hasHead, isLargeAndEmpty) = try await commits.perform(.removal) { database, table in
-                try table.clearHead(atMost: OutboxTable.headPortion, database)
-                return (table.hasHead, try table.isLargeAndEmpty(database))
-            }
-            if isLargeAndEmpty { eraseBehind() }
-        }
+        if hasHead { clearBehind() }
     }
 
     /// Deletes the rows of completed deliveries when there is nothing else to do.

@@ -40,7 +40,7 @@ struct LeaseTests {
         for (limit, bytes, hasMore) in [(3, Int.max, false), (2, .max, true), (3, 1, true)] {
             let lease = try #require(try await store.take(limit, bytes: bytes))
             #expect(lease.ids == (1...(bytes == 1 ? 1 : limit)).map(String.init))
-            #expect(lease.hasMore == hasMore, "\(limit) of \(bytes) bytes")
+            #expect(lease.rest == (hasMore ? .more : .nothing(until: nil)), "\(limit) of \(bytes) bytes")
         }
     }
 

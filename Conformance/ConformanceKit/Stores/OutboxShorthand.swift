@@ -51,6 +51,8 @@ extension ConsentChange {
 extension Lease {
     /// The ids of all events, in order.
     var ids: [String] { batches.joined().map(\.id) }
+    /// Whether nothing of the destination that may be delivered now is left, as far as the store says.
+    var isSaidToBeLast: Bool { if case .nothing? = rest { true } else { false } }
 
     /// The first event.
     ///

@@ -50,6 +50,18 @@ extension OutboxStoreContract {
             try await trial.expectAll(owner: 2, at: 20, ["b1"])
             try await trial.expectAll(at: 30, ["a1", "a2", "b1"])
         },
+        rule("delivering/rest", "a lease that says what follows its last batch is right") { trial in
+            let store = trial.store
+            try await store.add("a1", "b1", "c1")
+            trial.expect(try await store.taken(count: 2).isSaidToBeLast, false)
+            let all = try await store.taken()
+            trial.expect(all.isSaidToBeLast, all.rest == .nothing(until: nil))
+            try await store.settle(all, ["a1": .again(30), "b1": .again(20), "c1": .delivered])
+            try await store.add("d1")
+            let behind = try await store.taken(at: 1, behind: all.token)
+            trial.expect(behind.ids, ["d1"])
+            trial.expect(behind.isSaidToBeLast, behind.rest == .nothing(until: at(20)))
+        },
         rule(
             "delivering/ended-meanwhile",
             "a wait that ends while a round is under way lets no later event of its user overtake in that round"
@@ -61,7 +73,10 @@ extension OutboxStoreContract {
             try await store.release(first)
             let lease = try await store.taken(count: 1)
             trial.expect(lease.ids, ["b1"])
-            trial.expect(try await store.taken(at: 6, behind: lease.token).ids, [])
+            let behind = try await store.taken(at: 6, behind: lease.token)
+            trial.expect(behind.ids, [])
+            // It waits for the next round, not for the next event.
+            trial.expect(behind.isSaidToBeLast, behind.rest == .nothing(until: at(5)))
             try await store.release(lease, at: 6)
             try await trial.expectAll(at: 6, ["a1", "b1", "a2", "a3"])
         },

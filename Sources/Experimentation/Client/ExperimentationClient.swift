@@ -246,7 +246,7 @@ public final class ExperimentationClient: Sendable {
     ///
     /// It waits for events that may be retried in time: after an outage, or when the vendor asks for patience. It
     /// returns early once everything is delivered, or when all that is left can be retried only after the deadline or
-    /// not at all. While events keep being accepted, they are delivered too, so it may take until the deadline.
+    /// not at all. Events that are accepted meanwhile may be left.
     ///
     /// - Parameters:
     ///   - duration: How long to wait at most; deliveries under way then go on.

@@ -45,8 +45,7 @@ extension Deliverer {
                 if alarm.schedule.refusals.isProbing { round.stopLeasing() }
                 self.round = round
                 return await play(under: lease.token, began)
-            case .nothing(let date):
-                return date.map { .waits(until: began.instant(of: $0)) } ?? .empty
+            case .nothing(let date): return .nothing(until: date.map(began.instant))
             case .busy(let date):
                 return .busy(until: min(began.instant(of: date), began.instant.advanced(by: Self.busyWait)))
             case .paused(let date):
@@ -154,7 +153,14 @@ extension Deliverer {
             // A delivery must not outlive its lease: none begins in its second half.
             if leased.duration(to: environment.time.instant) > Self.lease / 2 { return End(ending: .again) }
         }
-        return End(ending: round?.hasPassedOver == true ? .waits(until: later(Self.passedOverWait)) : .again)
+        return End(ending: ending(began))
+    }
+
+    /// Returns how a round ends that has sent all it was handed.
+    private func ending(_ began: Moment) -> DeliverySchedule.Ending {
+        if round?.hasPassedOver == true { return .waits(until: later(Self.passedOverWait)) }
+        guard case .nothing(let date)? = round?.remainder else { return .again }
+        return .nothing(until: date.map(began.instant))
     }
 
     private func look(for request: LeaseRequest) -> LookAhead {

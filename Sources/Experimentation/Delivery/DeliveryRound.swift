@@ -35,6 +35,8 @@ struct DeliveryRound: Equatable {
     private var waiting: Set<ExactText> = []
     /// Whether the store may have more.
     private var mayHaveMore = true
+    /// What the store had behind the last lease, if it says so.
+    private var rest: Lease.Rest?
     /// Whether nothing more may be sent in this round.
     private(set) var isOver = false
     /// Whether it skipped events of users whose denial the store couldn't record.
@@ -59,12 +61,16 @@ struct DeliveryRound: Equatable {
     ///   - lease: The lease, continued.
     ///   - largest: The number of events in a full batch: where the store doesn't say, one that isn't full is the last.
     mutating func add(_ lease: Lease, largest: Int) {
-        mayHaveMore = mayHaveMore && lease.hasMore ?? ((lease.batches.last?.count ?? 0) >= largest)
+        rest = lease.rest
+        mayHaveMore = mayHaveMore && rest.map { $0 == .more } ?? ((lease.batches.last?.count ?? 0) >= largest)
         ahead.insert(contentsOf: lease.batches.reversed(), at: 0)
     }
 
     /// Whether to lease more while the current batch is sent.
     var wantsMore: Bool { mayHaveMore && !isOver && waiting.isEmpty && ahead.count < Self.mostAhead }
+
+    /// What is left once everything that was leased is sent; `nil` if only the store knows.
+    var remainder: Lease.Rest? { ahead.isEmpty && waiting.isEmpty && !isOver ? rest : nil }
 
     /// Whether more must be leased before anything can be sent.
     var isExhausted: Bool { ahead.isEmpty }

@@ -1,7 +1,8 @@
 /// When the next run of deliveries to a destination begins: the pure part of waiting.
 ///
-/// A run is one round after another until nothing is left that may be tried now. The schedule is told what happens, and
-/// ``next(at:)`` returns what follows. It uses no clock and no task.
+/// A run is one round after another until the store has nothing left that may be tried now; what it accepts afterwards
+/// waits for others. The schedule is told what happens, and ``next(at:)`` returns what follows. It uses no clock and no
+/// task.
 struct DeliverySchedule: Equatable {
     typealias Instant = ContinuousClock.Instant
 
@@ -34,6 +35,9 @@ struct DeliverySchedule: Equatable {
         case refused
         /// A hold forbids it.
         case held
+
+        /// Nothing that may be tried now is left; something may wait for its time.
+        static func nothing(until moment: Instant?) -> Ending { moment.map { .waits(until: $0) } ?? .empty }
     }
 
     private struct Arrivals: Equatable {

@@ -1,6 +1,7 @@
 /// When events are sent, how many at once, how often, and for how long.
 ///
-/// ``count`` and ``interval`` begin deliveries; what is accepted while one is under way goes with the next request at once.
+/// ``count`` and ``interval`` begin deliveries, which go on until the store has nothing left to lease; what is accepted
+/// after that waits for others again.
 public struct BatchPolicy: Sendable, Hashable {
     /// How many waiting events trigger a delivery before ``interval`` has passed; 1 sends each at once.
     public var count: Int

@@ -69,17 +69,30 @@ public struct Lease: Sendable, Hashable {
     public var token: LeaseToken
     /// The batches, oldest first.
     public var batches: [[Envelope]]
-    /// Whether something that may be delivered now follows the last batch; `nil` if the store doesn't say.
+    /// What follows the last batch; `nil` if the store doesn't say.
     ///
     /// If `nil`, a round treats a batch with fewer events than it asked for as the last one, even if the batch only
     /// reached its limit of bytes; the rest is left to the next round.
-    public var hasMore: Bool?
+    public var rest: Rest?
+
+    /// What follows the last batch of a lease.
+    public enum Rest: Sendable, Hashable {
+        /// Something in this lane that may be delivered now.
+        case more
+        /// Nothing in this lane that may be delivered now; the store may have another lane of the destination.
+        case otherLanes
+        /// Nothing of the destination that may be delivered now. What is accepted later waits until it fills a batch, or
+        /// has waited long enough.
+        ///
+        /// - Parameter until: When the next event may be tried, if one is waiting for that.
+        case nothing(until: Date?)
+    }
 
     /// Creates a lease.
-    public init(token: LeaseToken, batches: [[Envelope]], hasMore: Bool? = nil) {
+    public init(token: LeaseToken, batches: [[Envelope]], rest: Rest? = nil) {
         self.token = token
         self.batches = batches
-        self.hasMore = hasMore
+        self.rest = rest
     }
 }
 

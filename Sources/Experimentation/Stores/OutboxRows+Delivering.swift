@@ -13,7 +13,8 @@ extension OutboxRows {
                 lanes[place].free()
                 return .nothing(until: next)
             }
-            return .leased(Lease(token: lanes[place].token, batches: batches, hasMore: hasMore))
+            let rest: Lease.Rest = hasMore ? .more : .nothing(until: next)
+            return .leased(Lease(token: lanes[place].token, batches: batches, rest: rest))
         }
     }
 

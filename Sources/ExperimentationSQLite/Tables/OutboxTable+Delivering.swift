@@ -4,7 +4,7 @@ internal import GRDB
 
 /// The result of a lease, with events not yet decoded.
 enum StoredLease: Sendable {
-    case leased(LeaseToken, [LeasedBatch], hasMore: Bool)
+    case leased(LeaseToken, [LeasedBatch], Lease.Rest)
     case refused(LeaseAnswer)
 }
 
@@ -18,7 +18,14 @@ extension OutboxTable {
             try writeTail(database)
             try dropEvicted(before: place, database)
             if !turn.goesOn { lanes[place].front.begin() }
-            let (batches, hasMore) = try batches(after: max(first, lanes[place].head), place, request, turn, database)
+            let waits = try waits(place, turn, database)
+            let (batches, hasMore) = try batches(
+                after: max(first, lanes[place].head),
+                place,
+                request,
+                leavingOut: waits.users,
+                database
+            )
             if let last = batches.last?.last { lanes[place].lane.out = last }
             let isEmpty = request.token == nil && batches.isEmpty
             if isEmpty {
@@ -26,8 +33,9 @@ extension OutboxTable {
                 if extent.count <= Self.headPortion { try clearDelivered(database) }
             }
             try write(place, database)
-            if isEmpty { return .refused(.nothing(until: try nextAttempt(place, at: request.now, database))) }
-            return .leased(lanes[place].lane.token, batches, hasMore: hasMore)
+            if hasMore { return .leased(lanes[place].lane.token, batches, .more) }
+            if isEmpty { return .refused(.nothing(until: waits.next)) }
+            return .leased(lanes[place].lane.token, batches, .nothing(until: waits.next))
         }
     }
 
@@ -35,10 +43,9 @@ extension OutboxTable {
         after first: Int64,
         _ place: Int,
         _ request: LeaseRequest,
-        _ turn: OutboxLane.Turn,
+        leavingOut waiting: [ExactText: Int64],
         _ database: Database
     ) throws -> (batches: [LeasedBatch], hasMore: Bool) {
-        let waiting = try waitingUsers(place, turn, database)
         let rows = try HotStatement(
             """
             SELECT delivery.sequence, attempts, body, delivery.user, due IS NULL
@@ -78,16 +85,17 @@ extension OutboxTable {
         return (batch.count > 0 ? full + [batch] : full, false)
     }
 
-    /// Returns the users with an event that holds back later ones, each with the first such event.
-    private func waitingUsers(
+    /// Returns the users with an event that holds back later ones, each with the first such event, and when the first of
+    /// them may be tried.
+    private func waits(
         _ place: Int,
         _ turn: OutboxLane.Turn,
         _ database: Database
-    ) throws -> [ExactText: Int64] {
+    ) throws -> (users: [ExactText: Int64], next: Date?) {
         // The rule of `OutboxLane.Turn`; when a round begins, the second and the third line have no effect.
         let rows = try HotStatement(
             """
-            SELECT user, min(sequence) FROM delivery
+            SELECT user, min(sequence), min(due) FROM delivery
             WHERE destination = ?1 AND due IS NOT NULL AND held = 0 AND (
                 noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
                 OR noted - ?2 <= ?5 AND ?5 < due AND due - noted <= ?4
@@ -102,23 +110,12 @@ extension OutboxTable {
         try rows.bind(turn.goesOn ? turn.began.timeIntervalSince1970 : .infinity, at: 6)
         defer { rows.reset() }
         var users: [ExactText: Int64] = [:]
-        while try rows.step() { users[ExactText(rows.text(0))] = rows.int(1) }
-        return users
-    }
-
-    private func nextAttempt(_ place: Int, at now: Date, _ database: Database) throws -> Date? {
-        let rows = try HotStatement(
-            """
-            SELECT min(due) FROM delivery
-            WHERE destination = ?1 AND due IS NOT NULL AND user >= '' AND +held = 0
-                AND noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
-            """,
-            database
-        )
-        try bind(place, at: now.timeIntervalSince1970, to: rows)
-        defer { rows.reset() }
-        guard try rows.step(), let due = rows.double(0) else { return nil }
-        return Date(timeIntervalSince1970: due)
+        var next: Double?
+        while try rows.step() {
+            users[ExactText(rows.text(0))] = rows.int(1)
+            if let due = rows.double(2) { next = min(next ?? due, due) }
+        }
+        return (users, next.map(Date.init(timeIntervalSince1970:)))
     }
 
     /// Binds what decides whether a delivery has to wait: the place, the clock tolerance, the time, the longest wait.

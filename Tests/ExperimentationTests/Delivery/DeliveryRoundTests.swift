@@ -46,13 +46,40 @@ struct DeliveryRoundTests {
     @Test("more are leased exactly while the store says that there are, however large the last batch was")
     func hasMore() {
         func lease(_ batch: [Envelope], hasMore: Bool) -> Lease {
-            Lease(token: Self.token, batches: [batch], hasMore: hasMore)
+            Lease(token: Self.token, batches: [batch], rest: hasMore ? .more : .otherLanes)
         }
         // Its bytes filled the first batch.
         var round = DeliveryRound(lease(events("a1", "b2"), hasMore: true), unanswered: [], largest: 3)
         #expect(round.wantsMore)
         round.add(lease(events("a3", "b4", "c5"), hasMore: false), largest: 3)
         #expect(!round.wantsMore)
+    }
+
+    @Test("what is left is known once everything is sent, unless a user has to wait or the round was ended")
+    func remainder() {
+        let last = Lease(token: Self.token, batches: [events("a1", "b2")], rest: .nothing(until: Self.now))
+        func round(_ change: (inout DeliveryRound) -> Void) -> Lease.Rest? {
+            var round = DeliveryRound(last, unanswered: [], largest: 3)
+            change(&round)
+            return round.remainder
+        }
+        #expect(round { _ in } == nil)
+        #expect(round { _ = $0.next() } == .nothing(until: Self.now))
+        #expect(round { _ = answer(&$0, $0.next() ?? [], [.delivered, .failed("HTTP 400")]) } == nil)
+        #expect(round { _ = answer(&$0, $0.next() ?? [], [.delivered, .delivered]) } == .nothing(until: Self.now))
+        #expect(
+            round {
+                _ = $0.next()
+                $0.end()
+            } == nil
+        )
+        #expect(
+            round {
+                $0.add(Lease(token: Self.token, batches: [events("c3")], rest: .more), largest: 3)
+                _ = $0.next()
+                _ = $0.next()
+            } == .more
+        )
     }
 
     @Test("a batch without an answer is sent again unchanged, before later events")

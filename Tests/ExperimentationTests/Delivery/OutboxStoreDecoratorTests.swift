@@ -40,7 +40,7 @@ struct OutboxStoreDecoratorTests {
             let request = LeaseRequest(for: there, owner: 1, of: 9, now: now, until: now + 60)
             var envelope = Self.envelope
             envelope.sequence = 1
-            let lease = Lease(token: token, batches: [[envelope]], hasMore: false)
+            let lease = Lease(token: token, batches: [[envelope]], rest: .nothing(until: nil))
             #expect(try await store.lease(request) == .leased(lease))
         case .isCurrent: #expect(try await store.isCurrent(token))
         case .settle:

@@ -136,7 +136,7 @@ extension PostgresOutboxStore {
                 for statement in row.writing { transaction.later(statement) }
                 if batches.isEmpty, hasMore { return nil }
                 if isOver { return .nothing(until: next) }
-                return .leased(Lease(token: row.token, batches: batches, hasMore: hasMore))
+                return .leased(Lease(token: row.token, batches: batches, rest: hasMore ? .more : .otherLanes))
             }
         }
     }
