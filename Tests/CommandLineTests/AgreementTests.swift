@@ -136,6 +136,14 @@ struct AgreementTests {
                 #"pair 1: variations.A: BUCKETING has no variation "Orginal" of Buttons; expected one of Red one, Original"#
             ),
             (
+                #"[{"from":"button_test","to":"Buttons","variations":{"A":"Original","B":"original"}}]"#,
+                "pair 1: variations.B: Original of Buttons is already paired"
+            ),
+            (
+                #"[{"from":"button_test","to":"Buttons","variations":{"A":"Original","a":"Red one"}}]"#,
+                "pair 1: variations.a: A of button_test is already paired"
+            ),
+            (
                 #"[{"from":"button_test","to":"Buttons"},{"from":"Button_Test","to":"c1"}]"#,
                 "pair 2: from: button_test is already in pair 1"
             ),

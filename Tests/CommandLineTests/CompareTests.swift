@@ -19,6 +19,14 @@ struct CompareTests {
         #expect(names.prefix(2) == ["flagship", "sigma"])
     }
 
+    @Test("a vendor that is named twice is compared once")
+    func namedTwice() async throws {
+        let arguments = ["compare", "--vendor", "in-memory", "--vendor", "in-memory", "--format", "json"]
+        let result = try await Tool.run(arguments)
+        #expect(result.status == 0)
+        #expect(try JSONValue(result.output)["comparison"]?["vendors"]?.array?.count == 1)
+    }
+
     @Test("monthly cost and growth of traffic follow the schema, in every format")
     func cost() async throws {
         let arguments = [

@@ -188,6 +188,24 @@ struct AgreementTests {
         #expect(pairs(["lost"], ["lost"]) == [["lost", nil, nil], [nil, "lost", nil]])
     }
 
+    @Test("given names count whatever their case, and an id goes before another's name")
+    func givenNames() {
+        typealias Arm = TestedExperiment.Arm
+        let arms = [Arm(id: "A", weight: 1), Arm(id: "B", weight: 1)]
+        let others = [Arm(id: "x", weight: 1), Arm(id: "y", weight: 1)]
+        let given = Pairing.Given("t", "t", variations: ["a": "Y"])
+        #expect(
+            Pairing(
+                [TestedExperiment(id: "t", variations: arms)],
+                [TestedExperiment(id: "t", variations: others)],
+                given: [given]
+            ).pairs.map(\.variations) == [[1, 0]]
+        )
+        let before = [TestedExperiment(id: "1", name: "2", variations: []), TestedExperiment(id: "2", variations: [])]
+        let after = [TestedExperiment(id: "new", variations: [])]
+        #expect(Pairing(before, after, given: [Pairing.Given("2", "new")]).pairs.map(\.after) == [nil, 0])
+    }
+
     @Test("users whom one of the vendors forces aren't part of the ratio after a hand-over, and those who join are")
     func forcedByOne() async throws {
         // By the last digit. Before: 0–2 a, 3–5 b, 6 and 7 forced to a. After: 0–7 by the hand-over, 5 forced to a, 8 a.

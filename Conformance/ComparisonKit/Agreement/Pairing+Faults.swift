@@ -14,7 +14,7 @@ extension Pairing {
             let number = index + 1
             func place(_ name: String, _ key: String, in side: Decider, _ seen: inout [Int: Int]) -> Int? {
                 let experiments = side.experiments
-                guard let place = side.place(of: name) else {
+                guard let place = experiments.place(of: name) else {
                     let known = oneOf(experiments.map(\.name))
                     faults.append("pair \(number): \(key): \(side.name) has no experiment \"\(name)\"; \(known)")
                     return nil
@@ -42,25 +42,35 @@ extension Pairing {
         _ before: (vendor: String, experiment: TestedExperiment),
         _ after: (vendor: String, experiment: TestedExperiment)
     ) -> [String] {
-        variations.sorted { $0.key < $1.key }.compactMap { name, other in
-            for (side, variation) in [(before, name), (after, other)]
-            where !side.experiment.variations.contains(where: { $0.isCalled(variation) }) {
-                return "variations.\(name): \(side.vendor) has no variation \"\(variation)\" of "
-                    + "\(side.experiment.name); \(oneOf(side.experiment.variations.map(\.name)))"
+        var faults: [String] = []
+        var seenBefore: Set<Int> = []
+        var seenAfter: Set<Int> = []
+        for (name, other) in variations.sorted(by: { $0.key < $1.key }) {
+            func check(
+                _ variation: String,
+                of side: (vendor: String, experiment: TestedExperiment),
+                _ seen: inout Set<Int>
+            ) {
+                let all = side.experiment.variations
+                let problem: String
+                if let place = all.place(of: variation) {
+                    if seen.insert(place).inserted { return }
+                    problem = "\(all[place].name) of \(side.experiment.name) is already paired"
+                } else {
+                    problem =
+                        "\(side.vendor) has no variation \"\(variation)\" of \(side.experiment.name); "
+                        + oneOf(all.map(\.name))
+                }
+                faults.append("variations.\(name): \(problem)")
             }
-            return nil
+            check(name, of: before, &seenBefore)
+            check(other, of: after, &seenAfter)
         }
+        return faults
     }
 
     private static func oneOf(_ names: [String]) -> String {
         if names.isEmpty { return "it has none" }
         return "expected one of " + names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
-    }
-}
-
-extension Decider {
-    /// The place of the experiment with an id, or else with a name.
-    fileprivate func place(of name: String) -> Int? {
-        experiments.firstIndex { $0.id == name } ?? experiments.firstIndex { $0.isCalled(name) }
     }
 }

@@ -45,14 +45,19 @@ public struct Pairing: Sendable, Hashable {
     /// Finds the pairs: the specified ones first, then those with equal ids or names.
     init(_ before: [TestedExperiment], _ after: [TestedExperiment], given: [Given] = []) {
         var free = Set(after.indices)
-        let said = before.map { experiment in given.first { experiment.isCalled($0.before) } }
+        var said = [Given?](repeating: nil, count: before.count)
+        for pair in given {
+            if let place = before.place(of: pair.before), said[place] == nil { said[place] = pair }
+        }
         var partners = [Int?](repeating: nil, count: before.count)
-        func pair(_ index: Int, where isPartner: (TestedExperiment) -> Bool) {
-            partners[index] = after.indices.first { free.contains($0) && isPartner(after[$0]) }
+        for index in before.indices {
+            guard let place = said[index].flatMap({ after.place(of: $0.after) }) else { continue }
+            partners[index] = free.remove(place)
+        }
+        for index in before.indices where said[index] == nil {
+            partners[index] = after.indices.first { free.contains($0) && before[index].isLike(after[$0]) }
             if let partner = partners[index] { free.remove(partner) }
         }
-        for index in before.indices { if let said = said[index] { pair(index) { $0.isCalled(said.after) } } }
-        for index in before.indices where said[index] == nil { pair(index) { before[index].isLike($0) } }
         for (index, experiment) in before.enumerated() {
             guard let partner = partners[index] else {
                 pairs.append(Pair(before: index, variations: experiment.variations.map { _ in nil }))
@@ -86,8 +91,11 @@ public struct Pairing: Sendable, Hashable {
             }
             return isAny
         }
-        _ = match { one, other in
-            [one.id, one.name].compactMap { given[$0] }.contains { other.isCalled($0) }
+        for (name, other) in given.sorted(by: { $0.key < $1.key }) {
+            guard let one = before.place(of: name), found[one] == nil,
+                let partner = after.place(of: other), free.remove(partner) != nil
+            else { continue }
+            found[one] = partner
         }
         _ = match { one, other in other.isCalled(one.id) || other.isCalled(one.name) }
         // What users see identifies a variation, whatever its name, unless two variations have equal values.
@@ -100,15 +108,25 @@ public struct Pairing: Sendable, Hashable {
 }
 
 extension TestedExperiment {
-    func isCalled(_ name: String) -> Bool {
-        [id, self.name].contains { $0.lowercased() == name.lowercased() }
-    }
-
     fileprivate func isLike(_ other: TestedExperiment) -> Bool { other.isCalled(id) || other.isCalled(name) }
 }
 
-extension TestedExperiment.Arm {
+/// An experiment or a variation, which people refer to by id or name, whatever the letters' case.
+protocol Named {
+    var id: String { get }
+    var name: String { get }
+}
+
+extension TestedExperiment: Named {}
+extension TestedExperiment.Arm: Named {}
+
+extension Named {
     func isCalled(_ name: String) -> Bool {
         [id, self.name].contains { $0.lowercased() == name.lowercased() }
     }
+}
+
+extension Array where Element: Named {
+    /// The index of the element with an id, or else with a name.
+    func place(of name: String) -> Int? { firstIndex { $0.id == name } ?? firstIndex { $0.isCalled(name) } }
 }

@@ -121,7 +121,7 @@ struct CompareCommand: AsyncParsableCommand {
             return try await run.write(as: reportFormat, to: output)
         }
         let scenario = try scenario.map(readScenario) ?? .checkout
-        let names = from.map { [$0, to ?? ""] } ?? vendors
+        let names = from.map { [$0, to ?? ""] } ?? vendors.once
         var subjects = try Chosen.subjects(names, orElse: Vendor.all.compactMap(\.subjects.first))
         if let config { subjects.append(try Configuration(at: config).composedSubject()) }
         var runner = ComparisonRunner(rounds: isWithoutTimings ? 1 : rounds)
@@ -195,4 +195,9 @@ enum Chosen {
             return subject
         }
     }
+}
+
+extension [String] {
+    /// The names in order, each once.
+    var once: [String] { reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }

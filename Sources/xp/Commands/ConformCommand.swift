@@ -257,8 +257,7 @@ struct ConformCommand: AsyncParsableCommand {
                 throw Failure(.unavailable, "\(subject): \(error)")
             }
         }
-        let once: [String] = vendors.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-        return try Chosen.subjects(once, orElse: Vendor.conforming + MigratingSubject.one)
+        return try Chosen.subjects(vendors.once, orElse: Vendor.conforming + MigratingSubject.one)
     }
 
     private func listing(_ cases: [ConformanceCase]) -> String {
