@@ -78,6 +78,8 @@ struct UsageTests {
             (["conform", "--ofrep", "http://example.com"], "xp: --ofrep http://example.com: "),
             (["conform", "--ofrep", "http://ada:pw@127.0.0.1/"], "xp: --ofrep: an address holds no user"),
             (["conform", "--subject", "https://ada:pw@example.com/"], "xp: --subject: an address holds no user"),
+            (["conform", "--subject", "https://ada:p>w@example.com/"], "xp: --subject: "),
+            (["conform", "--ofrep", "http://ada:pw/"], "xp: --ofrep: "),
         ]
     )
     func badUsage(arguments: [String], message: String) async throws {

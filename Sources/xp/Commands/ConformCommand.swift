@@ -244,7 +244,7 @@ struct ConformCommand: AsyncParsableCommand {
         }
         if subject == "moves" { return MigratingSubject.all }
         if let subject, let move = MigratingSubject.all.first(where: { $0.name == subject }) { return [move] }
-        if let subject, subject.contains(">") {
+        if let subject, subject.contains(">"), !subject.contains("://") {
             let known = MigratingSubject.all.map(\.name).joined(separator: ", ")
             throw Failure(.usage, "there is no move \"\(subject)\"; expected one of \(known)")
         }

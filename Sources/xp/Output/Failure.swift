@@ -26,7 +26,9 @@ struct Failure: Error {
 
     /// Creates a failure for an address on the command line, which is left out if it may hold a password.
     init(_ option: String, _ address: String, _ error: ExperimentationError) {
-        self.init(.usage, (address.contains("@") ? option : "\(option) \(address)") + ": \(error.message)")
+        // What follows the host's colon is a port only if it is a number.
+        let mayHoldPassword = address.contains("@") || address.contains(/:\/\/[^\/]*:[0-9]*[^0-9\/]/)
+        self.init(.usage, (mayHoldPassword ? option : "\(option) \(address)") + ": \(error.message)")
     }
 
     /// Creates a failure for a port that can't be opened.
