@@ -5,6 +5,9 @@ public struct PublishedFlags: Sendable, Equatable {
     /// The known values of each flag, by key, in the vendor's order.
     public var values: [String: [FlagValue]]
 
+    /// Why no value of a flag can be read, by key, for flags that have nothing else.
+    public var unreadable: [String: String] = [:]
+
     /// Creates published flags.
     public init(_ values: [String: [FlagValue]]) { self.values = values }
 
@@ -22,6 +25,9 @@ public struct PublishedFlags: Sendable, Equatable {
                 found.append(outcome.value)
             }
             values[key] = found
+            if found.isEmpty, let failed = outcomes.first(where: { $0.error != nil }) {
+                unreadable[key] = failed.errorMessage ?? failed.error?.rawValue
+            }
         }
         self.values = values
     }

@@ -53,6 +53,33 @@ struct FlagsTests {
         _ = try await mock.end()
     }
 
+    @Test("what can't be read of a vendor's flags is said, and the rest is pulled")
+    func unreadable() async throws {
+        let broken = Tool.root.appending(path: "Conformance/Fixtures/Sigma/config-broken-elements.json").path
+        let mock = try await ServedMock("sigma", ["--world", broken])
+        let pulled = try await Tool.run(["flags", "pull", "--config", mock.configuration()])
+        #expect(pulled.status == 0)
+        #expect(pulled.errors == "xp: sigma: 9 flags and experiments of the configuration can't be read\n")
+        #expect(try JSONValue(pulled.output)["flags"]?.object?.keys.sorted() == ["after", "good", "in_test"])
+        _ = try await mock.end()
+    }
+
+    @Test("a flag whose value can't be read is named with the reason")
+    func unreadableValue() async throws {
+        let folder = try Tool.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let text = """
+            {"use_geo":false,"feature_flags":[{"name":"size","type":"number",
+             "rules":[{"is_default":true,"value":"large","conditional_statement":"-","conditions":[]}]}]}
+            """
+        let mock = try await ServedMock("sigma", ["--world", try Tool.file(text, "config.json", in: folder)])
+        let pulled = try await Tool.run(["flags", "pull", "--config", mock.configuration()])
+        #expect(pulled.status == 0)
+        let reason = "the configured text is not a value of the flag's type"
+        #expect(pulled.errors == "xp: sigma: the flag \"size\" has no value that can be read: \(reason)\n")
+        _ = try await mock.end()
+    }
+
     @Test("a vendor without flags is reported as such")
     func withoutFlags() async throws {
         let mock = try await ServedMock("evergage")

@@ -102,6 +102,16 @@ struct ProviderTests {
         await second.shutdown()
     }
 
+    @Test("what of a configuration can't be read is logged whenever it is received")
+    func unreadable() async throws {
+        let (stage, log) = (try Stage("config-broken-elements.json"), RecordingLog(level: .warning))
+        let client = try await Self.client(stage, log: log)
+        try await client.session(for: User(id: "u-1")).refresh()
+        let warning = "9 flags and experiments of the configuration can't be read"
+        #expect(log.entries == [LogEntry(.warning, "sigma.configuration", warning)])
+        await client.shutdown()
+    }
+
     @Test("an unavailable location doesn't prevent fetching the rules")
     func noPlace() async throws {
         let stage = Stage(configuration: Self.kazan)
@@ -413,12 +423,13 @@ struct ProviderTests {
 
     static func client(
         _ stage: Stage,
-        store: ClientStore = .inMemory()
+        store: ClientStore = .inMemory(),
+        log: any LogSink = NoLog()
     ) async throws -> ExperimentationClient {
         try await ExperimentationClient(
             provider: provider(stage),
             store: store,
-            environment: ClientEnvironment(time: stage.time, jitter: { 0.5 })
+            environment: ClientEnvironment(time: stage.time, jitter: { 0.5 }, log: log)
         )
     }
 }

@@ -25,6 +25,8 @@ struct WireTests {
         #expect(survivor.params.first?.values.map(\.value) == ["kept"])
         #expect(survivor.featureFlags.map(\.name) == ["in_test"])
         #expect(survivor.featureFlags.first?.groups.map(\.group) == ["A"])
+        // Three flags, five experiments, and a flag of another experiment.
+        #expect(root.unreadable == 9)
     }
 
     @Test("the rest decides as if the broken parts didn't exist")

@@ -9,11 +9,13 @@ struct SigmaRulesetSource: RulesetSource {
     private let service: SigmaService
     private let privateID: String
     private let locator: SigmaLocator
+    private let log: any LogSink
 
     init(_ service: SigmaService, privateID: String, environment: ClientEnvironment) {
         self.service = service
         self.privateID = privateID
         locator = SigmaLocator(service, privateID: privateID, environment: environment)
+        log = environment.log
     }
 
     /// The configured lifetime; nothing is fetched in the background.
@@ -58,7 +60,14 @@ struct SigmaRulesetSource: RulesetSource {
     }
 
     private func ruleset(_ root: SigmaWire.Root, _ place: [String: String]) -> SigmaRuleset {
-        SigmaRuleset(root, place: place, configuration: service.configuration)
+        if root.unreadable > 0 {
+            log.log(
+                .warning,
+                "sigma.configuration",
+                "\(root.unreadable) flags and experiments of the configuration can't be read"
+            )
+        }
+        return SigmaRuleset(root, place: place, configuration: service.configuration)
     }
 
     /// The location as one line, followed by the configuration.

@@ -9,6 +9,11 @@ enum SigmaWire {
         @Lossy var featureFlags: [Flag]
         @Lossy var experiments: [Experiment]
 
+        /// The number of flags and experiments that can't be read.
+        var unreadable: Int {
+            _featureFlags.skipped + _experiments.skipped + experiments.reduce(0) { $0 + $1.unreadableFlags }
+        }
+
         enum CodingKeys: String, CodingKey {
             case useGeo = "use_geo"
             case featureFlags = "feature_flags"
@@ -47,6 +52,9 @@ enum SigmaWire {
         @Lossy var holdouts: [String]
         var splitBy: SplitID
         var platforms: [String]
+
+        /// The number of its flags that can't be read.
+        var unreadableFlags: Int { _featureFlags.skipped }
 
         enum CodingKeys: String, CodingKey {
             case name, type, salt, allocation, groups, params, targets, holdouts, platforms, platform
@@ -276,6 +284,8 @@ enum SigmaWire {
     @propertyWrapper
     struct Lossy<Element: Decodable & Sendable>: Decodable, Sendable {
         var wrappedValue: [Element]
+        /// The number of elements that can't be read.
+        private(set) var skipped = 0
 
         init(wrappedValue: [Element]) { self.wrappedValue = wrappedValue }
 
@@ -287,6 +297,7 @@ enum SigmaWire {
                     wrappedValue.append(element)
                 } else {
                     _ = try list.decode(Skipped.self)
+                    skipped += 1
                 }
             }
         }

@@ -2,6 +2,7 @@ import ArgumentParser
 import ConformanceSubjects
 import Experimentation
 import FlagManifest
+import Synchronization
 
 /// The command `xp flags`.
 struct FlagsCommand: AsyncParsableCommand {
@@ -30,9 +31,10 @@ struct FlagsCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the flags that a vendor publishes.
+    /// Returns the flags that a vendor publishes, and says what of them can't be read.
     static func published(by configuration: Configuration) async throws -> PublishedFlags {
-        let client = try await configuration.client(store: .inMemory())
+        let warnings = Warnings()
+        let client = try await configuration.client(store: .inMemory(), log: warnings)
         do throws(ExperimentationError) {
             let decisions = try await client.decisions(for: User(id: "xp-flags"))
             guard client.status != .disabled else {
@@ -40,12 +42,26 @@ struct FlagsCommand: AsyncParsableCommand {
             }
             let published = PublishedFlags(decisions.decisions)
             await client.shutdown(within: .milliseconds(100))
+            let flags = published.unreadable.sorted { $0.key < $1.key }
+            for line in warnings.messages + flags.map({ "the flag \"\($0)\" has no value that can be read: \($1)" }) {
+                Terminal.say("xp: \(configuration.vendor.name): \(line)")
+            }
             return published
         } catch {
             await client.shutdown(within: .milliseconds(100))
             throw Failure(error)
         }
     }
+}
+
+/// Keeps what an adapter warns of.
+private final class Warnings: LogSink {
+    let level = LogLevel.warning
+    private let kept = Mutex<[String]>([])
+
+    var messages: [String] { kept.withLock { $0 } }
+
+    func log(_ entry: LogEntry) { kept.withLock { $0.append(entry.message) } }
 }
 
 extension InputFile {

@@ -56,9 +56,18 @@ struct Configuration: Sendable {
     }
 
     /// Creates a client with a store.
-    func client(store: ClientStore, options: ClientOptions = ClientOptions()) async throws -> ExperimentationClient {
+    func client(
+        store: ClientStore,
+        options: ClientOptions = ClientOptions(),
+        log: any LogSink = NoLog()
+    ) async throws -> ExperimentationClient {
         do {
-            return try await ExperimentationClient(provider: provider(), store: store, options: options)
+            return try await ExperimentationClient(
+                provider: provider(),
+                store: store,
+                options: options,
+                environment: ClientEnvironment(log: log)
+            )
         } catch let error as ExperimentationError where error.code == .configuration {
             throw Failure(.input, "\(settings.file): \(error.message)")
         } catch let error as ExperimentationError {
