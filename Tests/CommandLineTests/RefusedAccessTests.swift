@@ -5,14 +5,16 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("A vendor that refuses the credentials or fails has status 69, like one that can't be reached")
+@Suite("A vendor that refuses the credentials, fails or sends nonsense has status 69, like one that can't be reached")
 struct RefusedAccessTests {
-    /// Serves a mock that answers everything with a status.
+    /// Serves a mock that answers everything with a status; with 200, with what can't be read.
     private static func mock(_ vendor: String, answering status: Int) async throws -> ServedMock {
+        let nonsense = #"{"kind": "body", "body": "nonsense", "contentType": "application/json"}"#
+        let fault = status == 200 ? nonsense : #"{"kind": "status", "status": \#(status)}"#
         let mock = try await ServedMock(vendor)
         var request = URLRequest(url: try #require(URL(string: mock.url + "/_mock/script")))
         request.httpMethod = "POST"
-        request.httpBody = Data(#"[{"times": null, "fault": {"kind": "status", "status": \#(status)}}]"#.utf8)
+        request.httpBody = Data(#"[{"times": null, "fault": \#(fault)}]"#.utf8)
         let (_, answer) = try await URLSession.shared.data(for: request)
         #expect((answer as? HTTPURLResponse).map { $0.statusCode / 100 } == 2)
         return mock
@@ -22,10 +24,11 @@ struct RefusedAccessTests {
         [
             (vendor, 401, "UNAUTHORIZED", "refuses the credentials"),
             (vendor, 500, "VENDOR_FAULT", "answers with errors"),
+            (vendor, 200, "PARSE_ERROR", "answers with what can't be read"),
         ]
     }
 
-    @Test("evaluate, which says which of the three it is", arguments: cases)
+    @Test("evaluate, which says which of the four it is", arguments: cases)
     func evaluated(vendor: String, status: Int, code: String, reason: String) async throws {
         let mock = try await Self.mock(vendor, answering: status)
         let configuration = try mock.configuration()

@@ -91,10 +91,11 @@ struct EvaluateCommand: AsyncParsableCommand {
                 good += 1
                 return
             }
-            guard outage == nil, error.isOutage else { return }
+            guard outage == nil, error.isWithoutAnswer, !result.isUnreadable else { return }
             switch error {
             case .unauthorized: outage = "refuses the credentials"
             case .vendorFault: outage = "answers with errors"
+            case .parseError: outage = "answers with what can't be read"
             default: outage = "can't be reached"
             }
         }

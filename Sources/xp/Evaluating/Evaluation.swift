@@ -12,6 +12,8 @@ struct Evaluation: Sendable {
         /// JSON, without a line break.
         var line: [UInt8]
         var error: ErrorCode?
+        /// Whether the line itself is at fault.
+        var isUnreadable = false
     }
 
     /// Decides for the users of a block, `width` at a time, and returns the results in order.
@@ -48,7 +50,9 @@ struct Evaluation: Sendable {
             let decisions = try await client.decisions(for: line.user, honoring: earlier).decisions
             return Result(line: writer.line(user, decisions, status: client.status, error: .null))
         } catch let error as LineError {
-            return failed(error.code, error.message)
+            var result = failed(error.code, error.message)
+            result.isUnreadable = true
+            return result
         } catch let error as ExperimentationError {
             return failed(error.code, error.message)
         } catch {

@@ -38,7 +38,7 @@ struct Failure: Error {
     init(_ error: ExperimentationError) {
         switch error.code {
         case .configuration, .store: self.init(.input, error.message)
-        case let code where code.isOutage: self.init(.unavailable, error.description)
+        case let code where code.isWithoutAnswer: self.init(.unavailable, error.description)
         default: self.init(.checkFailed, error.description)
         }
     }
@@ -51,4 +51,9 @@ struct Failure: Error {
 
     /// Exits silently.
     static func exit(_ status: Status) -> Never { Foundation.exit(status.rawValue) }
+}
+
+extension ErrorCode {
+    /// Whether the vendor has given no answer, or none that can be read.
+    var isWithoutAnswer: Bool { isOutage || self == .parseError }
 }
