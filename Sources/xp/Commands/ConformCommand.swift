@@ -204,6 +204,7 @@ struct ConformCommand: AsyncParsableCommand {
             Terminal.progress("\(done.next()) of \(total): \(subject) \(result.name)")
         }
         Terminal.endProgress()
+        if !report.isSuccess, runner.stores != nil { try files.expectRoom() }
         try OutputFile.deliver(text(of: report, as: format), to: output)
         for file in reports { try OutputFile.deliver(text(of: report, as: file.format), to: file.path) }
         if let badge, let subject = report.subjects.first { try OutputFile.deliver(subject.badge(), to: badge) }

@@ -9,8 +9,17 @@ struct TemporaryFolder: Sendable {
         url = FileManager.default.temporaryDirectory.appending(path: "xp-\(run)-\(UUID().uuidString)")
     }
 
+    /// The folder that it is in.
+    var place: String { url.deletingLastPathComponent().path }
+
     /// Creates it, unless it exists.
-    func create() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+    func create() throws {
+        do {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        } catch {
+            throw Failure(.input, "\(place): no folder can be made there; TMPDIR names another one")
+        }
+    }
 
     /// Removes it.
     ///
