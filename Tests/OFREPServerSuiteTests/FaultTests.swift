@@ -70,10 +70,18 @@ struct FaultTests {
         #expect(!quiet.isSuccess)
     }
 
-    @Test("an unreachable server is an error, not a list of failures")
+    @Test("an unreachable server is an error in plain words, not a list of failures")
     func absent() async throws {
-        let server = OFREPServer(try Endpoint("http://127.0.0.1:1"))
-        await #expect(throws: ExperimentationError.self) { try await ServerSuite().run(against: server) }
+        for (address, reason) in [
+            ("http://127.0.0.1:1", "connection refused"), ("http://localhost:1", "connection refused"),
+        ] {
+            let server = OFREPServer(try Endpoint(address))
+            let error = await #expect(throws: ExperimentationError.self) {
+                _ = try await ServerSuite().run(against: server)
+            }
+            #expect(error?.code == .transport)
+            #expect(error?.message == "\(server.name): the server can't be reached: \(reason)")
+        }
     }
 
     @Test("patterns select cases")

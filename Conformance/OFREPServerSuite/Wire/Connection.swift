@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -66,13 +67,24 @@ final class Connection {
                     }
                 }
         } catch {
-            throw Trouble.unreachable("\(error)")
+            throw Trouble.unreachable(reason(error))
         }
         return try await channel.executeThenClose { inbound, outbound in
             let alarm = Alarm(channel.channel)
             alarm.set(time)
             defer { alarm.stop() }
             return try await body(Connection(inbound.makeAsyncIterator(), outbound, alarm))
+        }
+    }
+
+    /// Why no connection could be opened.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? NIOConnectionError else { return "\(error)" }
+        if error.dnsAError != nil, error.connectionErrors.isEmpty { return "its name leads nowhere" }
+        switch error.connectionErrors.first?.error {
+        case let error as IOError: return String(cString: strerror(error.errnoCode)).lowercased()
+        case ChannelError.connectTimeout?: return "it doesn't answer"
+        default: return "no connection could be opened"
         }
     }
 
