@@ -21,7 +21,12 @@ extension MigrateCommand {
         @Option(help: ArgumentHelp("The plan.", valueName: "file"))
         var plan: String
 
-        @Option(help: ArgumentHelp("The store file of the clients that move.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp(
+                "The store file of the clients that move; created, with its folder, if it doesn't exist.",
+                valueName: "file"
+            )
+        )
         var store: String
 
         @Option(

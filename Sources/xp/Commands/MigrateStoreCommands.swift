@@ -46,7 +46,12 @@ extension MigrateCommand {
         )
         var shape: AssignmentFormat
 
-        @Option(help: ArgumentHelp("The store file of the client that moves.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp(
+                "The store file of the client that moves; created, with its folder, if it doesn't exist.",
+                valueName: "file"
+            )
+        )
         var store: String
 
         func validate() throws { try Stores.expectName(store) }

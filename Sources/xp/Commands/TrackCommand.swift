@@ -42,7 +42,12 @@ struct TrackCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The events; - is standard input.", valueName: "file"))
     var input: String = "-"
 
-    @Option(help: ArgumentHelp("The store file for events until they are delivered.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The store file for events until they are delivered; created, with its folder, if it doesn't exist.",
+            valueName: "file"
+        )
+    )
     var store: String?
 
     @Option(help: ArgumentHelp("How long to continue without progress after the last line.", valueName: "seconds"))
