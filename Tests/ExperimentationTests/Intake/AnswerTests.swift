@@ -6,6 +6,40 @@ import Waiting
 
 @testable import Experimentation
 
+/// A store that tells whether the first answer is written down while the second request is under way.
+private final class BesideStore: OutboxStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
+    /// Open once events have been leased for the second time.
+    let leasedAhead = AsyncGate()
+    /// The number of requests that have begun.
+    let requests = Shared(0)
+    let wasBeside = Shared(false)
+    private let (leases, settlements) = (Shared(0), Shared(0))
+
+    func lease(_ request: LeaseRequest) async throws(ExperimentationError) -> LeaseAnswer {
+        let answer = try await base.lease(request)
+        if case .leased(let lease) = answer, !lease.batches.isEmpty {
+            leases.change { $0 += 1 }
+            if leases.value == 2 { leasedAhead.open() }
+        }
+        return answer
+    }
+
+    func pass<Value: Sendable>(
+        _ operation: StoreOperation,
+        _ body: () async throws(ExperimentationError) -> Value
+    ) async throws(ExperimentationError) -> Value {
+        if operation == .settle {
+            settlements.change { $0 += 1 }
+            if settlements.value == 1 {
+                for _ in 0..<1_000 where requests.value < 2 { await Task.yield() }
+                wasBeside.change { $0 = requests.value > 1 }
+            }
+        }
+        return try await body()
+    }
+}
+
 /// Batches of one event, so that an answer is recorded while the next request is in progress.
 @Suite("A vendor's answer is recorded, reported and obeyed")
 struct AnswerTests {
@@ -78,6 +112,24 @@ struct AnswerTests {
         store.goOn()
         #expect(try await flushing.value.isDone)
         try await client.expectBalance(Ledger(accepted: 3, delivered: 3))
+    }
+
+    @Test("an answer is written down beside the next request if the next lease has come")
+    func quickLease() async throws {
+        var wasBeside = false
+        // Whether a lease has come in time is a matter of chance, but it nearly always has.
+        for _ in 0..<20 where !wasBeside {
+            let store = BesideStore()
+            let vendor = ScriptedVendor(batching: Self.single) { _ in
+                store.requests.change { $0 += 1 }
+                await store.leasedAhead.wait()
+                return DeliveryReport(.delivered)
+            }
+            let client = try await client(vendor, store)
+            #expect(try await client.flush(retrying: false).isDone)
+            wasBeside = store.wasBeside.value
+        }
+        #expect(wasBeside)
     }
 
     @Test("an answer that comes when a client shuts down is written down, and its lane is free at once")
