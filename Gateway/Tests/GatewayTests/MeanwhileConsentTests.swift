@@ -124,6 +124,39 @@ struct MeanwhileConsentTests {
         await meanwhile.close()
     }
 
+    @Test("a denial is answered while the database hangs, and the vendor is told of it once")
+    func hanging() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(isAway: isAway)
+        let (state, provider, outbox) = (InMemoryStateStore(), Served.publisher(), HangingOutbox())
+        let client = try await ExperimentationClient(
+            provider: provider,
+            store: ClientStore(outbox: outbox, state: state)
+        )
+        let seen = SeenEvents(state: state, time: SystemTime(), isShared: true)
+        let intake = try await EventIntake(client, seen: seen, meanwhile: meanwhile)
+        let book = AssignmentBook(state: state, of: provider.destination, time: SystemTime())
+        meanwhile.hand { await TenantConnection.hand($0, to: intake, and: book) }
+        let outcomes = Shared<[EventOutcome]>([])
+        let taking = Task {
+            let taken = await intake.take([.success(Self.consent(false, "no"))])
+            outcomes.change { $0 = taken }
+        }
+        defer { outbox.goOn() }
+        try await eventually("the denial is answered", within: .seconds(20)) { outcomes.value == [.accepted] }
+        outbox.goOn()
+        await taking.value
+        isAway.change { $0 = false }
+        try await eventually("the denial is handed over") {
+            await meanwhile.look()
+            return meanwhile.count == 0
+        }
+        _ = try await client.flush(retrying: false)
+        #expect(provider.delivered.map(\.type) == ["consentChanged"])
+        await client.shutdown(within: .zero)
+        await meanwhile.close()
+    }
+
     @Test("a default of the tenant doesn't undo a denial; the user's own word does")
     func unstated() async throws {
         let isAway = Shared(true)

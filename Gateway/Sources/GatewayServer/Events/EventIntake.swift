@@ -86,8 +86,11 @@ final class EventIntake: Sendable {
     private func take(_ event: EventRequest, by meanwhile: Meanwhile) async -> EventOutcome {
         let outcome = await meanwhile.take(event)
         if !isClosed, outcome == .accepted, case .consentChanged(false) = event.event.kind {
-            // Fails at once while the database is away, and is owed then; what waits in the file follows in its order.
-            try? await client.setConsent(.denied, for: event.user)
+            var denying = event.user
+            denying.consent = .denied
+            // This notes it, and waits for nothing: it is owed if the database doesn't take it. The vendor is told of it
+            // once it is transferred.
+            _ = client.session(for: denying)
         }
         return outcome
     }

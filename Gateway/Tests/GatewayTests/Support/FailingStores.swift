@@ -14,6 +14,19 @@ struct SilentOutbox: OutboxStoreDecorator {
     }
 }
 
+/// An outbox in memory that carries out no change of consent before it may go on.
+struct HangingOutbox: OutboxStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
+    private let door = AsyncStream.makeStream(of: Void.self)
+
+    func goOn() { door.continuation.finish() }
+
+    func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+        for await _ in door.stream {}
+        return try await base.setConsent(changes)
+    }
+}
+
 /// A state store that fails to set or to read some values, or to remove any.
 struct FailingState: StateStoreDecorator {
     let baseState: any StateStore
