@@ -1,7 +1,11 @@
 import Experimentation
+import ExperimentationPostgres
 import ExperimentationSQLite
+import ExperimentationTesting
 import Foundation
+import GatewayBodies
 import GatewayWaiting
+import PostgresServers
 import Testing
 
 @testable import GatewayServer
@@ -49,6 +53,55 @@ struct OwedDenialTests {
         )
         try await eventually("the denial is carried out") { try await keys("withdrawal/") == 0 }
         #expect(try await keys("gateway/assigned/") == 0)
+        await connection.close()
+    }
+
+    @Test(
+        "one that waits in the file is carried out before what waits in the database is delivered",
+        arguments: [false, true]
+    )
+    func waiting(isGrantedAgain: Bool) async throws {
+        let (server, name) = (try PostgresServer.shared, "d" + UUID().uuidString.replacing("-", with: "").lowercased())
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(name).sqlite")
+        defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path + end) } }
+        let store = try await PostgresStore.open(server.url, options: PostgresStoreOptions(schema: name))
+        let earlier = try await ExperimentationClient(provider: Served.publisher(), store: store.clientStore)
+        await earlier.setConnectivity(.offline)
+        for user in ["ada", "ben"] {
+            try await earlier.track(.custom("seen"), for: User(id: user, consent: .granted))
+        }
+        await earlier.shutdown(within: .zero)
+        await store.close()
+        let meanwhile = try await Meanwhile(
+            file: file,
+            scope: name,
+            bytes: 1_000_000,
+            environment: ClientEnvironment(),
+            database: DatabaseSight { true }
+        )
+        for isGranted in isGrantedAgain ? [false, true] : [false] {
+            let event = TrackingEvent(.consentChanged(granted: isGranted))
+            let request = EventRequest(
+                id: "\(isGranted)",
+                user: User(id: "ada"),
+                isConsentStated: false,
+                event: event,
+                date: nil
+            )
+            #expect(await meanwhile.take(request) == .accepted)
+        }
+        await meanwhile.close()
+
+        var tenant = Served.tenant()
+        tenant.store = .postgres(SharedDatabase(url: server.url, schema: name, meanwhile: file))
+        let provider = Served.publisher()
+        let connection = try await TenantConnection.opened(
+            tenant,
+            provider: provider,
+            environment: ClientEnvironment()
+        )
+        _ = try await connection.client.flush(retrying: false)
+        #expect(provider.record.delivered.map(\.identity.id).sorted() == ["ben"])
         await connection.close()
     }
 }

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// While anything waits here, later events join it, so that each user's events stay in order on this instance.
 final class Meanwhile: Sendable {
-    private let client: ExperimentationClient
+    let client: ExperimentationClient
     private let marks: DenialMarks
     let seen: SeenEvents
     private let forgetting: Forgetting

@@ -128,6 +128,7 @@ final class TenantConnection: Sendable {
         observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
         observed.onChange { [changes] in changes.announceChange() }
         do throws(ExperimentationError) {
+            try await place.carryOutDenials()
             client = try await ExperimentationClient(
                 provider: observed,
                 store: place.store,

@@ -83,6 +83,16 @@ struct TenantPlace: Sendable {
         meanwhile = try await database.meanwhile(environment) { true }
     }
 
+    /// Carries out the denials of consent that wait in the file.
+    ///
+    /// To be called before there is a client, which delivers at once what waits in the database.
+    ///
+    /// - Throws: `ErrorCode.store`.
+    func carryOutDenials() async throws(ExperimentationError) {
+        guard shared != nil, let denied = try await meanwhile?.denied(), !denied.isEmpty else { return }
+        _ = try await store.outbox.setConsent(denied.map { ConsentChange(userID: $0, isGranted: false) })
+    }
+
     /// Closes what was opened here, for want of a connection that would.
     func close() async {
         if !isInherited { await meanwhile?.close() }
