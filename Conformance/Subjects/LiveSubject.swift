@@ -25,7 +25,7 @@ public struct LiveSubject: ConformanceSubject {
 
     /// Verifies that the account is reachable, so that an unavailable vendor isn't reported as a broken promise.
     ///
-    /// - Throws: Why it can't be reached or rejects the credentials; finding anything else is left to the cases.
+    /// - Throws: Why it can't be reached, fails or rejects the credentials; finding anything else is left to the cases.
     public func reach() async throws {
         let provider = try make()
         let client = try await ExperimentationClient(
@@ -43,7 +43,7 @@ public struct LiveSubject: ConformanceSubject {
             refusal = error
         }
         await client.shutdown(within: .milliseconds(200))
-        if let refusal, [.transport, .timeout, .unauthorized, .configuration].contains(refusal.code) { throw refusal }
+        if let refusal, refusal.code.isOutage || refusal.code == .configuration { throw refusal }
     }
 
     /// The vendor's name with the suffix `-live`.

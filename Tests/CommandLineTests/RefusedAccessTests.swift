@@ -40,6 +40,16 @@ struct RefusedAccessTests {
         _ = try await mock.end()
     }
 
+    @Test("conform --live, which leaves what can't be read to the cases", arguments: cases.filter { $0.1 != 200 })
+    func live(vendor: String, status: Int, code: String, reason: String) async throws {
+        let mock = try await Self.mock(vendor, answering: status)
+        let result = try await Tool.run(["conform", "--live", "--config", try mock.configuration()])
+        #expect(result.complaint.hasPrefix("xp: \(code): "), "\(result.errors)")
+        #expect(result.status == 69)
+        #expect(result.output == "")
+        _ = try await mock.end()
+    }
+
     @Test("flags check and flags pull", arguments: cases)
     func pulled(vendor: String, status: Int, code: String, reason: String) async throws {
         let mock = try await Self.mock(vendor, answering: status)
