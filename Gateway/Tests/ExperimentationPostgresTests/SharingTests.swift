@@ -87,7 +87,7 @@ struct SharingTests {
                 continue
             }
             #expect(lease.batches.joined().map(\.id) == (1...(bytes == 1 ? 1 : min(count, 3))).map(String.init))
-            #expect(lease.hasMore == hasMore, "\(count) of \(bytes) bytes")
+            #expect(lease.rest == (hasMore ? .more : .otherLanes), "\(count) of \(bytes) bytes")
         }
     }
 
@@ -109,7 +109,7 @@ struct SharingTests {
             return
         }
         #expect(lease.batches.joined().map(\.id) == ids)
-        #expect(lease.hasMore == (count < 7))
+        #expect(lease.rest == (count < 7 ? .more : .otherLanes))
         #expect(try await store.ledger(of: home).dropped == [.unreadable: count])
     }
 
