@@ -500,6 +500,7 @@ struct TrackerTests {
             ("[\\w.-]+@[a-z]+\\.[a-z]{2,}", "ann@example.test", 1), ("", "ab", 3), ("a{2,}", "aaaa", 1),
             ("a??b", "ab", 1),
             ("[]]", "]", 1), ("[a-]", "-", 1), ("(?:ab){1,2}", "ababab", 2),
+            ("\\b5", " 5", 1), ("\\Bb", "ab", 1), ("$", "ab", 1), ("(?:^|b)a", "xba", 1),
         ]
     )
     func counts(pattern: String, text: String, count: Int) throws {

@@ -72,7 +72,6 @@ struct BoundedPattern: Sendable, Hashable {
         var found: Range<Int>?
         for position in from...text.count {
             if found == nil { add(Thread(counter: 0, start: position), at: position, in: text, to: &current, &seen) }
-            if current.isEmpty { break }
             var next: [Thread] = []
             var seenNext = [Int](repeating: -1, count: program.count)
             step: for thread in current {
