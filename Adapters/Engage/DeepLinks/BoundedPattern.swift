@@ -25,7 +25,7 @@ struct BoundedPattern: Sendable, Hashable {
     enum Instruction: Sendable, Hashable {
         case take(Scalars)
         case require(Place)
-        /// Follows both branches, the first preferred.
+        /// Follows both branches, the first preferred; each is a distance, as that of a jump.
         case split(Int, Int)
         case jump(Int)
         case match
@@ -41,11 +41,7 @@ struct BoundedPattern: Sendable, Hashable {
             throw ExperimentationError(.configuration, "a pattern is longer than \(Self.longestPattern) characters")
         }
         var parser = PatternParser(Array(pattern.unicodeScalars))
-        let tree = try parser.whole()
-        var program: [Instruction] = []
-        try Self.emit(tree, into: &program)
-        program.append(.match)
-        self.program = program
+        program = try parser.whole() + [.match]
     }
 
     /// Returns the number of matches that don't overlap, counted up to a limit.
@@ -73,7 +69,6 @@ struct BoundedPattern: Sendable, Hashable {
         for position in from...text.count {
             if found == nil { add(Thread(counter: 0, start: position), at: position, in: text, to: &current, &seen) }
             var next: [Thread] = []
-            var seenNext = [Int](repeating: -1, count: program.count)
             step: for thread in current {
                 switch program[thread.counter] {
                 case .match:
@@ -82,12 +77,11 @@ struct BoundedPattern: Sendable, Hashable {
                     break step
                 case .take(let scalars) where position < text.count && scalars.contains(text[position]):
                     let moved = Thread(counter: thread.counter + 1, start: thread.start)
-                    add(moved, at: position + 1, in: text, to: &next, &seenNext)
+                    add(moved, at: position + 1, in: text, to: &next, &seen)
                 default: continue
                 }
             }
             current = next
-            seen = seenNext
             if current.isEmpty, found != nil { break }
         }
         return found
@@ -106,10 +100,8 @@ struct BoundedPattern: Sendable, Hashable {
             guard seen[counter] != position else { continue }
             seen[counter] = position
             switch program[counter] {
-            case .jump(let target): stack.append(target)
-            case .split(let first, let second):
-                stack.append(second)
-                stack.append(first)
+            case .jump(let distance): stack.append(counter + distance)
+            case .split(let first, let second): stack += [counter + second, counter + first]
             case .require(let place):
                 if Self.holds(place, at: position, in: text) { stack.append(counter + 1) }
             case .take, .match: list.append(Thread(counter: counter, start: thread.start))
@@ -124,60 +116,6 @@ struct BoundedPattern: Sendable, Hashable {
         case .end: return position == text.count
         case .boundary: return isWord(position - 1) != isWord(position)
         case .noBoundary: return isWord(position - 1) == isWord(position)
-        }
-    }
-
-    // MARK: Instructions
-
-    private static func emit(_ node: PatternParser.Node, into program: inout [Instruction]) throws(ExperimentationError)
-    {
-        guard program.count <= largestProgram else {
-            throw ExperimentationError(.configuration, "a pattern repeats too much")
-        }
-        switch node {
-        case .empty: break
-        case .take(let scalars): program.append(.take(scalars))
-        case .require(let place): program.append(.require(place))
-        case .sequence(let nodes): for node in nodes { try emit(node, into: &program) }
-        case .either(let nodes):
-            var jumps: [Int] = []
-            for (index, node) in nodes.enumerated() {
-                guard index < nodes.count - 1 else {
-                    try emit(node, into: &program)
-                    continue
-                }
-                let split = program.count
-                program.append(.jump(0))
-                try emit(node, into: &program)
-                jumps.append(program.count)
-                program.append(.jump(0))
-                program[split] = .split(split + 1, program.count)
-            }
-            for jump in jumps { program[jump] = .jump(program.count) }
-        case .repeated(let node, let least, let most, let isGreedy):
-            for _ in 0..<least {
-                let before = program.count
-                try emit(node, into: &program)
-                // Repetitions of nothing don't grow the program, and so would escape its limit.
-                if program.count == before { break }
-            }
-            if let most {
-                var splits: [Int] = []
-                for _ in least..<max(least, most) {
-                    splits.append(program.count)
-                    program.append(.jump(0))
-                    try emit(node, into: &program)
-                }
-                for split in splits {
-                    program[split] = isGreedy ? .split(split + 1, program.count) : .split(program.count, split + 1)
-                }
-            } else {
-                let split = program.count
-                program.append(.jump(0))
-                try emit(node, into: &program)
-                program.append(.jump(split))
-                program[split] = isGreedy ? .split(split + 1, program.count) : .split(program.count, split + 1)
-            }
         }
     }
 }

@@ -1,15 +1,11 @@
 import Experimentation
 
-/// Parses a regular expression into a tree.
+/// Parses a regular expression into instructions.
+///
+/// Their distances are relative, so that parts are put together and repeated as they are.
 struct PatternParser {
-    indirect enum Node {
-        case empty
-        case take(BoundedPattern.Scalars)
-        case require(BoundedPattern.Place)
-        case sequence([Node])
-        case either([Node])
-        case repeated(Node, least: Int, most: Int?, isGreedy: Bool)
-    }
+    typealias Instruction = BoundedPattern.Instruction
+    typealias Program = [Instruction]
 
     static let digit = BoundedPattern.Scalars(ranges: [0x30...0x39])
     static let word = BoundedPattern.Scalars(ranges: [0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
@@ -23,10 +19,17 @@ struct PatternParser {
 
     init(_ text: [Unicode.Scalar]) { self.text = text }
 
-    mutating func whole() throws(ExperimentationError) -> Node {
-        let node = try alternatives()
+    mutating func whole() throws(ExperimentationError) -> Program {
+        let program = try alternatives()
         guard position == text.count else { throw refusal("a closing bracket without an opening one") }
-        return node
+        try Self.limit(program.count)
+        return program
+    }
+
+    private static func limit(_ length: Int) throws(ExperimentationError) {
+        guard length <= BoundedPattern.largestProgram else {
+            throw ExperimentationError(.configuration, "a pattern repeats too much")
+        }
     }
 
     private func refusal(_ reason: String) -> ExperimentationError {
@@ -41,28 +44,59 @@ struct PatternParser {
         return true
     }
 
-    private mutating func alternatives() throws(ExperimentationError) -> Node {
+    private mutating func alternatives() throws(ExperimentationError) -> Program {
         depth += 1
         defer { depth -= 1 }
         guard depth <= Self.deepest else { throw refusal("too many groups in one another") }
         var branches = [try sequence()]
         while skip("|") { branches.append(try sequence()) }
-        return branches.count == 1 ? branches[0] : .either(branches)
+        var program = branches.removeLast()
+        for branch in branches.reversed() {
+            let (choice, end) = (Instruction.split(1, branch.count + 2), Instruction.jump(program.count + 1))
+            program = Array([[choice], branch, [end], program].joined())
+        }
+        return program
     }
 
-    private mutating func sequence() throws(ExperimentationError) -> Node {
-        var nodes: [Node] = []
-        while let scalar = current, scalar != "|", scalar != ")" { nodes.append(try quantified()) }
-        return nodes.isEmpty ? .empty : .sequence(nodes)
+    private mutating func sequence() throws(ExperimentationError) -> Program {
+        var program: Program = []
+        while let scalar = current, scalar != "|", scalar != ")" { program += try quantified() }
+        return program
     }
 
-    private mutating func quantified() throws(ExperimentationError) -> Node {
-        var node = try atom()
+    private mutating func quantified() throws(ExperimentationError) -> Program {
+        var program = try atom()
         while let (least, most) = try quantifier() {
             if skip("+") { throw refusal("a possessive quantifier, which isn't read,") }
-            node = .repeated(node, least: least, most: most, isGreedy: !skip("?"))
+            program = try Self.repeated(program, least, most, isGreedy: !skip("?"))
         }
-        return node
+        return program
+    }
+
+    private static func repeated(
+        _ body: Program,
+        _ least: Int,
+        _ most: Int?,
+        isGreedy: Bool
+    ) throws(ExperimentationError) -> Program {
+        guard !body.isEmpty else { return body }
+        let length = body.count + 1
+        let optional = most.map { $0 - least }
+        try limit(least * body.count + (optional ?? 1) * length)
+        func choice(_ distance: Int) -> Instruction { isGreedy ? .split(1, distance) : .split(distance, 1) }
+        var program: Program = []
+        for _ in 0..<least { program += body }
+        guard let optional else {
+            program.append(choice(length + 1))
+            program += body
+            program.append(.jump(-length))
+            return program
+        }
+        for left in stride(from: optional, to: 0, by: -1) {
+            program.append(choice(left * length))
+            program += body
+        }
+        return program
     }
 
     private mutating func quantifier() throws(ExperimentationError) -> (Int, Int?)? {
@@ -94,35 +128,35 @@ struct PatternParser {
         return value
     }
 
-    private mutating func atom() throws(ExperimentationError) -> Node {
-        guard let scalar = current else { return .empty }
+    private mutating func atom() throws(ExperimentationError) -> Program {
+        guard let scalar = current else { return [] }
         position += 1
         switch scalar {
-        case ".": return .take(.init(ranges: [0x0A...0x0A, 0x0D...0x0D], isNegated: true))
-        case "^": return .require(.start)
-        case "$": return .require(.end)
-        case "[": return .take(try scalarClass())
+        case ".": return [.take(.init(ranges: [0x0A...0x0A, 0x0D...0x0D], isNegated: true))]
+        case "^": return [.require(.start)]
+        case "$": return [.require(.end)]
+        case "[": return [.take(try scalarClass())]
         case "\\": return try escape()
         case "(":
             if skip("?") {
                 guard skip(":") else { throw refusal("a group of a kind that isn't read") }
             }
-            let node = try alternatives()
+            let program = try alternatives()
             guard skip(")") else { throw refusal("a group that isn't closed") }
-            return node
+            return program
         case "*", "+", "?", "{":
             position -= 1
             throw refusal("a quantifier with nothing before it")
-        default: return .take(.init(ranges: [scalar.value...scalar.value]))
+        default: return [.take(.init(ranges: [scalar.value...scalar.value]))]
         }
     }
 
-    private mutating func escape() throws(ExperimentationError) -> Node {
-        if skip("b") { return .require(.boundary) }
-        if skip("B") { return .require(.noBoundary) }
-        if skip("A") { return .require(.start) }
-        if skip("z") || skip("Z") { return .require(.end) }
-        return .take(try escapedScalars())
+    private mutating func escape() throws(ExperimentationError) -> Program {
+        if skip("b") { return [.require(.boundary)] }
+        if skip("B") { return [.require(.noBoundary)] }
+        if skip("A") { return [.require(.start)] }
+        if skip("z") || skip("Z") { return [.require(.end)] }
+        return [.take(try escapedScalars())]
     }
 
     private mutating func escapedScalars() throws(ExperimentationError) -> BoundedPattern.Scalars {
