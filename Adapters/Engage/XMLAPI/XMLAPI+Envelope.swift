@@ -11,78 +11,40 @@ extension XMLAPI {
     public func envelope() throws(ExperimentationError) -> String {
         try Self.checkName(operation.rawValue, "operation")
         for field in parameters.all { try Self.checkName(field.name, "parameter") }
-        var writer = EnvelopeWriter(capacity: estimatedSize)
-        writer.write("<Envelope><Body><")
-        writer.write(operation.rawValue)
-        writer.write(">")
-        for field in parameters.all {
-            writer.write("<")
-            writer.write(field.name)
-            writer.write(">")
-            writer.escape(field.value)
-            writer.write("</")
-            writer.write(field.name)
-            writer.write(">")
+        var writer = EnvelopeWriter()
+        writer.element("Envelope") { writer in
+            writer.element("Body") { writer in writer.element(operation.rawValue, content) }
         }
-        for field in columns.all {
-            writer.write("<COLUMN><NAME>")
-            writer.escape(field.name)
-            writer.write("</NAME><VALUE>")
-            writer.escape(field.value)
-            writer.write("</VALUE></COLUMN>")
-        }
-        if let rows {
-            writer.write("<ROWS>")
-            for row in rows {
-                writer.write("<ROW>")
-                for field in row.all {
-                    writer.write("<COLUMN name=\"")
-                    writer.escapeAttribute(field.name)
-                    writer.write("\"><![CDATA[")
-                    writer.escapeSection(field.value)
-                    writer.write("]]></COLUMN>")
-                }
-                writer.write("</ROW>")
-            }
-            writer.write("</ROWS>")
-        }
-        if !syncFields.isEmpty {
-            writer.write("<SYNC_FIELDS>")
-            for field in syncFields.all {
-                writer.write("<SYNC_FIELD><NAME>")
-                writer.escape(field.name)
-                writer.write("</NAME><VALUE>")
-                writer.escape(field.value)
-                writer.write("</VALUE></SYNC_FIELD>")
-            }
-            writer.write("</SYNC_FIELDS>")
-        }
-        writer.write("</")
-        writer.write(operation.rawValue)
-        writer.write("></Body></Envelope>")
         return writer.text
     }
 
-    private var estimatedSize: Int {
-        func size(_ fields: XMLAPIFields, _ around: Int) -> Int {
-            fields.all.reduce(0) { $0 + $1.name.utf8.count * 2 + $1.value.utf8.count + around }
+    private func content(_ writer: inout EnvelopeWriter) {
+        for field in parameters.all { writer.element(field.name, field.value) }
+        for field in columns.all { writer.pair("COLUMN", field) }
+        if let rows {
+            writer.element("ROWS") { writer in
+                for row in rows { writer.row(row) }
+            }
         }
-        return 128 + size(parameters, 8) + size(columns, 48) + size(syncFields, 56)
-            + (rows ?? []).reduce(0) { $0 + size($1, 40) + 16 }
+        guard !syncFields.isEmpty else { return }
+        writer.element("SYNC_FIELDS") { writer in
+            for field in syncFields.all { writer.pair("SYNC_FIELD", field) }
+        }
     }
 
     /// Element names can't be escaped, so invalid ones are refused.
     private static func checkName(_ name: String, _ kind: String) throws(ExperimentationError) {
-        var isFirst = true
-        for byte in name.utf8 {
-            let isLetter = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte == 0x5F
-            let isOther = byte >= 0x30 && byte <= 0x39 || byte == 0x2D || byte == 0x2E
-            guard isLetter || (isOther && !isFirst) else {
-                throw ExperimentationError(.invalidArgument, "the name of a \(kind) can't be an element's name")
+        guard !name.isEmpty else { throw ExperimentationError(.invalidArgument, "the name of a \(kind) is empty") }
+        let isValid = name.utf8.enumerated().allSatisfy { place, byte in
+            switch byte {
+            case 0x41...0x5A, 0x61...0x7A, 0x5F: true
+            case 0x30...0x39, 0x2D, 0x2E: place > 0
+            default: false
             }
-            isFirst = false
         }
-        guard !isFirst else { throw ExperimentationError(.invalidArgument, "the name of a \(kind) is empty") }
+        guard isValid else {
+            throw ExperimentationError(.invalidArgument, "the name of a \(kind) can't be an element's name")
+        }
     }
 }
 
@@ -90,46 +52,72 @@ extension XMLAPI {
 struct EnvelopeWriter {
     private var bytes: [UInt8] = []
 
-    init(capacity: Int) { bytes.reserveCapacity(capacity) }
-
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Writes a string unchanged.
-    mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    /// Writes an element.
+    mutating func element(_ name: String, _ content: (inout EnvelopeWriter) -> Void) {
+        write("<")
+        write(name)
+        write(">")
+        content(&self)
+        write("</")
+        write(name)
+        write(">")
+    }
 
-    /// Writes a string between two tags.
-    mutating func escape(_ text: String) {
+    /// Writes an element with a text.
+    mutating func element(_ name: String, _ text: String) {
+        element(name) { $0.escape(text) }
+    }
+
+    /// Writes an element with a name and a value.
+    mutating func pair(_ name: String, _ field: XMLAPIFields.Field) {
+        write("<")
+        write(name)
+        write("><NAME>")
+        escape(field.name)
+        write("</NAME><VALUE>")
+        escape(field.value)
+        write("</VALUE></")
+        write(name)
+        write(">")
+    }
+
+    /// Writes a row of a table.
+    mutating func row(_ fields: XMLAPIFields) {
+        element("ROW") { writer in
+            for field in fields.all {
+                writer.write("<COLUMN name=\"")
+                writer.escape(field.name, isAttribute: true)
+                writer.write("\"><![CDATA[")
+                writer.escapeSection(field.value)
+                writer.write("]]></COLUMN>")
+            }
+        }
+    }
+
+    private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    /// Writes a string between two tags or, in an attribute, quotes, where a reader would turn bare line breaks and tabs
+    /// into spaces.
+    private mutating func escape(_ text: String, isAttribute: Bool = false) {
         append(text) { byte, bytes in
             switch byte {
             case 0x26: bytes.append(contentsOf: "&amp;".utf8)
             case 0x3C: bytes.append(contentsOf: "&lt;".utf8)
             case 0x3E: bytes.append(contentsOf: "&gt;".utf8)
             case 0x0D: bytes.append(contentsOf: "&#13;".utf8)
+            case 0x22 where isAttribute: bytes.append(contentsOf: "&quot;".utf8)
+            case 0x09 where isAttribute: bytes.append(contentsOf: "&#9;".utf8)
+            case 0x0A where isAttribute: bytes.append(contentsOf: "&#10;".utf8)
             case 0x09, 0x0A, 0x20...: bytes.append(byte)
             default: break
             }
         }
     }
 
-    /// Writes a string between quotes; a reader would turn bare line breaks and tabs into spaces.
-    mutating func escapeAttribute(_ text: String) {
-        append(text) { byte, bytes in
-            switch byte {
-            case 0x26: bytes.append(contentsOf: "&amp;".utf8)
-            case 0x3C: bytes.append(contentsOf: "&lt;".utf8)
-            case 0x3E: bytes.append(contentsOf: "&gt;".utf8)
-            case 0x22: bytes.append(contentsOf: "&quot;".utf8)
-            case 0x09: bytes.append(contentsOf: "&#9;".utf8)
-            case 0x0A: bytes.append(contentsOf: "&#10;".utf8)
-            case 0x0D: bytes.append(contentsOf: "&#13;".utf8)
-            case 0x20...: bytes.append(byte)
-            default: break
-            }
-        }
-    }
-
     /// Writes a string into a CDATA section, which is interrupted where the string would end it.
-    mutating func escapeSection(_ text: String) {
+    private mutating func escapeSection(_ text: String) {
         var brackets = 0
         append(text) { byte, bytes in
             switch byte {
