@@ -31,17 +31,14 @@ public struct Expiration: Sendable, Hashable {
             return
         }
         isGiven = true
-        let scalars = Array(text.unicodeScalars)
-        let lengths = Self.lengths(in: scalars)
+        let lengths = Self.lengths(in: text)
         if lengths.found {
             seconds = lengths.seconds
             moment = nil
             isPrecise = lengths.isPrecise
         } else {
-            let dates = Self.moments(in: scalars)
             seconds = 0
-            moment = dates.last
-            isPrecise = dates.last != nil && dates.isWhole
+            (moment, isPrecise) = Self.moment(in: text)
         }
     }
 
@@ -66,56 +63,37 @@ public struct Expiration: Sendable, Hashable {
 
     // MARK: Lengths
 
-    private static func lengths(in text: [Unicode.Scalar]) -> (found: Bool, seconds: Int, isPrecise: Bool) {
-        var units: [Character: Int] = [:]
-        var found = false
+    private static func lengths(in text: String) -> (found: Bool, seconds: Int, isPrecise: Bool) {
+        var numbers: [String: Int] = [:]
         var isPrecise = true
-        var index = 0
-        while index < text.count {
-            guard let first = digit(text[index]) else {
-                if text[index].properties.isAlphabetic || "+-.,".unicodeScalars.contains(text[index]) {
-                    isPrecise = false
-                }
-                index += 1
+        var rest = text.unicodeScalars[...]
+        while let first = rest.first {
+            let digits = rest.prefix { fits($0, "0") }
+            guard !digits.isEmpty else {
+                if first.properties.isAlphabetic || "+-.,".unicodeScalars.contains(first) { isPrecise = false }
+                rest.removeFirst()
                 continue
             }
-            var number = first
-            var end = index + 1
-            while end < text.count, let next = digit(text[end]) {
-                number = min(number * 10 + next, longest)
-                end += 1
-            }
-            var letter = end
-            while letter < text.count, isBlank(text[letter]) { letter += 1 }
-            guard letter < text.count, "dhmsDHMS|".unicodeScalars.contains(text[letter]) else {
-                isPrecise = false
-                index = end
-                continue
-            }
-            found = true
-            var word = letter + 1
-            while word < text.count, text[word].properties.isAlphabetic { word += 1 }
-            let unit = Character(Unicode.Scalar(text[letter].value | 0x20) ?? "|")
-            if let known = words[unit],
-                known.contains(String(String.UnicodeScalarView(text[letter..<word])).lowercased()),
-                units[unit] == nil
-            {
-                index = word
-            } else {
-                isPrecise = false
-                index = letter + 1
-            }
+            rest = rest[digits.endIndex...]
+            let tail = rest.drop { fits($0, " ") }
             // The reference's pattern accepts a bar by mistake: it hides a date and adds nothing.
-            if text[letter] != "|" { units[unit] = number }
+            guard let letter = tail.first, "dhmsDHMS|".unicodeScalars.contains(letter) else {
+                isPrecise = false
+                continue
+            }
+            let unit = String(letter).lowercased()
+            let word = tail.prefix { $0.properties.isAlphabetic }
+            if words[unit]?.contains(String(word).lowercased()) != true || numbers[unit] != nil { isPrecise = false }
+            numbers[unit] = min(Int(String(digits)) ?? longest, longest)
+            rest = tail.dropFirst(max(1, word.count))
         }
-        let sizes: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60, "s": 1]
-        let seconds = units.reduce(0) { sum, unit in
-            min(longest, sum + min(longest, unit.value * (sizes[unit.key] ?? 0)))
+        let seconds = ["d": 86_400, "h": 3600, "m": 60, "s": 1].reduce(0) { sum, unit in
+            min(longest, sum + min(longest, (numbers[unit.key] ?? 0) * unit.value))
         }
-        return (found, seconds, isPrecise)
+        return (!numbers.isEmpty, seconds, isPrecise)
     }
 
-    private static let words: [Character: Set<String>] = [
+    private static let words: [String: Set<String>] = [
         "d": ["d", "day", "days"],
         "h": ["h", "hr", "hrs", "hour", "hours"],
         "m": ["m", "min", "mins", "minute", "minutes"],
@@ -124,66 +102,35 @@ public struct Expiration: Sendable, Hashable {
 
     // MARK: Dates
 
-    private static func moments(in text: [Unicode.Scalar]) -> (last: Date?, isWhole: Bool) {
-        // The fields' widths, and the character after each.
-        let shape: [(width: Int, after: String)] = [(4, "/"), (2, "/"), (2, " "), (2, ":"), (2, ":"), (2, "")]
-        let length = 19
+    /// A date as the vendor writes it and in ISO 8601: `0` stands for any digit, a space for any white space.
+    private static let shape = Array("0000/00/00 00:00:00".unicodeScalars)
+    private static let isoShape = Array("0000-00-00T00:00:00Z".unicodeScalars)
+
+    /// Returns the last date, and whether it is the whole text.
+    private static func moment(in text: String) -> (date: Date?, isWhole: Bool) {
+        let scalars = Array(text.unicodeScalars)
+        let style = Date.ISO8601FormatStyle()
         var last: Date?
-        var isWhole = false
         var start = 0
-        scan: while start + length <= text.count {
-            var position = start
-            var fields: [Int] = []
-            for (width, after) in shape {
-                var number = 0
-                for _ in 0..<width {
-                    guard let value = digit(text[position]) else {
-                        start += 1
-                        continue scan
-                    }
-                    number = number * 10 + value
-                    position += 1
-                }
-                fields.append(number)
-                guard let separator = after.unicodeScalars.first else { continue }
-                guard separator == " " ? isBlank(text[position]) : text[position] == separator else {
-                    start += 1
-                    continue scan
-                }
-                position += 1
+        while start + shape.count <= scalars.count {
+            let window = scalars[start..<start + shape.count]
+            guard zip(window, shape).allSatisfy({ fits($0, $1) }) else {
+                start += 1
+                continue
             }
-            if let date = date(fields) {
-                last = date
-                isWhole = start == 0 && position == text.count
-            }
-            start = position
+            start += shape.count
+            let iso = String(zip(window + ["Z"], isoShape).map { Character($1 == "0" ? $0 : $1) })
+            // Written differently, it is another day or time than the text's, which doesn't exist.
+            if let date = try? style.parse(iso), style.format(date) == iso { last = date }
         }
-        return (last, isWhole)
+        return (last, last != nil && scalars.count == shape.count)
     }
 
-    private static func date(_ fields: [Int]) -> Date? {
-        guard (1...12).contains(fields[1]), (1...31).contains(fields[2]), fields[3] < 24, fields[4] < 60,
-            fields[5] < 60
-        else { return nil }
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = .gmt
-        let parts = DateComponents(
-            year: fields[0],
-            month: fields[1],
-            day: fields[2],
-            hour: fields[3],
-            minute: fields[4],
-            second: fields[5]
-        )
-        guard let date = calendar.date(from: parts), calendar.component(.day, from: date) == fields[2] else {
-            return nil
+    private static func fits(_ scalar: Unicode.Scalar, _ sign: Unicode.Scalar) -> Bool {
+        switch sign {
+        case "0": ("0"..."9").contains(scalar)
+        case " ": scalar.properties.isWhitespace
+        default: scalar == sign
         }
-        return date
     }
-
-    private static func digit(_ scalar: Unicode.Scalar) -> Int? {
-        (0x30...0x39).contains(scalar.value) ? Int(scalar.value) - 0x30 : nil
-    }
-
-    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isWhitespace }
 }
