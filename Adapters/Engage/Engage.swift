@@ -49,18 +49,15 @@ public struct Engage: Sendable {
         sessions = AsyncSemaphore(limit: 1)
         resuming = ResumingTask()
         profile = EngageProfile(store: context.state, key: "profile", environment: environment)
-        let requests = EngageRequests(endpoint: configuration.endpoint)
         let client = HTTPClient(transport: transport, environment: environment)
         let authorization = EngageAuthorization(
             configuration: configuration,
-            requests: requests,
             client: client,
             environment: environment,
             profile: profile
         )
         let connection = EngageConnection(
             configuration: configuration,
-            requests: requests,
             client: client,
             environment: environment,
             authorization: authorization,

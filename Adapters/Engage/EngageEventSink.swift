@@ -226,9 +226,7 @@ struct EngageEventSink: EventSink {
                 // The outbox retries deliveries: one attempt for a token, without waiting for it.
                 until: environment.time.instant,
                 { connection.requests.behaviors(body, token: $0) },
-                read: { reply in
-                    .value(EngageErrors.verdict(on: reply, batch: batch.count, now: environment.time.now))
-                }
+                read: { EngageErrors.verdict(on: $0, batch: batch.count, now: environment.time.now) }
             )
         } catch {
             let patience = await connection.authorization.patience

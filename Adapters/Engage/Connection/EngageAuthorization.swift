@@ -8,41 +8,40 @@ import Foundation
 /// The vendor limits how many tokens are issued per hour, returns the same one for some hours, and asks for patience
 /// after failures.
 actor EngageAuthorization {
-    /// A token and its validity; hidden when printed or dumped.
-    struct Token: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        var description: String { "<secret>" }
-        var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
-
-        let value: String
+    /// A token and its validity.
+    struct Token: Sendable, Hashable {
+        let value: Secret
         /// When to request a new one.
         let renewal: ContinuousClock.Instant?
         /// When it becomes invalid.
         let end: ContinuousClock.Instant?
     }
 
+    /// Why there is no new token, and when to ask for one again.
+    private struct Failure {
+        let error: ExperimentationError
+        /// How many attempts in a row have failed.
+        let count: Int
+        let notBefore: ContinuousClock.Instant
+        /// Until when the vendor asked to wait, if it did.
+        let askedUntil: ContinuousClock.Instant?
+    }
+
     private let configuration: EngageConfiguration
-    private let requests: EngageRequests
     private let client: HTTPClient
     private let environment: ClientEnvironment
     private let profile: EngageProfile
+    private let request = SingleFlight<String, Token>()
     private var token: Token?
-    private let request = SingleFlight<String, Void>()
-    /// The number of tokens issued.
-    private var grants = 0
-    private var failures = 0
-    private var lastFailure: ExperimentationError?
-    private var notBefore: ContinuousClock.Instant?
-    private var askedUntil: ContinuousClock.Instant?
+    private var failure: Failure?
 
     init(
         configuration: EngageConfiguration,
-        requests: EngageRequests,
         client: HTTPClient,
         environment: ClientEnvironment,
         profile: EngageProfile
     ) {
         self.configuration = configuration
-        self.requests = requests
         self.client = client
         self.environment = environment
         self.profile = profile
@@ -54,37 +53,40 @@ actor EngageAuthorization {
     /// than that.
     func token(until deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Token {
         while true {
-            let now = environment.time.instant
-            if let token, token.renewal.map({ now < $0 }) ?? true { return token }
-            if let notBefore, let lastFailure, now < notBefore {
+            if let token, isBefore(token.renewal) { return token }
+            if let failure, isBefore(failure.notBefore) {
                 // A token that is due but hasn't expired is better than none.
-                if let token, token.end.map({ now < $0 }) ?? true { return token }
-                guard lastFailure.isWorthWaiting, notBefore <= deadline else { throw lastFailure }
+                if let token, isBefore(token.end) { return token }
+                guard failure.error.isWorthWaiting, failure.notBefore <= deadline else { throw failure.error }
                 do {
-                    try await environment.time.sleep(until: notBefore)
+                    try await environment.time.sleep(until: failure.notBefore)
                 } catch {
                     throw ExperimentationError(.cancelled, "cancelled while waiting for a token")
                 }
                 continue
             }
-            let before = grants
-            // A caller that is cancelled, as by a denial of consent, doesn't wait for the answer; the others do.
-            try? await request("token") { await self.ask() }
-            // One that was just issued is used, however short its validity.
-            if grants > before, let token { return token }
-            if Task.isCancelled { throw ExperimentationError(.cancelled, "cancelled while waiting for a token") }
-            guard grants == before, let lastFailure else { continue }
-            // Where attempts follow each other without a wait, nothing else ends them.
-            let failed = environment.time.instant
-            if let token, token.end.map({ failed < $0 }) ?? true { return token }
-            guard lastFailure.isWorthWaiting, failed < deadline else { throw lastFailure }
+            do throws(ExperimentationError) {
+                // One that was just issued is used, however short its validity.
+                return try await request("token") { () async throws(ExperimentationError) in try await self.ask() }
+            } catch {
+                // A caller that is cancelled, as by a denial of consent, doesn't wait for the answer; the others do.
+                guard error.code != .cancelled else { throw error }
+                // Where attempts follow each other without a wait, nothing else ends them.
+                if let token, isBefore(token.end) { return token }
+                guard error.isWorthWaiting, isBefore(deadline) else { throw error }
+            }
         }
+    }
+
+    /// Whether a time is still to come; `nil` always is.
+    private func isBefore(_ instant: ContinuousClock.Instant?) -> Bool {
+        instant.map { environment.time.instant < $0 } ?? true
     }
 
     /// How long the vendor asked to wait, if its last answer did; otherwise callers that retry have a schedule of their
     /// own.
     var patience: Duration? {
-        guard let askedUntil else { return nil }
+        guard let askedUntil = failure?.askedUntil else { return nil }
         let rest = environment.time.instant.duration(to: askedUntil)
         return rest > .zero ? rest : nil
     }
@@ -94,67 +96,55 @@ actor EngageAuthorization {
         if token?.value == refused.value { token = nil }
     }
 
-    private func ask() async {
-        let result = await grant()
-        // Before anyone uses the token: a process that ends in between would leave a refresh token that is used up.
-        if let refresh = result.refresh { await keep(refresh) }
-        switch result.token {
-        case .success(let token):
-            self.token = token
-            grants += 1
-            failures = 0
-            lastFailure = nil
-            notBefore = nil
-            askedUntil = nil
-        case .failure(let error):
-            failures += 1
-            lastFailure = error
-            let wait = max(backoff(failures), result.wait ?? .zero)
-            notBefore = environment.time.instant.advanced(by: wait)
-            askedUntil = result.wait.map { environment.time.instant.advanced(by: $0) }
-            environment.log.log(.warning, "engage.token.failed", "no access token: \(error.message)")
-        }
-    }
-
-    private struct Answer {
-        var token: Result<Token, ExperimentationError>
-        var refresh: String?
-        var wait: Duration?
-    }
-
-    private func grant() async -> Answer {
-        // Until it is loaded, it is unknown whether a refresh token has replaced the configured one.
-        do throws(ExperimentationError) { try await profile.load() } catch { return Answer(token: .failure(error)) }
-        let credentials = configuration.credentials
-        let configured = credentials.refreshToken.reveal()
-        let kept = profile.record
-        let isOurs = kept.refreshTokenOrigin == EngageDigest.of(configured)
-        let refresh = isOurs ? kept.refreshToken ?? configured : configured
-        let message = requests.token(
-            clientID: credentials.clientID,
-            secret: credentials.clientSecret,
-            refreshToken: Secret(refresh)
-        )
-        let begun = environment.time.instant
+    private func ask() async throws(ExperimentationError) -> Token {
         var wait: Duration?
         do throws(ExperimentationError) {
-            let reply = try await client.send(
-                message,
-                limits: HTTPLimits(deadline: configuration.networking.timeout, responseBytes: 1 << 16)
-            )
+            // Until it is loaded, it is unknown whether a refresh token has replaced the configured one.
+            try await profile.load()
+            let configured = configuration.credentials.refreshToken.reveal()
+            let kept = profile.record
+            let isOurs = kept.refreshTokenOrigin == EngageDigest.of(configured)
+            let refresh = isOurs ? kept.refreshToken ?? configured : configured
+            let begun = environment.time.instant
+            let reply = try await send(refresh)
             wait = reply.retryAfter(at: environment.time.now)
             let grant = try EngageWire.grant(reply)
+            // Before anyone uses the token: a process that ends in between would leave a refresh token that is used up.
+            if let next = grant.refreshToken, next != refresh { await keep(next) }
             // However short the vendor says it is: it wants few requests, and refuses an expired token.
-            let life = grant.expiresIn.map { max(.seconds($0), configuration.networking.firstBackoff) }
+            let shortest = configuration.networking.firstBackoff
+            let life = grant.expiresIn.map { max(.seconds($0), shortest) }
             let token = Token(
-                value: grant.accessToken,
-                renewal: life.map { begun.advanced(by: max($0 * 0.75, configuration.networking.firstBackoff)) },
+                value: Secret(grant.accessToken),
+                renewal: life.map { begun.advanced(by: max($0 * 0.75, shortest)) },
                 end: life.map { begun.advanced(by: $0) }
             )
-            return Answer(token: .success(token), refresh: grant.refreshToken == refresh ? nil : grant.refreshToken)
+            (self.token, failure) = (token, nil)
+            return token
         } catch {
-            return Answer(token: .failure(error), wait: wait)
+            let now = environment.time.instant
+            let count = (failure?.count ?? 0) + 1
+            failure = Failure(
+                error: error,
+                count: count,
+                notBefore: now.advanced(by: max(backoff(count), wait ?? .zero)),
+                askedUntil: wait.map { now.advanced(by: $0) }
+            )
+            environment.log.log(.warning, "engage.token.failed", "no access token: \(error.message)")
+            throw error
         }
+    }
+
+    private func send(_ refreshToken: String) async throws(ExperimentationError) -> HTTPReply {
+        let credentials = configuration.credentials
+        return try await client.send(
+            EngageRequests(endpoint: configuration.endpoint).token(
+                clientID: credentials.clientID,
+                secret: credentials.clientSecret,
+                refreshToken: Secret(refreshToken)
+            ),
+            limits: HTTPLimits(deadline: configuration.networking.timeout, responseBytes: 1 << 16)
+        )
     }
 
     /// Stores a refresh token that replaces the configured one, for as long as the latter stays configured.
@@ -170,11 +160,10 @@ actor EngageAuthorization {
         }
     }
 
-    private func backoff(_ failures: Int) -> Duration {
+    private func backoff(_ count: Int) -> Duration {
         let networking = configuration.networking
-        // Twenty doublings far exceed the longest wait.
-        let doubled = networking.firstBackoff * (1 << min(failures - 1, 20))
-        return min(doubled, networking.longestBackoff) * (0.5 + environment.jitter() / 2)
+        return Backoff(first: networking.firstBackoff, longest: networking.longestBackoff)
+            .delay(before: count, jitter: 0.5 + environment.jitter() / 2)
     }
 }
 

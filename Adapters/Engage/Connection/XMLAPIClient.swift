@@ -58,7 +58,7 @@ public struct XMLAPIClient: Sendable {
                 } catch {
                     throw error.about("\(name): the answer can't be read")
                 }
-                return result.errorCode == .invalidSession ? .refused : .value(result)
+                return result.errorCode == .invalidSession ? nil : result
             }
         )
     }

@@ -37,7 +37,7 @@ final class EngageCallLine: Sendable {
             if !state.isOpen { state.backlog += 1 }
             return !state.isOpen
         }
-        defer { if isEarly { shortenBacklog() } }
+        defer { if isEarly { change { $0.backlog -= 1 } } }
         try await semaphore.take()
     }
 
@@ -45,19 +45,11 @@ final class EngageCallLine: Sendable {
     func leave() { semaphore.leave() }
 
     /// Notes that there is a token: the calls waiting now are the backlog.
-    func open() {
-        let isFree = state.withLock { state in
-            if state.isOpen { return false }
-            state.isOpen = true
-            return state.backlog == 0
-        }
-        if isFree { semaphore.setLimit(limit) }
-    }
+    func open() { change { $0.isOpen = true } }
 
-    /// Notes that a call of the backlog no longer waits.
-    private func shortenBacklog() {
+    private func change(_ change: (inout State) -> Void) {
         let isFree = state.withLock { state in
-            state.backlog -= 1
+            change(&state)
             return state.isOpen && state.backlog == 0
         }
         if isFree { semaphore.setLimit(limit) }
