@@ -42,7 +42,7 @@ public struct Engage: Sendable {
     /// Creates what lives as long as a client.
     init(_ configuration: EngageConfiguration, transport: any HTTPTransport, in context: ProviderContext) {
         self.configuration = configuration
-        for case let plugin as any PlacePlugin in configuration.augmentation.plugins {
+        for case let plugin as PlacePlugin in configuration.augmentation.plugins {
             plugin.feed.adopt(configuration.location)
         }
         environment = context.environment

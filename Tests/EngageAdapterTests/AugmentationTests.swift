@@ -291,7 +291,7 @@ struct AugmentationTests {
         feed.update(LocationFeed.Placemark(name: "Dom", date: time.now))
         #expect(feed.placemark(at: time.now.addingTimeInterval(3600)) != nil)
         #expect(feed.placemark(at: time.now.addingTimeInterval(3601)) == nil)
-        let plugin = PlacemarkPlugin(feed: feed, names: .init())
+        let plugin = PlacePlugin(part: .address, feed: feed, names: .init())
         let event = AugmentedEvent(type: .namedEvent, date: time.now.addingTimeInterval(4000), userID: "u")
         #expect(plugin.readiness(for: event, waited: .seconds(14)) == .notYet)
         #expect(plugin.readiness(for: event, waited: .seconds(15)) == .never)
@@ -305,7 +305,7 @@ struct AugmentationTests {
             (180, "180"), (0.00001, "0.00001"), (-0.00000000001, "-0.0000000001"),
         ]
     )
-    func coordinates(degrees: Double, text: String) { #expect(CoordinatesPlugin.text(degrees) == text) }
+    func coordinates(degrees: Double, text: String) { #expect(PlacePlugin.text(degrees) == text) }
 
     @Test("the last known place is written to its two columns, which are added once")
     func lastKnown() async throws {

@@ -155,21 +155,11 @@ public final class LocationFeed: Sendable {
         }
     }
 
-    /// Whether a position for a moment can no longer arrive, because there are later ones.
-    func hasPassedPosition(at date: Date) -> Bool {
-        state.withLock { state in
-            let end = date.addingTimeInterval(state.settings.acquisitionTimeout / .seconds(1))
-            return state.positions.last.map { $0.date > end } ?? false
-        }
-    }
+    /// When the device was at the latest position.
+    var latestPosition: Date? { state.withLock { $0.positions.last?.date } }
 
-    /// Whether a place for a moment can no longer arrive, because there are later ones.
-    func hasPassedPlacemark(at date: Date) -> Bool {
-        state.withLock { state in
-            let end = date.addingTimeInterval(state.settings.placemarkTimeout / .seconds(1))
-            return state.placemarks.last.map { $0.date > end } ?? false
-        }
-    }
+    /// When the device was at the latest place.
+    var latestPlacemark: Date? { state.withLock { $0.placemarks.last?.date } }
 
     private static func meters(_ one: Position, _ other: Position) -> Double {
         let radians = Double.pi / 180
