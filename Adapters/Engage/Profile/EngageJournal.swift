@@ -12,7 +12,7 @@ final class EngageJournal: Sendable {
         var id: String
         var code: Int
         var date: Date
-        var isDelivered: Bool
+        var isDelivered = false
         /// Why it was dropped.
         var reason = ""
     }
@@ -23,13 +23,15 @@ final class EngageJournal: Sendable {
     static let length = segmentLength * (segmentCount - 1)
 
     private struct State {
-        /// In the order in which they were settled.
-        var entries: [Entry] = []
-        /// The entries in their written form: a segment is written several times, but each event is formatted once.
+        /// The entries in their written form, in the order in which they were settled: a segment is written several
+        /// times, but each event is formatted once.
         var lines: [String] = []
         /// The number of the first one, counted from the first ever.
         var first = 0
         var isLoaded = false
+
+        /// The number of the next one.
+        var end: Int { first + lines.count }
     }
 
     private let state = Mutex(State())
@@ -46,7 +48,7 @@ final class EngageJournal: Sendable {
     /// The remembered events, earliest first.
     func entries() async throws(ExperimentationError) -> [Entry] {
         try await load()
-        return state.withLock(\.entries)
+        return state.withLock(\.lines).compactMap { Entry($0) }
     }
 
     /// The number of changes that wait for their turn.
@@ -87,18 +89,13 @@ final class EngageJournal: Sendable {
 
     private func append(_ new: [Entry]) async throws(ExperimentationError) {
         let segments = state.withLock { state -> [(number: Int, text: [UInt8])] in
-            let begin = state.first + state.entries.count
-            state.entries += new
-            state.lines += new.map(Self.line(of:))
-            let end = state.first + state.entries.count
-            let current = (end - 1) / Self.segmentLength
-            let oldest = max(0, current - Self.segmentCount + 1) * Self.segmentLength
-            if oldest > state.first {
-                state.entries.removeFirst(oldest - state.first)
-                state.lines.removeFirst(oldest - state.first)
-                state.first = oldest
-            }
-            let earliest = max(begin, state.first) / Self.segmentLength
+            let begin = state.end
+            state.lines += new.map(\.line)
+            let current = (state.end - 1) / Self.segmentLength
+            let oldest = max(state.first, (current - Self.segmentCount + 1) * Self.segmentLength)
+            state.lines.removeFirst(oldest - state.first)
+            state.first = oldest
+            let earliest = max(begin, oldest) / Self.segmentLength
             return (earliest...current).map { ($0, Self.text(of: $0, in: state)) }
         }
         for segment in segments { try await write(segment.text, to: segment.number) }
@@ -111,7 +108,7 @@ final class EngageJournal: Sendable {
 
     private func load() async throws(ExperimentationError) {
         guard !state.withLock(\.isLoaded) else { return }
-        var segments: [(first: Int, entries: [Entry])] = []
+        var segments: [(first: Int, lines: [String])] = []
         if let store {
             for key in try await store.keys(beginningWith: prefix) {
                 guard let bytes = try await store.value(for: key), let segment = Self.segment(bytes) else { continue }
@@ -125,13 +122,8 @@ final class EngageJournal: Sendable {
             state.isLoaded = true
             // A gap is an unreadable segment; everything before it counts as removed.
             for segment in read {
-                if segment.first != state.first + state.entries.count {
-                    state.entries = []
-                    state.lines = []
-                    state.first = segment.first
-                }
-                state.entries += segment.entries
-                state.lines += segment.entries.map(Self.line(of:))
+                if segment.first != state.end { (state.first, state.lines) = (segment.first, []) }
+                state.lines += segment.lines
             }
         }
     }
@@ -143,31 +135,34 @@ final class EngageJournal: Sendable {
     /// Formats a line with the number of the first event, and one line for each event.
     private static func text(of segment: Int, in state: State) -> [UInt8] {
         let from = max(segment * segmentLength, state.first)
-        let until = min((segment + 1) * segmentLength, state.first + state.entries.count)
-        var text = String(from)
-        for line in state.lines[(from - state.first)..<(until - state.first)] { text += line }
-        return Array(text.utf8)
+        let until = min((segment + 1) * segmentLength, state.end)
+        let lines = state.lines[(from - state.first)..<(until - state.first)]
+        return Array(([String(from)] + lines).joined(separator: "\n").utf8)
     }
 
-    private static func line(of entry: Entry) -> String {
-        let milliseconds = Int(exactly: (entry.date.timeIntervalSince1970 * 1000).rounded()) ?? 0
-        return "\n\(entry.id)\t\(entry.code)\t\(milliseconds)\t\(entry.isDelivered ? "1" : "0")\t\(entry.reason)"
-    }
-
-    private static func segment(_ bytes: [UInt8]) -> (first: Int, entries: [Entry])? {
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard let first = lines.first.flatMap({ Int($0) }), first >= 0 else { return nil }
-        let entries = lines.dropFirst().compactMap { line -> Entry? in
-            let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
-            guard fields.count == 5, let code = Int(fields[1]), let milliseconds = Int(fields[2]) else { return nil }
-            return Entry(
-                id: String(fields[0]),
-                code: code,
-                date: Date(timeIntervalSince1970: Double(milliseconds) / 1000),
-                isDelivered: fields[3] == "1",
-                reason: String(fields[4])
-            )
+    private static func segment(_ bytes: [UInt8]) -> (first: Int, lines: [String])? {
+        var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+        guard let first = Int(lines.removeFirst()), first >= 0, lines.allSatisfy({ Entry($0) != nil }) else {
+            return nil
         }
-        return entries.count == lines.count - 1 ? (first, entries) : nil
+        return (first, lines)
+    }
+}
+
+extension EngageJournal.Entry {
+    fileprivate var line: String {
+        let milliseconds = Int(exactly: (date.timeIntervalSince1970 * 1000).rounded()) ?? 0
+        return "\(id)\t\(code)\t\(milliseconds)\t\(isDelivered ? "1" : "0")\t\(reason)"
+    }
+
+    fileprivate init?(_ line: String) {
+        let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+        guard fields.count == 5, let code = Int(fields[1]), let milliseconds = Int(fields[2]) else { return nil }
+        id = String(fields[0])
+        self.code = code
+        date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+        isDelivered = fields[3] == "1"
+        reason = String(fields[4])
     }
 }
