@@ -35,12 +35,15 @@ struct MergeExecution: Sendable {
 
     private func step(of intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
         let client = client.only { [merging = profile.merging] in !merging.isOneRemoved(from: intent) }
-        var next = intent
-        let list = configuration.listID
+        func write(_ columns: XMLAPIFields, to recipient: String) async throws(ExperimentationError) {
+            try await client.perform(.updateRecipient(id: recipient, list: configuration.listID, columns: columns))
+        }
         let column = recipients.mobileUserIDColumn
+        var next = intent
         switch intent.step {
         case .setUp:
             next.hasCurrent(try await recipient(for: intent, by: client))
+            return next
         case .search:
             next.found(
                 try await client.recipient(with: XMLAPIFields(intent.fields)),
@@ -49,19 +52,10 @@ struct MergeExecution: Sendable {
                 writesHistory: recipients.historyInList,
                 writesAudit: recipients.audit != nil
             )
-        case .updateCurrent:
-            try await client.perform(
-                .updateRecipient(id: intent.current, list: list, columns: XMLAPIFields(intent.fields))
-            )
-            next.taken()
-        case .claimCurrent:
-            let columns: XMLAPIFields = [column: intent.mobileUserID]
-            try await client.perform(.updateRecipient(id: intent.current, list: list, columns: columns))
-            next.taken()
-        case .claimExisting:
-            let columns: XMLAPIFields = [column: intent.mobileUserID]
-            try await client.perform(.updateRecipient(id: intent.existing, list: list, columns: columns))
-            next.taken()
+            return next
+        case .updateCurrent: try await write(XMLAPIFields(intent.fields), to: intent.current)
+        case .claimCurrent: try await write([column: intent.mobileUserID], to: intent.current)
+        case .claimExisting: try await write([column: intent.mobileUserID], to: intent.existing)
         case .releaseCurrent:
             var columns = XMLAPIFields()
             if intent.scenario == .unclaimed { columns[column] = "" }
@@ -69,16 +63,12 @@ struct MergeExecution: Sendable {
                 columns[recipients.mergedDateColumn] = EngageTimestamp.merge(moment)
                 columns[recipients.mergedRecipientIDColumn] = intent.existing
             }
-            try await client.perform(.updateRecipient(id: intent.current, list: list, columns: columns))
-            next.taken()
-        case .switchIDs:
-            try await switchIDs(intent)
-            next.taken()
-        case .audit:
-            try await audit(intent)
-            next.taken()
+            try await write(columns, to: intent.current)
+        case .switchIDs: try await switchIDs(intent)
+        case .audit: try await audit(intent)
         case .done: break
         }
+        next.taken()
         return next
     }
 
@@ -203,9 +193,4 @@ extension EngageErrors {
         .consentDenied,
         "the user has denied consent; the vendor isn't told of them"
     )
-
-    /// Returns the error for a fault in an answer.
-    static func error(_ result: XMLAPIResult, of operation: XMLAPIOperation) -> ExperimentationError {
-        error(XMLAPIFault(operation: operation, code: result.errorCode, text: result.faultText))
-    }
 }

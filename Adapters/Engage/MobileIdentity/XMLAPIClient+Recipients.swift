@@ -9,10 +9,11 @@ extension XMLAPIClient {
         with values: XMLAPIFields
     ) async throws(ExperimentationError) -> (id: String, mobileUserID: String)? {
         let configuration = connection.configuration
-        let result = try await send(.selectRecipientData(columns: values, list: configuration.listID))
-        guard result.isSuccess else {
-            if result.errorCode == .recipientNotListMember { return nil }
-            throw EngageErrors.error(result, of: .selectRecipientData)
+        let result: XMLAPIResult
+        do throws(ExperimentationError) {
+            result = try await perform(.selectRecipientData(columns: values, list: configuration.listID))
+        } catch  where (error.cause as? XMLAPIFault)?.code == .recipientNotListMember {
+            return nil
         }
         guard let id = result.recipientID else { throw EngageErrors.emptyRecipient }
         return (id, result.column(configuration.recipients.mobileUserIDColumn) ?? "")

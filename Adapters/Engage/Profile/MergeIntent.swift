@@ -133,14 +133,12 @@ struct MergeIntent: Sendable, Hashable, Codable {
     /// Records that the current step was taken.
     mutating func taken() {
         step =
-            switch (step, scenario) {
-            case (.setUp, _): .search
-            case (.updateCurrent, _), (.claimCurrent, _): .switchIDs
-            case (.claimExisting, _): .releaseCurrent
-            case (.releaseCurrent, _): .switchIDs
-            case (.switchIDs, .unclaimed), (.switchIDs, .claimed): writesAudit ? .audit : .done
-            case (.switchIDs, _), (.audit, _), (.done, _): .done
-            case (.search, _): .search
+            switch step {
+            case .setUp, .search: .search
+            case .updateCurrent, .claimCurrent, .releaseCurrent: .switchIDs
+            case .claimExisting: .releaseCurrent
+            case .switchIDs: writesAudit && merged != nil ? .audit : .done
+            case .audit, .done: .done
             }
     }
 
@@ -175,12 +173,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     }
 
     /// The user's recipient after the merge.
-    var survivor: String {
-        switch scenario {
-        case .unclaimed, .claimed: existing
-        default: current
-        }
-    }
+    var survivor: String { merged == nil ? current : existing }
 
     /// The abandoned recipient, if there is one.
     var merged: String? {
