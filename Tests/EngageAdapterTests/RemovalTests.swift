@@ -100,7 +100,7 @@ struct RemovalTests {
         let check = Task { try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"]) }
         try await bench.isHolding()
         // What `forget` does if the answer to the search isn't stored yet.
-        engage.profile.merging.remove("ben")
+        engage.profile.watches.note(.removed, of: [ExactText("ben")])
         bench.letGo()
         let error = await #expect(throws: ExperimentationError.self) { try await check.value }
         #expect(error == EngageErrors.forgotten)

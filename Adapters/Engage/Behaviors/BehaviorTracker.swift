@@ -69,27 +69,25 @@ public struct BehaviorTracker: Sendable {
         _ change: (inout SessionClock) -> [SessionClock.Outcome]
     ) async throws(ExperimentationError) {
         try await profile.load()
-        let removals = profile.removals
-        var clock = profile.record.session
         let user = session.user.id
+        let watch = profile.watches.begin([ExactText(user)])
+        var clock = profile.record.session
         do throws(ExperimentationError) {
             for outcome in change(&clock) {
                 switch outcome {
                 case .ended(let seconds, let date):
                     try await session.track(.sessionEnded(seconds: Double(seconds)), at: date)
-                    try await profile.update(unlessRemovedSince: removals) { $0.session = SessionClock() }
+                    try await profile.update { $0.session = SessionClock() }
                 case .started(let date): try await session.track(.sessionStarted, at: date)
                 }
             }
         } catch {
             // A session before a denial isn't tracked after another grant either.
-            if error.code == .consentDenied {
-                try await profile.update(unlessRemovedSince: removals) { $0.session = SessionClock() }
-            }
+            if error.code == .consentDenied { try await profile.update { $0.session = SessionClock() } }
             throw error
         }
         clock.userID = user
-        try await profile.update(unlessRemovedSince: removals) { [clock, session] record in
+        try await profile.update(unlessRemoved: watch) { [clock, session] record in
             if !session.isDenied { record.session = clock }
         }
     }
@@ -128,14 +126,14 @@ public struct BehaviorTracker: Sendable {
 
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
         try await profile.load()
-        let removals = profile.removals
         let user = session.user
+        let watch = profile.watches.begin([ExactText(user.id)])
         // A session that was told of consent may store one at once; the denial ends with what its store has let through.
         let wasDenied = user.consent != .granted && profile.record.isDenied(user.id)
         if session.isDenied || wasDenied { throw EngageErrors.denied }
         guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
-        let isKept = try await profile.update(unlessRemovedSince: removals, \.ofAnyone) { $0.campaigns.put(campaign) }
-        // Some user was removed meanwhile; the checks above tell whether it was this one.
+        let isKept = try await profile.update(unlessRemoved: watch) { $0.campaigns.put(campaign) }
+        // Whether the user was removed by a denial, the checks above tell.
         if !isKept { try await storeCampaign(in: values) }
     }
 
@@ -200,13 +198,14 @@ public struct BehaviorTracker: Sendable {
         _ attributes: Attributes,
         scanning payload: [String: FlagValue]
     ) async throws(ExperimentationError) -> String {
-        let (date, userID, removals) = (now, session.user.id, profile.removals)
+        let (date, userID) = (now, session.user.id)
+        let watch = profile.watches.begin([ExactText(userID)])
         // First: of an event that is refused, as after a denial, nothing is kept.
         let eventID = try await session.trackWithID(TrackingEvent(kind, attributes: attributes), at: date)
         do throws(ExperimentationError) {
             let values = payload.merging(attributes.values) { $1 }
             guard let campaign = campaign(in: values, at: date, of: userID) else { return eventID }
-            try await profile.update(unlessRemovedSince: removals, \.ofAnyone) { $0.campaigns.put(campaign) }
+            try await profile.update(unlessRemoved: watch) { $0.campaigns.put(campaign) }
         } catch {
             // The event is accepted, and its delivery stores the campaign once more.
             engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")

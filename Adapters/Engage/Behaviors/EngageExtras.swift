@@ -42,14 +42,15 @@ extension Engage {
     public func updateLastKnownLocation(_ placemark: LocationFeed.Placemark?) async throws(ExperimentationError) {
         guard configuration.location.isEnabled else { return }
         try await profile.load()
+        let watch = profile.watches.begin([UserWatches.ownUser, ExactText(profile.mobileUserID)])
         if profile.isConsentDenied { throw EngageErrors.denied }
-        let (removals, user, recipient) = (profile.removals, profile.mobileUserID, profile.recipientID)
+        let recipient = profile.recipientID
         guard !recipient.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no recipient; set one up first")
         }
         let settings = configuration.location
         let list = configuration.listID
-        let xmlapi = xmlapi.only { [profile] in !profile.mayBeRemoved(user, since: removals) }
+        let xmlapi = xmlapi.only { !watch.isOneRemoved }
         if !profile.record.hasLocationColumns {
             // A fault says that the column exists already, which is just as good.
             try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))

@@ -20,26 +20,26 @@ struct EngageLinker: IdentityLinker {
         guard let intent = try? JSONDecoder().decode(MergeIntent.self, from: Data(progress.notes)) else {
             throw ExperimentationError(.store, "the notes of the linking can't be read")
         }
-        let merging = execution.profile.merging
+        let watches = execution.profile.watches
         var goesOn = false
         // Before its turn, which may take a while to come.
-        merging.begin(intent)
-        defer { if !goesOn { merging.end(intent) } }
+        let watch = watches.begin(intent)
+        defer { if !goesOn { watches.end(intent) } }
         try await turn.take()
         defer { turn.leave() }
         if intent.step == .setUp { await execution.settleAuditsIfPossible() }
         var next = intent
         do throws(ExperimentationError) {
-            next = try await execution.take(intent)
+            next = try await execution.take(intent, watch)
             // In the same turn: until then, another merge would take a recipient for the former id's that isn't any more.
-            if next.step == .switchIDs { next = try await execution.take(next) }
+            if next.step == .switchIDs { next = try await execution.take(next, watch) }
         } catch {
             if intent.step == .audit, error.code != .cancelled, error.code != .consentDenied {
                 // By then the row is owed, and follows with the next merge or start: the linking itself is done.
                 next.taken()
                 execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")
             } else {
-                next = try await replan(intent, after: error)
+                next = try await replan(intent, watch, after: error)
             }
         }
         var progress = progress
@@ -61,6 +61,7 @@ struct EngageLinker: IdentityLinker {
     /// - Throws: The error, if it is no lasting refusal or the search finds the same as before; what the search throws.
     private func replan(
         _ intent: MergeIntent,
+        _ watch: UserWatch,
         after error: ExperimentationError
     ) async throws(ExperimentationError) -> MergeIntent {
         guard let fault = error.cause as? XMLAPIFault, fault.isLasting, intent.scenario != nil else { throw error }
@@ -70,7 +71,7 @@ struct EngageLinker: IdentityLinker {
             return next
         }
         next.step = .search
-        next = try await execution.take(next)
+        next = try await execution.take(next, watch)
         let isSame =
             next.scenario == intent.scenario && next.existing == intent.existing
             && next.existingMobileUserID == intent.existingMobileUserID
@@ -91,7 +92,7 @@ struct EngageLinker: IdentityLinker {
         else { throw ExperimentationError(.invalidArgument, "linking needs two ids, or columns and values") }
         let intent = MergeIntent(id: execution.environment.makeID(), fields: fields, mobileUserID: progress.from.id)
         progress.notes = try JSON.encode(intent)
-        execution.profile.merging.begin(intent)
+        _ = execution.profile.watches.begin(intent)
         return progress
     }
 }

@@ -12,29 +12,34 @@ struct MergeExecution: Sendable {
 
     /// Takes the next step.
     ///
-    /// - Parameter intent: The merge, already stored, and under way as ``MergingUsers`` knows.
+    /// - Parameters:
+    ///   - intent: The merge, already stored.
+    ///   - watch: The watch over its users since it began, or since the process did.
     /// - Returns: The merge after the step, to be stored.
     /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated. ``EngageErrors/forgotten`` if a
     ///   user was removed since the merge began, whatever the outcome.
-    func take(_ intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
-        let merging = profile.merging
+    func take(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) -> MergeIntent {
         do throws(ExperimentationError) {
-            if !merging.isOneRemoved(from: intent) {
-                if merging.isOvertaken(intent) { return intent.begunAnew }
-                let next = try await step(of: intent)
-                if intent.step.isWrite { merging.overtake(intent.users, by: intent) }
+            if !watch.isOneRemoved {
+                // Unless something was written, it needs a new plan.
+                if watch.takeOvertaken(), !intent.isBegun, intent.step != .setUp { return intent.begunAnew }
+                let next = try await step(of: intent, watch)
+                if intent.step.isWrite { profile.watches.note(.overtaken, of: intent.users, by: watch) }
                 // The answer may name another user.
-                merging.begin(next)
-                if !merging.isOneRemoved(from: intent) { return next }
+                watch.add(next.users)
+                if !watch.isOneRemoved { return next }
             }
         } catch {
-            if !merging.isOneRemoved(from: intent) { throw error }
+            if !watch.isOneRemoved { throw error }
         }
         throw EngageErrors.forgotten
     }
 
-    private func step(of intent: MergeIntent) async throws(ExperimentationError) -> MergeIntent {
-        let client = client.only { [merging = profile.merging] in !merging.isOneRemoved(from: intent) }
+    private func step(
+        of intent: MergeIntent,
+        _ watch: UserWatch
+    ) async throws(ExperimentationError) -> MergeIntent {
+        let client = client.only { !watch.isOneRemoved }
         func write(_ columns: XMLAPIFields, to recipient: String) async throws(ExperimentationError) {
             try await client.perform(.updateRecipient(id: recipient, list: configuration.listID, columns: columns))
         }
@@ -42,7 +47,7 @@ struct MergeExecution: Sendable {
         var next = intent
         switch intent.step {
         case .setUp:
-            next.hasCurrent(try await recipient(for: intent, by: client))
+            next.hasCurrent(try await recipient(for: intent, by: client, watch))
             return next
         case .search:
             next.found(
@@ -64,8 +69,8 @@ struct MergeExecution: Sendable {
                 columns[recipients.mergedRecipientIDColumn] = intent.existing
             }
             try await write(columns, to: intent.current)
-        case .switchIDs: try await switchIDs(intent)
-        case .audit: try await audit(intent)
+        case .switchIDs: try await switchIDs(intent, watch)
+        case .audit: try await audit(intent, watch)
         case .done: break
         }
         next.taken()
@@ -78,7 +83,8 @@ struct MergeExecution: Sendable {
     /// May be repeated whatever its earlier outcome.
     private func recipient(
         for intent: MergeIntent,
-        by client: XMLAPIClient
+        by client: XMLAPIClient,
+        _ watch: UserWatch
     ) async throws(ExperimentationError) -> String {
         let mobileUserID = intent.mobileUserID
         let record = profile.record
@@ -86,16 +92,16 @@ struct MergeExecution: Sendable {
         let isKnown = record.isOwn(mobileUserID) ? record.isComplete : !known.isEmpty
         if isKnown { return known }
         let recipient = try await client.setUp(mobileUserID, known: known, afterSearch: true)
-        profile.merging.overtake([ExactText(mobileUserID)], by: intent)
-        try await keep(of: intent) { $0.note(recipient: recipient, of: mobileUserID) }
+        profile.watches.note(.overtaken, of: [ExactText(mobileUserID)], by: watch)
+        try await profile.update(unlessRemoved: watch) { $0.note(recipient: recipient, of: mobileUserID) }
         return recipient
     }
 
     /// Changes both ids in one write.
-    private func switchIDs(_ intent: MergeIntent) async throws(ExperimentationError) {
+    private func switchIDs(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) {
         let after = intent.survivingMobileUserID(column: recipients.mobileUserIDColumn)
         let now = environment.time.now
-        try await keep(of: intent) { record in
+        try await profile.update(unlessRemoved: watch) { record in
             record.shareCampaigns(of: intent.mobileUserID, with: after)
             if record.isOwn(intent.mobileUserID) || record.isOwn(after) {
                 record.mobileUserID = after
@@ -114,20 +120,10 @@ struct MergeExecution: Sendable {
         }
     }
 
-    /// Changes the state, unless a user was removed since the merge began.
-    private func keep(
-        of intent: MergeIntent,
-        _ change: @Sendable (inout EngageRecord) -> Void
-    ) async throws(ExperimentationError) {
-        try await profile.update { [merging = profile.merging] record in
-            if !merging.isOneRemoved(from: intent) { change(&record) }
-        }
-    }
-
     /// Records the row for the audit table as owed before it is written: if that fails, the merge is done nevertheless.
-    private func audit(_ intent: MergeIntent) async throws(ExperimentationError) {
+    private func audit(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) {
         guard recipients.audit != nil, let audit = OwedAudit(intent) else { return }
-        try await keep(of: intent) { $0.owe(audit) }
+        try await profile.update(unlessRemoved: watch) { $0.owe(audit) }
         try await settleAudits(demanding: audit.key)
     }
 

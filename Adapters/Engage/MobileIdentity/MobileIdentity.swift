@@ -86,12 +86,12 @@ public struct MobileIdentity: Sendable {
     ///   with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
     @discardableResult
     public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {
-        try await check(fields, since: profile.changes)
+        try await check(fields, profile.watches.begin([UserWatches.ownUser]))
     }
 
     private func check(
         _ fields: [String: String],
-        since changes: EngageProfile.Changes
+        _ own: UserWatch
     ) async throws(ExperimentationError) -> CheckResult {
         guard !fields.isEmpty, !fields.keys.contains("") else {
             throw ExperimentationError(.invalidArgument, "checkIdentity needs at least one column and its value")
@@ -101,7 +101,7 @@ public struct MobileIdentity: Sendable {
         defer { turn.leave() }
         try await profile.load()
         if profile.isConsentDenied { throw EngageErrors.denied }
-        try requireSameUser(since: changes)
+        try requireSameUser(own)
         do throws(ExperimentationError) {
             try await finishPending()
         } catch {
@@ -111,7 +111,7 @@ public struct MobileIdentity: Sendable {
         }
         await execution.settleAuditsIfPossible()
         let current = try await setup.complete()
-        try requireSameUser(since: changes)
+        try requireSameUser(own)
         var intent = MergeIntent(id: environment.makeID(), fields: fields, mobileUserID: current.mobileUserID)
         intent.hasCurrent(current.recipientID)
         let isBegun = try await profile.update { [intent] record in
@@ -120,7 +120,7 @@ public struct MobileIdentity: Sendable {
             return true
         }
         guard isBegun else {
-            try requireSameUser(since: changes)
+            try requireSameUser(own)
             throw EngageErrors.forgotten
         }
         return try await run(intent)
@@ -143,10 +143,10 @@ public struct MobileIdentity: Sendable {
         for session: UserSession
     ) async throws(ExperimentationError) -> CheckResult {
         let (user, namings) = session.userAndNamings
-        let changes = profile.changes
+        let own = profile.watches.begin([UserWatches.ownUser])
         if session.isDenied { throw EngageErrors.denied }
         if user.consent == .granted { try await profile.noteConsent(of: user.id) }
-        let result = try await check(fields, since: changes)
+        let result = try await check(fields, own)
         var identity = session.user.identity
         identity.id = result.mobileUserID
         session.endLinking(of: user.identity, as: identity, since: namings)
@@ -155,9 +155,9 @@ public struct MobileIdentity: Sendable {
 
     /// Ensures that the installation's user is still who they were when a check was asked for: the fields are what that
     /// user is known by.
-    private func requireSameUser(since changes: EngageProfile.Changes) throws(ExperimentationError) {
-        if profile.changes.removals != changes.removals { throw EngageErrors.forgotten }
-        if profile.changes != changes { throw EngageErrors.followed }
+    private func requireSameUser(_ own: UserWatch) throws(ExperimentationError) {
+        if own.isOneRemoved { throw EngageErrors.forgotten }
+        if own.isFollowed { throw EngageErrors.followed }
     }
 
     /// Resumes an interrupted merge, and writes the rows that are still owed to the audit table.
@@ -186,13 +186,12 @@ public struct MobileIdentity: Sendable {
         isResumed: Bool = false
     ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
-        profile.merging.begin(start)
-        defer { profile.merging.end(start) }
+        let watch = profile.watches.begin(start.users)
         // Only now is every removal noticed: it may have been removed since it was read.
         try await keep(intent, of: intent.id)
         while intent.step != .done {
             do throws(ExperimentationError) {
-                intent = try await execution.take(intent)
+                intent = try await execution.take(intent, watch)
             } catch {
                 if error.code == .consentDenied {
                     // What is stored of it may not name the removed user yet.

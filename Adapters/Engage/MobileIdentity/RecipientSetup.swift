@@ -29,7 +29,7 @@ struct RecipientSetup: Sendable {
     func complete() async throws(ExperimentationError) -> (recipientID: String, mobileUserID: String) {
         try configuration.validateRecipients()
         try await profile.load()
-        let removals = profile.removals
+        let own = profile.watches.begin([UserWatches.ownUser])
         let record = profile.record
         if record.isComplete, !record.isDenied(record.mobileUserID) { return (record.recipientID, record.mobileUserID) }
         let before = try await ensureID { record, _ in
@@ -38,15 +38,16 @@ struct RecipientSetup: Sendable {
             record.isWanted = true
         }
         let mobileUserID = before.mobileUserID
+        let user = profile.watches.begin([ExactText(mobileUserID)])
         let recipientID: String
         // Whatever the answer: it may be lost.
-        defer { profile.merging.overtake([ExactText(mobileUserID)]) }
+        defer { profile.watches.note(.overtaken, of: [ExactText(mobileUserID)]) }
         do throws(ExperimentationError) {
             let isRepeated = before.addUnderWay == mobileUserID || before.mayHaveRecipient
-            let client = client.only { !profile.mayBeRemoved(mobileUserID, since: removals) }
+            let client = client.only { !own.isOneRemoved && !user.isOneRemoved }
             recipientID = try await client.setUp(mobileUserID, known: before.recipientID, afterSearch: isRepeated)
         } catch {
-            let isLeft = !profile.record.isOwn(mobileUserID) && profile.removals.ofOwnUser == removals.ofOwnUser
+            let isLeft = !profile.record.isOwn(mobileUserID) && !own.isOneRemoved
             if error == EngageErrors.forgotten, isLeft { return try await complete() }
             // A refusal says that nothing was added. One of the search says nothing of an earlier attempt, and after the
             // vendor's own failure, as after any other, the recipient may exist.
@@ -55,31 +56,16 @@ struct RecipientSetup: Sendable {
             }
             throw error
         }
-        if try await keep(recipientID, of: mobileUserID, since: removals) { return (recipientID, mobileUserID) }
-        // The application has stored another mobile user id meanwhile.
-        return try await complete()
-    }
-
-    /// Stores a recipient; that of a former user too, whose events may still wait.
-    ///
-    /// - Returns: Whether it is the own user's.
-    /// - Throws: ``EngageErrors/forgotten`` if the user was removed meanwhile; `ErrorCode.store`.
-    private func keep(
-        _ recipientID: String,
-        of mobileUserID: String,
-        since removals: EngageProfile.Removals
-    ) async throws(ExperimentationError) -> Bool {
         let isOwn = try await profile.update { record in
             guard record.isOwn(mobileUserID) else { return false }
             record.note(recipient: recipientID, of: mobileUserID)
             return true
         }
-        if isOwn { return true }
-        if profile.removals.ofOwnUser != removals.ofOwnUser { throw EngageErrors.forgotten }
-        try await profile.update(unlessRemovedSince: removals, \.ofAnyone) {
-            $0.note(recipient: recipientID, of: mobileUserID)
-        }
-        return false
+        if isOwn { return (recipientID, mobileUserID) }
+        if own.isOneRemoved { throw EngageErrors.forgotten }
+        // The application has stored another mobile user id meanwhile; events of the former one may still wait.
+        try await profile.update(unlessRemoved: user) { $0.note(recipient: recipientID, of: mobileUserID) }
+        return try await complete()
     }
 
     /// Ensures that there is a mobile user id, and changes the state together with it.

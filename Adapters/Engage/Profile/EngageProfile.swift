@@ -14,25 +14,10 @@ public final class EngageProfile: Sendable {
         /// The revision in the store.
         var written: UInt64 = 0
         var isLoaded = false
-        var removals = Removals()
-        var successions = 0
     }
 
-    /// How often users were removed since the process began: by a denial of consent, or ``clear()``.
-    struct Removals: Sendable, Hashable {
-        fileprivate(set) var ofOwnUser = 0
-        fileprivate(set) var ofAnyone = 0
-    }
-
-    /// How often the installation's own user was removed, and how often the application has named another, since the
-    /// process began.
-    struct Changes: Sendable, Hashable {
-        var removals: Int
-        var successions: Int
-    }
-
-    /// The users of merges under way.
-    let merging = MergingUsers()
+    /// The watches over users of what is under way.
+    let watches = UserWatches()
     private let state: Mutex<State>
     private let store: (any StateStore)?
     private let key: String
@@ -77,65 +62,38 @@ public final class EngageProfile: Sendable {
     /// The current state.
     var record: EngageRecord { state.withLock(\.record) }
 
-    /// How often users were removed until now.
-    var removals: Removals { state.withLock(\.removals) }
-
-    /// How often the installation's own user has changed until now, but for merges.
-    var changes: Changes {
-        state.withLock { Changes(removals: $0.removals.ofOwnUser, successions: $0.successions) }
-    }
-
-    /// Whether a user may have been removed since; exact for the installation's own.
-    func mayBeRemoved(_ userID: String, since removals: Removals) -> Bool {
-        state.withLock { state in
-            state.record.isOwn(userID)
-                ? state.removals.ofOwnUser != removals.ofOwnUser : state.removals.ofAnyone != removals.ofAnyone
-        }
-    }
-
     /// Changes the state; the change is in the store when this returns.
     @discardableResult
     func update<Result: Sendable>(
         _ change: @Sendable (inout EngageRecord) -> Result
     ) async throws(ExperimentationError) -> Result {
-        try await apply { change(&$0.record) }
-    }
-
-    /// Changes the state, unless a user was removed meanwhile: nothing of theirs may come back.
-    ///
-    /// - Parameters:
-    ///   - removals: ``removals`` at the beginning.
-    ///   - whose: Whose removal counts: anyone's, if the change may be about another than this installation's user.
-    ///   - change: The change.
-    /// - Returns: Whether it was made.
-    /// - Throws: `ErrorCode.store`.
-    @discardableResult
-    func update(
-        unlessRemovedSince removals: Removals,
-        _ whose: any KeyPath<Removals, Int> & Sendable = \.ofOwnUser,
-        _ change: @Sendable (inout EngageRecord) -> Void
-    ) async throws(ExperimentationError) -> Bool {
-        try await apply { state in
-            guard state.removals[keyPath: whose] == removals[keyPath: whose] else { return false }
-            change(&state.record)
-            return true
-        }
-    }
-
-    private func apply<Result: Sendable>(
-        _ change: @Sendable (inout State) -> Result
-    ) async throws(ExperimentationError) -> Result {
         // Changing what hasn't been loaded yet would erase the rest.
         try await load()
         let (result, revision) = state.withLock { state -> (Result, UInt64) in
             let old = state.record
-            let result = change(&state)
+            let result = change(&state.record)
             // Two Unicode forms of an id are equal texts, but different users.
             if state.record != old || !state.record.isOwn(old.mobileUserID) { state.revision += 1 }
             return (result, state.revision)
         }
         try await write(revision)
         return result
+    }
+
+    /// Changes the state, unless a watched user was removed meanwhile: nothing of theirs may come back.
+    ///
+    /// - Returns: Whether it was changed.
+    /// - Throws: `ErrorCode.store`.
+    @discardableResult
+    func update(
+        unlessRemoved watch: UserWatch,
+        _ change: @Sendable (inout EngageRecord) -> Void
+    ) async throws(ExperimentationError) -> Bool {
+        try await update { record in
+            if watch.isOneRemoved { return false }
+            change(&record)
+            return true
+        }
     }
 
     /// Writes the newest record, unless the store has this revision by then.
@@ -172,9 +130,9 @@ public final class EngageProfile: Sendable {
     /// Another id than the one so far is another user's. The former user's recipient, anonymous id and campaigns aren't
     /// theirs, so store an id of the recipient that you know after this one, not before.
     public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
-        try await apply { state in
-            if !state.record.mobileUserID.isEmpty, !state.record.isOwn(id) { state.successions += 1 }
-            state.record.become(id)
+        try await update { [watches] record in
+            if !record.mobileUserID.isEmpty, !record.isOwn(id) { watches.note(.followed, of: [UserWatches.ownUser]) }
+            record.become(id)
         }
     }
 
@@ -206,11 +164,10 @@ public final class EngageProfile: Sendable {
     func forget(_ userID: String) async throws(ExperimentationError) {
         guard !userID.isEmpty else { return }
         let salt = environment.makeID()
-        try await apply { [merging] state in
-            merging.remove(userID)
-            state.removals.ofAnyone += 1
-            if state.record.isOwn(userID) { state.removals.ofOwnUser += 1 }
-            state.record.deny(userID, salt: salt)
+        try await update { [watches] record in
+            let user = ExactText(userID)
+            watches.note(.removed, of: record.isOwn(userID) ? [user, UserWatches.ownUser] : [user])
+            record.deny(userID, salt: salt)
         }
     }
 
@@ -221,11 +178,9 @@ public final class EngageProfile: Sendable {
     /// any more.
     public func clear() async throws(ExperimentationError) {
         let now = environment.time.now
-        try await apply { [merging] state in
-            merging.removeAll()
-            state.removals.ofAnyone += 1
-            state.removals.ofOwnUser += 1
-            state.record.clear(at: now)
+        try await update { [watches] record in
+            watches.note(.removed, of: nil)
+            record.clear(at: now)
         }
     }
 
