@@ -62,18 +62,22 @@ struct EngageEventSink: EventSink {
         }
     }
 
+    /// An event and its kind of behavior.
+    private typealias Behavior = (envelope: Envelope, draft: EngageTranslation.Draft)
+
     private func post(_ envelopes: [Envelope]) async -> DeliveryReport {
-        let translated = TranslatedBatch(envelopes) { envelope throws(ExperimentationError) in
-            try translation.knownDraft(of: envelope.event)
+        let translated = TranslatedBatch(envelopes) { envelope throws(ExperimentationError) -> Behavior in
+            (envelope, try translation.knownDraft(of: envelope.event))
         }
-        return await translated.deliver { part in await post(known: part.events) }
+        return await translated.deliver { part in await post(part.forms) }
     }
 
-    private func post(known behaviors: [Envelope]) async -> DeliveryReport {
-        completed.begin(posting: behaviors.map(\.id))
-        defer { completed.end(posting: behaviors.map(\.id)) }
+    private func post(_ behaviors: [Behavior]) async -> DeliveryReport {
+        let ids = behaviors.map { $0.envelope.id }
+        completed.mark(ids, as: .processing)
+        defer { completed.mark(ids, as: nil) }
         do throws(ExperimentationError) {
-            try await prepare(behaviors)
+            try await prepare(behaviors.map { $0.envelope })
         } catch {
             return DeliveryReport(EngageErrors.verdict(on: error, after: nil))
         }
@@ -84,23 +88,18 @@ struct EngageEventSink: EventSink {
     }
 
     /// Records outcomes that the outbox is about to forget.
-    private func remember(_ batch: [Envelope], _ verdict: Verdict) async {
+    private func remember(_ batch: [Behavior], _ verdict: Verdict) async {
         let attempts = connection.configuration.networking.attempts
-        let settled = batch.compactMap { envelope -> EngageJournal.Entry? in
-            let outcome: (isDelivered: Bool, reason: String)
+        let settled = batch.compactMap { envelope, draft -> EngageJournal.Entry? in
+            var entry = EngageJournal.Entry(id: envelope.id, code: draft.type.rawValue, date: envelope.date)
             switch verdict {
-            case .delivered: outcome = (true, "")
-            case .rejected(let reason): outcome = (false, reason)
-            case .failed(let reason) where envelope.attempts + 1 >= attempts: outcome = (false, reason)
+            case .delivered: entry.isDelivered = true
+            case .rejected(let reason),
+                .failed(let reason) where envelope.attempts + 1 >= attempts:
+                entry.reason = reason.replacing(/[\t\n]/, with: " ")
             default: return nil
             }
-            return EngageJournal.Entry(
-                id: envelope.id,
-                code: translation.draft(of: envelope.event)?.type.rawValue ?? 0,
-                date: envelope.date,
-                isDelivered: outcome.isDelivered,
-                reason: outcome.reason.isEmpty ? "" : outcome.reason.replacing(/[\t\n]/, with: " ")
-            )
+            return entry
         }
         completed.forget(settled.map(\.id))
         do throws(ExperimentationError) {
@@ -143,7 +142,9 @@ struct EngageEventSink: EventSink {
 
     /// Stores the campaigns that these events bring, and gives the device an id if it has none.
     private func keepCampaigns(of batch: [Envelope]) async throws(ExperimentationError) {
-        let campaigns = batch.compactMap { translation.campaign(of: $0) }
+        let campaigns = batch.compactMap { envelope in
+            translation.campaign(of: envelope.event, at: envelope.date, to: envelope.identity.id)
+        }
         let isNameless = translation.device.id == nil && profile.record.deviceID.isEmpty
         guard !campaigns.isEmpty || isNameless else { return }
         let id = isNameless ? connection.environment.makeID() : ""
@@ -155,38 +156,31 @@ struct EngageEventSink: EventSink {
     }
 
     /// Runs the plug-ins on all events concurrently; `nil` if the task was cancelled.
-    private func complete(_ batch: [Envelope]) async -> [String: [String: String]]? {
+    private func complete(_ batch: [Behavior]) async -> [String: [String: String]]? {
         var said: [String: [String: String]] = [:]
         guard !augmentation.plugins.isEmpty else {
-            for envelope in batch { said[envelope.id] = translation.attributes(of: envelope.event) }
+            for (envelope, _) in batch { said[envelope.id] = translation.attributes(of: envelope.event) }
             return said
         }
-        var rest: [(id: String, event: AugmentedEvent)] = []
-        for envelope in batch {
-            if let known = completed[envelope.id] {
-                said[envelope.id] = known
-            } else if let draft = translation.draft(of: envelope.event) {
-                rest.append((envelope.id, event(of: envelope, draft)))
-                completed.begin(envelope.id)
-            }
+        for (envelope, _) in batch { said[envelope.id] = completed[envelope.id] }
+        let rest = batch.filter { said[$0.envelope.id] == nil }
+        let ids = rest.map { $0.envelope.id }
+        completed.mark(ids, as: .hold)
+        let outcomes = await augmentation.complete(rest.map(event(of:)))
+        completed.mark(ids, as: .processing)
+        for (id, outcome) in zip(ids, outcomes) {
+            guard let outcome else { continue }
+            completed.keep(outcome, of: id)
+            said[id] = outcome.event.changed
         }
-        var isWhole = true
-        for (id, outcome) in zip(rest.map(\.id), await augmentation.complete(rest.map(\.event))) {
-            if let outcome {
-                completed.finish(id, outcome)
-                said[id] = outcome.event.changed
-            } else {
-                completed.abandon(id)
-                isWhole = false
-            }
-        }
-        return isWhole ? said : nil
+        return outcomes.contains(nil) ? nil : said
     }
 
     /// Returns a behavior for the plug-ins, with everything that would be posted without them.
-    private func event(of envelope: Envelope, _ draft: EngageTranslation.Draft) -> AugmentedEvent {
+    private func event(of behavior: Behavior) -> AugmentedEvent {
+        let (envelope, draft) = behavior
         let said = translation.attributes(of: envelope.event)
-        let whole = behavior(of: envelope, draft, said: said, record: profile.record)
+        let whole = translation.behavior(envelope, draft: draft, said: said, record: profile.record)
         return AugmentedEvent(
             type: draft.type,
             date: envelope.date,
@@ -197,27 +191,10 @@ struct EngageEventSink: EventSink {
         )
     }
 
-    private func behavior(
-        of envelope: Envelope,
-        _ draft: EngageTranslation.Draft,
-        said: [String: String],
-        record: EngageRecord
-    ) -> EngageWire.Behavior {
-        translation.behavior(
-            envelope,
-            draft: draft,
-            said: said,
-            record: record,
-            recipient: profile.recipientID(of: envelope.identity.id, at: envelope.date)
-        )
-    }
-
-    private func submit(_ batch: [Envelope], said: [String: [String: String]]) async -> Verdict {
+    private func submit(_ batch: [Behavior], said: [String: [String: String]]) async -> Verdict {
         let record = profile.record
-        let behaviors = batch.compactMap { envelope in
-            translation.draft(of: envelope.event).map { draft in
-                behavior(of: envelope, draft, said: said[envelope.id] ?? [:], record: record)
-            }
+        let behaviors = batch.map { envelope, draft in
+            translation.behavior(envelope, draft: draft, said: said[envelope.id] ?? [:], record: record)
         }
         let body = EngageWire.submission(behaviors)
         let environment = connection.environment

@@ -325,14 +325,7 @@ struct TrackerTests {
         let attributes: Attributes = ["CurrentCampaign": "Spring"]
         let kinds: [TrackingEvent.Kind] = [.notificationOpened(NotificationContent()), .sessionStarted, .installed]
         let names = kinds.map { kind in
-            translation.campaign(
-                of: Envelope(
-                    id: "e",
-                    identity: Identity(id: "u"),
-                    event: TrackingEvent(kind, attributes: attributes),
-                    date: bench.time.now
-                )
-            )?.name
+            translation.campaign(of: TrackingEvent(kind, attributes: attributes), at: bench.time.now, to: "u")?.name
         }
         #expect(names == ["Spring", "Spring", nil])
     }

@@ -1,66 +1,54 @@
 import Synchronization
 
-/// The plug-ins' results for events that aren't delivered yet; the oldest are dropped first.
+/// What the event store and further attempts need to know of events that aren't delivered yet: what becomes of them at
+/// the moment, and the plug-ins' results, of which the oldest are dropped first.
 final class CompletedEvents: Sendable {
-    /// The additions to an event, and its user.
-    private struct Said {
-        var userID: String
-        var attributes: [String: String]
-    }
-
     private struct State {
-        var known: [String: Said] = [:]
+        /// The events of deliveries under way.
+        var current: [String: EngageEventState] = [:]
+        var known: [String: AugmentationRun.Outcome] = [:]
         var order: [String] = []
-        var underWay: Set<String> = []
-        var posting: Set<String> = []
-        /// Those of the known events that had to be sent without some plug-in.
-        var incomplete: Set<String> = []
+        /// How many events had to be sent without some plug-in.
         var expired = 0
     }
 
     private let state = Mutex(State())
     private let limit = 2_000
 
-    subscript(id: String) -> [String: String]? { state.withLock { $0.known[id]?.attributes } }
+    /// The additions to an event.
+    subscript(id: String) -> [String: String]? { state.withLock { $0.known[id]?.event.changed } }
 
     /// How many events plug-ins are working on, and how many were ever sent without some plug-in.
-    var counts: (underWay: Int, expired: Int) { state.withLock { ($0.underWay.count, $0.expired) } }
+    var counts: (underWay: Int, expired: Int) {
+        state.withLock { state in (state.current.values.count { $0 == .hold }, state.expired) }
+    }
 
     /// The state of a waiting event.
     func state(of id: String) -> EngageEventState {
         state.withLock { state in
-            if state.underWay.contains(id) { return .hold }
-            if state.posting.contains(id) { return .processing }
-            return state.incomplete.contains(id) ? .expired : .notPosted
+            state.current[id] ?? (state.known[id]?.isExpired == true ? .expired : .notPosted)
         }
     }
 
-    func begin(posting ids: [String]) { state.withLock { $0.posting.formUnion(ids) } }
-    func end(posting ids: [String]) { state.withLock { $0.posting.subtract(ids) } }
-
-    func begin(_ id: String) { state.withLock { _ = $0.underWay.insert(id) } }
-    func abandon(_ id: String) { state.withLock { _ = $0.underWay.remove(id) } }
-
-    func finish(_ id: String, _ outcome: AugmentationRun.Outcome) {
+    /// Notes what becomes of events in a delivery; `nil` at its end.
+    func mark(_ ids: [String], as current: EngageEventState?) {
         state.withLock { state in
-            state.underWay.remove(id)
-            if outcome.isExpired {
-                state.expired += 1
-                state.incomplete.insert(id)
-            }
-            let said = Said(userID: outcome.event.userID, attributes: outcome.event.changed)
-            if state.known.updateValue(said, forKey: id) == nil { state.order.append(id) }
-            while state.known.count > limit, !state.order.isEmpty {
-                let oldest = state.order.removeFirst()
-                state.known[oldest] = nil
-                state.incomplete.remove(oldest)
-            }
+            for id in ids { state.current[id] = current }
+        }
+    }
+
+    /// Keeps the plug-ins' results for an event.
+    func keep(_ outcome: AugmentationRun.Outcome, of id: String) {
+        state.withLock { state in
+            if outcome.isExpired { state.expired += 1 }
+            if state.known.updateValue(outcome, forKey: id) == nil { state.order.append(id) }
+            while state.known.count > limit, !state.order.isEmpty { state.known[state.order.removeFirst()] = nil }
         }
     }
 
     /// Removes the events of a user who has withdrawn consent.
     func forget(of userID: String) {
-        forget(state.withLock { $0.known.filter { $0.value.userID == userID }.map(\.key) })
+        forget(state.withLock { $0.known.filter { $0.value.event.userID == userID }.map(\.key) })
     }
 
     func forget(_ ids: [String]) {
@@ -68,7 +56,6 @@ final class CompletedEvents: Sendable {
         let gone = Set(ids)
         state.withLock { state in
             for id in ids { state.known[id] = nil }
-            state.incomplete.subtract(gone)
             state.order.removeAll(where: gone.contains)
         }
     }

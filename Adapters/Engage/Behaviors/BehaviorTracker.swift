@@ -16,7 +16,7 @@ public struct BehaviorTracker: Sendable {
 
     private var profile: EngageProfile { engage.profile }
     private var now: Date { engage.environment.time.now }
-    private var translation: EngageTranslation { EngageTranslation(engage.configuration) }
+    private var translation: EngageTranslation { engage.events.translation }
 
     // MARK: Sessions
 
@@ -131,16 +131,10 @@ public struct BehaviorTracker: Sendable {
         // A session that was told of consent may store one at once; the denial ends with what its store has let through.
         let wasDenied = user.consent != .granted && profile.record.isDenied(user.id)
         if session.isDenied || wasDenied { throw EngageErrors.denied }
-        guard let campaign = campaign(in: values, at: now, of: user.id) else { return }
+        guard let campaign = translation.scan.campaign(in: values, at: now, of: user.id) else { return }
         let isKept = try await profile.update(unlessRemoved: watch) { $0.campaigns.put(campaign) }
         // Whether the user was removed by a denial, the checks above tell.
         if !isKept { try await storeCampaign(in: values) }
-    }
-
-    private func campaign(in values: [String: FlagValue], at date: Date, of userID: String) -> CampaignShelf.Entry? {
-        var campaign = translation.scan.campaign(in: values, at: date)
-        campaign?.users = [userID]
-        return campaign
     }
 
     // MARK: Notifications
@@ -150,7 +144,7 @@ public struct BehaviorTracker: Sendable {
         _ content: NotificationContent,
         attributes: Attributes = [:]
     ) async throws(ExperimentationError) {
-        try await track(.notificationReceived(content), attributes, scanning: content.payload)
+        try await track(.notificationReceived(content), attributes)
     }
 
     /// Records that a push notification arrived.
@@ -158,7 +152,7 @@ public struct BehaviorTracker: Sendable {
         _ payload: [String: FlagValue],
         attributes: Attributes = [:]
     ) async throws(ExperimentationError) {
-        try await track(.notificationReceived(NotificationContent(payload: payload)), attributes, scanning: payload)
+        try await track(.notificationReceived(NotificationContent(payload: payload)), attributes)
     }
 
     /// Records that a notification was opened.
@@ -166,7 +160,7 @@ public struct BehaviorTracker: Sendable {
         _ payload: [String: FlagValue],
         attributes: Attributes = [:]
     ) async throws(ExperimentationError) {
-        try await track(.notificationOpened(NotificationContent(payload: payload)), attributes, scanning: payload)
+        try await track(.notificationOpened(NotificationContent(payload: payload)), attributes)
     }
 
     /// Records that a push notification arrived, from the system's `userInfo`.
@@ -195,16 +189,15 @@ public struct BehaviorTracker: Sendable {
     @discardableResult
     private func track(
         _ kind: TrackingEvent.Kind,
-        _ attributes: Attributes,
-        scanning payload: [String: FlagValue]
+        _ attributes: Attributes
     ) async throws(ExperimentationError) -> String {
         let (date, userID) = (now, session.user.id)
         let watch = profile.watches.begin([ExactText(userID)])
         // First: of an event that is refused, as after a denial, nothing is kept.
-        let eventID = try await session.trackWithID(TrackingEvent(kind, attributes: attributes), at: date)
+        let event = TrackingEvent(kind, attributes: attributes)
+        let eventID = try await session.trackWithID(event, at: date)
+        guard let campaign = translation.campaign(of: event, at: date, to: userID) else { return eventID }
         do throws(ExperimentationError) {
-            let values = payload.merging(attributes.values) { $1 }
-            guard let campaign = campaign(in: values, at: date, of: userID) else { return eventID }
             try await profile.update(unlessRemoved: watch) { $0.campaigns.put(campaign) }
         } catch {
             // The event is accepted, and its delivery stores the campaign once more.
@@ -255,7 +248,7 @@ public struct BehaviorTracker: Sendable {
         }
         parameters.merge(link.query) { $1 }
         let attributes = Attributes(parameters.mapValues(FlagValue.string))
-        let eventID = try await track(.sessionStarted, attributes, scanning: [:])
+        let eventID = try await track(.sessionStarted, attributes)
         return OpenedLink(eventID: eventID, parameters: parameters)
     }
 }

@@ -26,12 +26,8 @@ public struct EngageEvent: Sendable, Hashable, Identifiable {
 /// All waiting events are included. Of the delivered and dropped ones, at least the latest 960 are;
 /// ``Engage/eventStates(in:)`` counts all of them.
 public struct EngageEventStore: Sendable {
+    let engage: Engage
     let client: ExperimentationClient
-    let translation: EngageTranslation
-    let completed: CompletedEvents
-    let journal: EngageJournal
-    let retention: TimeInterval
-    let now: @Sendable () -> Date
 
     /// Returns the event with an id; `nil` if there is none, or it was settled too long ago.
     public func event(id: String) async throws(ExperimentationError) -> EngageEvent? {
@@ -61,7 +57,7 @@ public struct EngageEventStore: Sendable {
     /// Removes all events, including waiting ones, which count as purged.
     public func removeAll() async throws(ExperimentationError) {
         try await client.removeWaitingEvents()
-        try await journal.clear()
+        try await engage.journal.clear()
     }
 
     /// Removes settled events that are older than the retention period.
@@ -72,7 +68,8 @@ public struct EngageEventStore: Sendable {
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     public func removeExpired() async throws(ExperimentationError) -> Int {
-        try await journal.forget(before: now().addingTimeInterval(-retention))
+        let retention = Double(engage.configuration.retentionDays) * 86_400
+        return try await engage.journal.forget(before: engage.environment.time.now.addingTimeInterval(-retention))
     }
 
     private func all() async throws(ExperimentationError) -> [EngageEvent] {
@@ -86,7 +83,7 @@ public struct EngageEventStore: Sendable {
         }
         // An event may still wait although its journal says that it is settled, if the process ended in between.
         let ids = Set(waiting.map(\.id))
-        let settled = try await journal.entries().filter { !ids.contains($0.id) }.map { entry in
+        let settled = try await engage.journal.entries().filter { !ids.contains($0.id) }.map { entry in
             EngageEvent(
                 id: entry.id,
                 type: BehaviorType(rawValue: entry.code),
@@ -99,12 +96,12 @@ public struct EngageEventStore: Sendable {
     }
 
     private func event(_ waiting: WaitingEvent) -> EngageEvent? {
-        guard let draft = translation.draft(of: waiting.envelope.event) else { return nil }
+        guard let draft = engage.events.translation.draft(of: waiting.envelope.event) else { return nil }
         return EngageEvent(
             id: waiting.envelope.id,
             type: draft.type,
             date: waiting.envelope.date,
-            state: completed.state(of: waiting.envelope.id),
+            state: engage.completed.state(of: waiting.envelope.id),
             reason: waiting.reason
         )
     }
@@ -116,14 +113,6 @@ extension Engage {
     /// - Parameter client: The client that was created with this provider.
     /// - Returns: The store.
     public func eventStore(of client: ExperimentationClient) -> EngageEventStore {
-        let time = environment.time
-        return EngageEventStore(
-            client: client,
-            translation: EngageTranslation(configuration),
-            completed: completed,
-            journal: journal,
-            retention: Double(configuration.retentionDays) * 86_400,
-            now: { time.now }
-        )
+        EngageEventStore(engage: self, client: client)
     }
 }

@@ -98,7 +98,7 @@ struct CampaignScan: Sendable, Hashable {
     /// A date takes precedence over an end in seconds, an end over a length, a length over the default. An end that
     /// isn't a number of seconds means now, as in the reference; the text of a date or length is parsed by
     /// ``Expiration``.
-    func campaign(in values: [String: FlagValue], at date: Date) -> CampaignShelf.Entry? {
+    func campaign(in values: [String: FlagValue], at date: Date, of userID: String?) -> CampaignShelf.Entry? {
         guard let name = text(names.currentCampaign, in: values), !name.isEmpty else { return nil }
         let until: Date
         if let moment = text(names.campaignExpiresAt, in: values), !moment.isEmpty {
@@ -111,7 +111,7 @@ struct CampaignScan: Sendable, Hashable {
         } else {
             until = date.addingTimeInterval(Double(lifetime.components.seconds))
         }
-        return CampaignShelf.Entry(name: name, from: date, until: until)
+        return CampaignShelf.Entry(name: name, from: date, until: until, users: userID.map { [$0] } ?? [])
     }
 
     /// Returns the text of a key, at the top first and then ever deeper in nested objects; never in lists.

@@ -185,12 +185,5 @@ public final class EngageProfile: Sendable {
     }
 
     /// Returns the recipient of a user of this vendor; empty if it isn't known.
-    func recipientID(of mobileUserID: String) -> String {
-        state.withLock { $0.record.recipient(of: mobileUserID) }
-    }
-
-    /// Returns the recipient that an event of a user names; empty if it isn't known.
-    func recipientID(of mobileUserID: String, at date: Date) -> String {
-        state.withLock { $0.record.recipient(of: mobileUserID, at: date) }
-    }
+    func recipientID(of mobileUserID: String) -> String { record.recipient(of: mobileUserID) }
 }

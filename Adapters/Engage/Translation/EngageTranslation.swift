@@ -22,19 +22,13 @@ struct EngageTranslation: Sendable {
     }
 
     /// A kind of behavior with the attributes specific to it.
-    struct Draft: Sendable, Hashable {
+    struct Draft: Sendable {
         var type: BehaviorType
         var extras: [(name: String, value: String)] = []
         /// Whether it names the current campaign; the installation names the last one instead.
         var namesCurrentCampaign = true
         /// The values in which a campaign may be found, besides the attributes; `nil` if the kind brings none.
         var scanned: [String: FlagValue]?
-
-        static func == (one: Self, other: Self) -> Bool {
-            one.type == other.type && one.extras.elementsEqual(other.extras, by: ==) && one.scanned == other.scanned
-                && one.namesCurrentCampaign == other.namesCurrentCampaign
-        }
-        func hash(into hasher: inout Hasher) { hasher.combine(type) }
     }
 
     /// Returns an event in the vendor's format.
@@ -87,12 +81,9 @@ struct EngageTranslation: Sendable {
     }
 
     /// Returns the campaign that an event brings to its user.
-    func campaign(of envelope: Envelope) -> CampaignShelf.Entry? {
-        let event = envelope.event
+    func campaign(of event: TrackingEvent, at date: Date, to userID: String) -> CampaignShelf.Entry? {
         guard let scanned = draft(of: event)?.scanned else { return nil }
-        var campaign = scan.campaign(in: scanned.merging(event.attributes.values) { $1 }, at: envelope.date)
-        campaign?.users = [envelope.identity.id]
-        return campaign
+        return scan.campaign(in: scanned.merging(event.attributes.values) { $1 }, at: date, of: userID)
     }
 
     /// Returns the application's attributes of an event as the vendor accepts them: strings, without objects.
@@ -111,13 +102,12 @@ struct EngageTranslation: Sendable {
     /// Builds a behavior: the application's attributes take precedence over those of the kind, and those over the ones
     /// added to all.
     ///
-    /// `said` holds the attributes from the application and the plug-ins; `recipient` is empty if it isn't known.
+    /// `said` holds the attributes from the application and the plug-ins.
     func behavior(
         _ envelope: Envelope,
         draft: Draft,
         said: [String: String],
-        record: EngageRecord,
-        recipient: String
+        record: EngageRecord
     ) -> EngageWire.Behavior {
         var attributes: [EngageWire.Behavior.Attribute] = []
         attributes.reserveCapacity(draft.extras.count + said.count + Self.coreNames.count + 1)
@@ -136,6 +126,7 @@ struct EngageTranslation: Sendable {
         let core = Set(Self.coreNames)
         for name in said.keys.filter({ !core.contains($0) }).sorted() { add(name, said[name] ?? "") }
         let identity = envelope.identity
+        let recipient = record.recipient(of: identity.id, at: envelope.date)
         let anonymous = identity.anonymousID ?? (record.isOwn(identity.id) ? record.anonymousID : "")
         let values = [
             device.name, device.version, device.osName, device.osVersion, device.appName, device.appVersion,

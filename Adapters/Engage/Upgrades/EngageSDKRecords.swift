@@ -66,8 +66,9 @@ extension Engage {
     @discardableResult
     public func takeOver(_ records: EngageSDKRecords) async throws(ExperimentationError) -> Bool {
         let now = environment.time.now
-        let scan = EngageTranslation(configuration).scan
-        let names = configuration.parameters
+        let scan = events.translation.scan
+        let campaign: [String: FlagValue] = [scan.names.currentCampaign: .string(records.campaign)]
+        let user = records.mobileUserID.isEmpty ? nil : records.mobileUserID
         return try await profile.update { record in
             guard !record.hasTakenOver else { return false }
             record.hasTakenOver = true
@@ -86,9 +87,8 @@ extension Engage {
             if record.anonymousID.isEmpty { record.anonymousID = records.anonymousID }
             if record.deviceID.isEmpty { record.deviceID = records.deviceID }
             if record.campaigns.entries.isEmpty,
-                var campaign = scan.campaign(in: [names.currentCampaign: .string(records.campaign)], at: now)
+                let campaign = scan.campaign(in: campaign, at: now, of: user)
             {
-                if !records.mobileUserID.isEmpty { campaign.users = [records.mobileUserID] }
                 record.campaigns.put(campaign)
             }
             return true
