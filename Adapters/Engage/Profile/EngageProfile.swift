@@ -46,7 +46,7 @@ public final class EngageProfile: Sendable {
     func load() async throws(ExperimentationError) {
         guard !state.withLock(\.isLoaded) else { return }
         let bytes = try await store?.value(for: key)
-        let record = bytes.flatMap { try? JSONDecoder().decode(EngageRecord.self, from: Data($0)) }
+        let record = bytes.flatMap { try? EngageRecord(stored: $0) }
         let isFirst = state.withLock { state in
             guard !state.isLoaded else { return false }
             state.isLoaded = true

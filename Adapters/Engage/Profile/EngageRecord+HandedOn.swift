@@ -15,10 +15,8 @@ extension EngageRecord {
         var former = place(of: userID, in: handedOn).map { handedOn[$0].value } ?? []
         if former.last?.recipient == recipient { return }
         former.append(HandedOnRecipient(recipient: recipient, date: date))
-        if handedOn.count >= Self.mostOthers, handedOn[userID] == nil, let any = handedOn.keys.first {
-            handedOn[any] = nil
-        }
         handedOn[userID] = nil
+        if handedOn.count >= Self.mostOthers { _ = handedOn.popFirst() }
         handedOn[userID] = former.suffix(HandedOnRecipient.mostOfOneID)
     }
 

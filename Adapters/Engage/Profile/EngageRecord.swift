@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 
@@ -73,11 +74,9 @@ struct EngageRecord: Sendable, Hashable, Codable {
             isWanted = false
             return
         }
-        if others.count >= Self.mostOthers, others[mobileUserID] == nil, let any = others.keys.first {
-            others[any] = nil
-        }
         // Assigning alone would keep a key that is another form of the id.
         others[mobileUserID] = nil
+        if others.count >= Self.mostOthers { _ = others.popFirst() }
         others[mobileUserID] = recipient
     }
 
@@ -87,30 +86,15 @@ struct EngageRecord: Sendable, Hashable, Codable {
         audits.append(audit)
         if audits.count > Self.mostAudits { audits.removeFirst() }
     }
+}
 
-    init() {}
-
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        mobileUserID = try values.decodeIfPresent(String.self, forKey: .mobileUserID) ?? ""
-        recipientID = try values.decodeIfPresent(String.self, forKey: .recipientID) ?? ""
-        anonymousID = try values.decodeIfPresent(String.self, forKey: .anonymousID) ?? ""
-        deviceID = try values.decodeIfPresent(String.self, forKey: .deviceID) ?? ""
-        addUnderWay = try values.decodeIfPresent(String.self, forKey: .addUnderWay)
-        others = try values.decodeIfPresent([String: String].self, forKey: .others) ?? [:]
-        handedOn = try values.decodeIfPresent([String: [HandedOnRecipient]].self, forKey: .handedOn) ?? [:]
-        isWanted = try values.decodeIfPresent(Bool.self, forKey: .isWanted) ?? false
-        mayHaveRecipient = try values.decodeIfPresent(Bool.self, forKey: .mayHaveRecipient) ?? false
-        isInstalled = try values.decodeIfPresent(Bool.self, forKey: .isInstalled) ?? false
-        hasLocationColumns = try values.decodeIfPresent(Bool.self, forKey: .hasLocationColumns) ?? false
-        campaigns = try values.decodeIfPresent(CampaignShelf.self, forKey: .campaigns) ?? CampaignShelf()
-        denials = try values.decodeIfPresent([UserMark].self, forKey: .denials) ?? []
-        awaited = try values.decodeIfPresent(UserMark.self, forKey: .awaited)
-        session = try values.decodeIfPresent(SessionClock.self, forKey: .session) ?? SessionClock()
-        merge = try values.decodeIfPresent(MergeIntent.self, forKey: .merge)
-        audits = try values.decodeIfPresent([OwedAudit].self, forKey: .audits) ?? []
-        refreshToken = try values.decodeIfPresent(String.self, forKey: .refreshToken)
-        refreshTokenOrigin = try values.decodeIfPresent(String.self, forKey: .refreshTokenOrigin)
-        hasTakenOver = try values.decodeIfPresent(Bool.self, forKey: .hasTakenOver) ?? false
+extension EngageRecord {
+    /// Reads a stored record; what an earlier version didn't store has its default.
+    init(stored bytes: [UInt8]) throws {
+        guard let stored = try JSON.parse(bytes).objectValue,
+            let defaults = try JSON.parse(JSON.encode(EngageRecord())).objectValue
+        else { throw ExperimentationError(.parseError, "the record isn't an object") }
+        let whole = try JSON.encode(FlagValue.object(defaults.merging(stored) { $1 }))
+        self = try JSONDecoder().decode(EngageRecord.self, from: Data(whole))
     }
 }

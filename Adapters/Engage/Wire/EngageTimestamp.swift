@@ -4,16 +4,16 @@ import Foundation
 enum EngageTimestamp {
     /// `2015-02-03T18:04:05.678Z`, for behaviors.
     static func behavior(_ date: Date) -> String {
-        let parts = parts(of: date)
-        return "\(padded(parts.year, 4))-\(padded(parts.month))-\(padded(parts.day))"
-            + "T\(padded(parts.hour)):\(padded(parts.minute)):\(padded(parts.second)).\(padded(parts.millisecond, 3))Z"
+        let (parts, millisecond) = parts(of: date)
+        return "\(padded(parts.tm_year, 4))-\(padded(parts.tm_mon))-\(padded(parts.tm_mday))T"
+            + "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec)).\(padded(millisecond, 3))Z"
     }
 
     /// `02/03/2015 18:04:05 GMT`, for the history of merges.
     static func merge(_ date: Date) -> String {
-        let parts = parts(of: date)
-        return "\(padded(parts.month))/\(padded(parts.day))/\(padded(parts.year, 4))"
-            + " \(padded(parts.hour)):\(padded(parts.minute)):\(padded(parts.second)) GMT"
+        let (parts, _) = parts(of: date)
+        return "\(padded(parts.tm_mon))/\(padded(parts.tm_mday))/\(padded(parts.tm_year, 4))"
+            + " \(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec)) GMT"
     }
 
     /// Formats a date by a Unicode pattern.
@@ -26,13 +26,9 @@ enum EngageTimestamp {
         return formatter.string(from: date)
     }
 
-    private struct Parts {
-        var year, month, day, hour, minute, second, millisecond: Int
-    }
-
     /// Computes a date's components: using a formatter for each of ten thousand behaviors costs more than everything
     /// else.
-    private static func parts(of date: Date) -> Parts {
+    private static func parts(of date: Date) -> (parts: tm, millisecond: Int32) {
         // From the year 1 to the year 9999; a clock outside that range is meaningless here.
         let seconds = min(max(date.timeIntervalSince1970, -62_135_596_800), 253_402_300_799)
         let total = Int((seconds * 1000).rounded())
@@ -40,18 +36,13 @@ enum EngageTimestamp {
         var second = (total - millisecond) / 1000
         var parts = tm()
         gmtime_r(&second, &parts)
-        return Parts(
-            year: Int(parts.tm_year) + 1900,
-            month: Int(parts.tm_mon) + 1,
-            day: Int(parts.tm_mday),
-            hour: Int(parts.tm_hour),
-            minute: Int(parts.tm_min),
-            second: Int(parts.tm_sec),
-            millisecond: millisecond
-        )
+        // The system counts years from 1900 and months from 0.
+        parts.tm_year += 1900
+        parts.tm_mon += 1
+        return (parts, Int32(millisecond))
     }
 
-    private static func padded(_ number: Int, _ width: Int = 2) -> String {
+    private static func padded(_ number: Int32, _ width: Int = 2) -> String {
         let text = String(number)
         return text.utf8.count >= width ? text : String(repeating: "0", count: width - text.utf8.count) + text
     }
