@@ -36,12 +36,10 @@ enum EngageErrors {
     static func verdict(on reply: HTTPReply, batch: Int, now: Date) -> Verdict {
         switch reply.status {
         case 200..<300:
-            return EngageWire.refusal(in: reply).map { refusal in
-                switch refusal {
-                case .foreign: .outage(because: .foreign)
-                case .stated(let text): batch > 1 ? .split(text) : .failed(text)
-                }
-            } ?? .delivered
+            guard reply.body.contains(where: { $0 > 0x20 }) else { return .delivered }
+            guard let answer = try? JSON.parse(reply.body) else { return .outage(because: .foreign) }
+            guard let text = EngageWire.refusal(in: answer) else { return .delivered }
+            return batch > 1 ? .split(text) : .failed(text)
         // A token problem, and another token was already tried; so it is the vendor's own fault.
         case 401:
             let after = reply.retryAfter(at: now)

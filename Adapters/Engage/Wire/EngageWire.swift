@@ -23,14 +23,6 @@ enum EngageWire {
         var attributes: [Attribute]
     }
 
-    /// Why a successful status isn't a success.
-    enum Refusal: Sendable, Hashable {
-        /// The answer isn't the vendor's.
-        case foreign
-        /// The answer says so.
-        case stated(String)
-    }
-
     /// Encodes a submission.
     static func submission(_ behaviors: [Behavior]) -> [UInt8] {
         var json = JSONWriter(.exact, capacity: behaviors.count * 900 + 16)
@@ -60,16 +52,12 @@ enum EngageWire {
         return json.bytes
     }
 
-    /// Returns whether a successful status hides a failed submission, or an answer that isn't the vendor's.
-    static func refusal(in reply: HTTPReply) -> Refusal? {
-        guard reply.body.contains(where: { $0 > 0x20 }) else { return nil }
-        let value: FlagValue
-        do throws(ExperimentationError) { value = try JSON.parse(reply.body) } catch { return .foreign }
-        guard let members = value.objectValue else { return nil }
+    /// Returns how an answer with a successful status says that the submission failed.
+    static func refusal(in answer: FlagValue) -> String? {
+        guard let members = answer.objectValue else { return nil }
         if let error = members["error"], error != .null, error != .bool(false) {
-            return .stated("the answer says: " + word(error.stringValue ?? "error"))
+            return "the answer says: " + word(error.stringValue ?? "error")
         }
-        if members["success"] == .bool(false) { return .stated("the answer says that it failed") }
-        return nil
+        return members["success"] == .bool(false) ? "the answer says that it failed" : nil
     }
 }
