@@ -4,29 +4,22 @@ extension BucketingRule {
     /// Whether the condition holds by the iOS SDK's rules: types must match, and what can't be evaluated is false.
     func holdsOnIOS(for context: EvaluationContext) -> Bool {
         // In the original, an empty list holds for all users, even without a value to compare.
-        if case .list(let list) = target, list.isEmpty { return true }
-        guard let comparison, let value = value(for: context) else { return false }
-        switch value {
-        case .null, .array, .object: return false
-        case .bool, .int, .double, .string: break
+        if case .array(let list) = target, list.isEmpty { return true }
+        guard let comparison, let value = value(for: context), FlagshipTranslation.isContextValue(value) else {
+            return false
         }
         switch target {
-        case .none: return comparison == .notEquals
-        case .one(let operand): return Self.iosHolds(comparison, value, operand)
-        case .list(let list):
+        case .array(let list):
             switch comparison {
-            case .equals, .contains:
-                for operand in list where Self.iosHolds(comparison, value, operand) { return true }
-                return false
-            case .notEquals, .notContains:
-                for operand in list where !Self.iosHolds(comparison, value, operand) { return false }
-                return true
+            case .equals, .contains: return list.contains { Self.iosHolds(comparison, value, $0) }
+            case .notEquals, .notContains: return list.allSatisfy { Self.iosHolds(comparison, value, $0) }
             default: return false
             }
+        default: return Self.iosHolds(comparison, value, target)
         }
     }
 
-    private static func iosHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: Operand) -> Bool {
+    private static func iosHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: FlagValue) -> Bool {
         switch (value, operand) {
         case (.string(let value), .string(let operand)):
             switch comparison {
@@ -42,7 +35,7 @@ extension BucketingRule {
             case .notEquals: value != operand
             default: false
             }
-        // Values of different types are never equal, and so always unequal.
+        // Values of different types are never equal, and so always unequal; nothing equals a target that can't be read.
         default: comparison == .notEquals
         }
     }

@@ -8,7 +8,7 @@ extension BucketingRule {
         guard let comparison else { return nil }
         let value = value(for: context).flatMap { $0 == .null ? Optional.none : $0 }
         if comparison == .exists || comparison == .notExists {
-            guard case .one(.bool(let wanted)) = target else { return nil }
+            guard case .bool(let wanted) = target else { return nil }
             return ((value != nil) == wanted) == (comparison == .exists)
         }
         guard let value else { return false }
@@ -25,19 +25,18 @@ extension BucketingRule {
 
     private func serverHolds(_ comparison: Comparison, _ value: FlagValue) -> Bool? {
         switch target {
-        case .none: nil
-        case .one(let operand): Self.serverHolds(comparison, value, operand)
-        case .list(let list):
+        case .array(let list):
             switch comparison {
             case .equals, .contains, .startsWith, .endsWith:
                 list.contains { Self.serverHolds(comparison, value, $0) ?? false }
             case .notEquals, .notContains: list.allSatisfy { Self.serverHolds(comparison, value, $0) ?? false }
             default: false
             }
+        default: Self.serverHolds(comparison, value, target)
         }
     }
 
-    private static func serverHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: Operand) -> Bool? {
+    private static func serverHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: FlagValue) -> Bool? {
         switch (value, operand) {
         case (.string(let value), .string(let operand)):
             let value = value.lowercased()
@@ -55,19 +54,11 @@ extension BucketingRule {
             default: nil
             }
         default:
-            guard let value = number(Operand(value)), let operand = number(operand) else { return nil }
+            guard let value = number(value), let operand = number(operand) else { return nil }
             return switch comparison {
             case .contains, .notContains: false
             default: order(comparison, value, operand)
             }
-        }
-    }
-
-    private static func number(_ operand: Operand) -> Double? {
-        switch operand {
-        case .int(let value): Double(value)
-        case .double(let value): value
-        case .bool, .string, .other: nil
         }
     }
 }

@@ -29,37 +29,12 @@ struct BucketingRule: Sendable {
         var isNegative: Bool { self == .notEquals || self == .notContains }
     }
 
-    /// The value to compare with.
-    enum Target: Sendable {
-        case none
-        case one(Operand)
-        case list([Operand])
-    }
-
-    /// A comparable value; integers are distinguished from other numbers by value, not by notation.
-    enum Operand: Sendable {
-        case bool(Bool)
-        case int(Int)
-        case double(Double)
-        case string(String)
-        case other
-
-        init(_ value: FlagValue) {
-            switch value {
-            case .bool(let value): self = .bool(value)
-            case .int(let value): self = .int(value)
-            case .double(let value): self = .double(value)
-            case .string(let value): self = .string(value)
-            case .null, .array, .object: self = .other
-            }
-        }
-    }
-
     var subject: Subject
     /// The device's value of an attribute that the application doesn't set.
     var fallback: FlagValue?
     var comparison: Comparison?
-    var target: Target
+    /// The value to compare with, or a list of alternatives; null if there is none that these rules can read.
+    var target: FlagValue
 
     /// Prepares a condition.
     ///
@@ -96,42 +71,37 @@ struct BucketingRule: Sendable {
         }
     }
 
-    private static func iosTarget(_ value: FlagValue) -> Target {
-        guard let list = value.arrayValue else {
-            return switch number(value) {
-            case .null, .array, .object: .none
-            case let scalar: .one(Operand(scalar))
-            }
-        }
-        let elements = list.map { number($0) }
+    private static func iosTarget(_ value: FlagValue) -> FlagValue {
+        guard let list = value.arrayValue else { return value.objectValue == nil ? whole(value) : .null }
+        let elements = list.map { whole($0) }
         // A list consists of integers, else of strings, else of numbers; any other is unreadable.
         let ints = elements.allSatisfy { if case .int = $0 { true } else { false } }
         let strings = elements.allSatisfy { if case .string = $0 { true } else { false } }
-        if ints || strings { return .list(elements.map(Operand.init)) }
-        let numbers = elements.compactMap { element -> Double? in
-            switch element {
-            case .int(let value): Double(value)
-            case .double(let value): value
-            default: nil
-            }
-        }
-        return numbers.count == elements.count ? .list(numbers.map { .double($0) }) : .none
+        if ints || strings { return .array(elements) }
+        let numbers = elements.compactMap(number)
+        return numbers.count == elements.count ? .array(numbers.map { .double($0) }) : .null
     }
 
-    private static func serverTarget(_ value: FlagValue) -> Target {
-        func folded(_ value: FlagValue) -> Operand {
-            if case .string(let text) = value { .string(text.lowercased()) } else { Operand(value) }
-        }
-        return switch value {
-        case .array(let list): .list(list.map(folded))
-        case .null: .none
-        case let scalar: .one(folded(scalar))
+    private static func serverTarget(_ value: FlagValue) -> FlagValue {
+        switch value {
+        case .array(let list): .array(list.map(serverTarget))
+        case .string(let text): .string(text.lowercased())
+        default: value
         }
     }
 
     /// Reads a number as the original does: one without a fraction is an integer, even when written `4.0`.
-    private static func number(_ value: FlagValue) -> FlagValue {
+    private static func whole(_ value: FlagValue) -> FlagValue {
         if case .double(let number) = value, let whole = Int(exactly: number) { .int(whole) } else { value }
+    }
+
+    /// The value of an integer or another number, rounded if it must be.
+    static func number(_ value: FlagValue) -> Double? {
+        switch value {
+        case .int(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
     }
 
     /// Compares two values of one type; `nil` if the comparison isn't an ordering.

@@ -26,12 +26,11 @@ struct BucketingRuleset: Ruleset {
         var variations: Range<Int>
     }
 
+    /// A variation, which has the same number among the catalogue's assignments.
     struct Variation: Sendable {
         var id: String
         /// The part of a hundred below which it is chosen.
         var upTo: Int
-        /// Its index in the catalogue's assignments.
-        var assignment: Int
         /// The flags that it sets, among the settings of all; sorted by flag.
         var settings: Range<Int>
     }
@@ -82,7 +81,7 @@ struct BucketingRuleset: Ruleset {
             // Later campaigns win over earlier ones that set the same flag.
             let set = variations[found].settings
             for index in set { outcomes[settings[index].flag] = settings[index].outcome }
-            if set.isEmpty { flagless.append(variations[found].assignment) }
+            if set.isEmpty { flagless.append(found) }
         }
         return Decisions(catalogue: catalogue, outcomes: outcomes, alsoAssigned: flagless)
     }
@@ -114,13 +113,6 @@ struct BucketingRuleset: Ruleset {
 
     /// The number of campaigns.
     var count: Int { campaigns.count }
-
-    /// Returns a visitor's variation of one campaign by number; the benchmark measures this.
-    func variation(ofCampaign index: Int, for context: EvaluationContext) -> Int? {
-        guard campaigns.indices.contains(index) else { return nil }
-        let found = variation(of: index, for: context, hasTest: false, isOrdinary: isOrdinary(context))
-        return found < 0 ? nil : found
-    }
 
     // MARK: One campaign
 
@@ -161,7 +153,6 @@ struct BucketingRuleset: Ruleset {
         }
         return -1
     }
-
 }
 
 extension BucketingRuleset.Group {

@@ -31,48 +31,35 @@ struct BucketingRulesetBuilder {
     }
 
     private mutating func prepare(_ campaign: BucketingFile.Campaign, index: Int) -> BucketingRuleset.Campaign {
-        let firstGroup = groups.count
-        for group in campaign.groups {
-            var hash = FlagshipMurmur3()
-            hash.feed(group.id)
-            let start = variations.count
-            var sum = 0
-            for variation in group.variations {
-                let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
-                sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
-                let assignment = assignments.count
-                let set = outcomes(of: variation, at: index)
-                variations.append(
-                    BucketingRuleset.Variation(
-                        id: variation.origin.variationId,
-                        upTo: sum,
-                        assignment: assignment,
-                        settings: settings.count..<settings.count + set.count
-                    )
-                )
-                settings += set
-            }
-            groups.append(prepare(group, hash, variations: start..<variations.count))
-        }
+        let first = groups.count
+        for group in campaign.groups { groups.append(prepare(group, of: index)) }
         return BucketingRuleset.Campaign(
             isOpenTo: campaign.bucketRanges,
             isTest: campaign.type == "ab",
-            groups: firstGroup..<groups.count
+            groups: first..<groups.count
         )
     }
 
-    private func prepare(
-        _ group: BucketingFile.Group,
-        _ hash: FlagshipMurmur3,
-        variations: Range<Int>
-    ) -> BucketingRuleset.Group {
+    private mutating func prepare(_ group: BucketingFile.Group, of campaign: Int) -> BucketingRuleset.Group {
+        var hash = FlagshipMurmur3()
+        hash.feed(group.id)
+        let start = variations.count
+        var sum = 0
+        for variation in group.variations {
+            let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
+            sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
+            let first = settings.count
+            settings += outcomes(of: variation, at: campaign)
+            let (id, range) = (variation.origin.variationId, first..<settings.count)
+            variations.append(BucketingRuleset.Variation(id: id, upTo: sum, settings: range))
+        }
         var prepared = BucketingRuleset.Group(
             id: group.id,
             hash: hash,
             targeting: group.targeting.map { list in
                 (list ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
             },
-            variations: variations
+            variations: start..<variations.count
         )
         let asksForMore = prepared.targeting.joined().contains { rule in
             if case .everybody = rule.subject { false } else { true }
