@@ -6,52 +6,38 @@ extension FlagshipConfiguration {
     ///
     /// - Throws: `ErrorCode.configuration`, naming the file, the key and what was expected.
     public init(reading settings: inout SettingsReader) throws(ExperimentationError) {
-        let standard = FlagshipConfiguration(environmentID: "", apiKey: Secret(""))
-        self.init(
-            environmentID: try settings.string("environmentID"),
-            apiKey: try settings.secret("apiKey"),
-            mode: try settings.choice("mode", default: standard.mode),
-            rules: try settings.choice("rules", default: standard.rules),
-            endpoints: try settings.section("endpoints") { (section) throws(ExperimentationError) in
-                Endpoints(
-                    decision: try section.endpoint("decision", default: standard.endpoints.decision),
-                    cdn: try section.endpoint("cdn", default: standard.endpoints.cdn),
-                    events: try section.endpoint("events", default: standard.endpoints.events)
-                )
-            },
-            timeout: try settings.seconds(
-                "timeout",
-                default: standard.timeout,
-                in: .milliseconds(1)...(.seconds(600))
-            ),
-            transferTimeout: try settings.seconds(
-                "transferTimeout",
-                default: standard.transferTimeout,
-                in: .milliseconds(1)...(.seconds(3_600))
-            ),
-            pollingInterval: try settings.seconds("pollingInterval", default: standard.pollingInterval),
-            poolSize: try settings.int("poolSize", default: standard.poolSize, in: 1...1_000),
-            batchInterval: try settings.seconds(
-                "batchInterval",
-                default: standard.batchInterval,
-                in: .milliseconds(1)...(.seconds(86_400))
-            ),
-            maximumAge: try settings.seconds("maximumAge", default: standard.maximumAge),
-            device: try settings.section("device") { (section) throws(ExperimentationError) in
-                FlagshipDevice(
-                    language: try section.string("language", default: standard.device.language),
-                    type: try section.string("type", default: standard.device.type),
-                    model: try section.string("model", default: standard.device.model),
-                    osName: try section.string("osName", default: standard.device.osName),
-                    osVersion: try section.string("osVersion", default: standard.device.osVersion)
-                )
-            },
-            retry: HTTPRetry(
-                attempts: try settings.int("attempts", default: standard.retry.attempts, in: 1...10),
-                backoff: standard.retry.backoff
-            ),
-            reports: try FlagshipReports(reading: &settings)
+        self.init(environmentID: try settings.string("environmentID"), apiKey: try settings.secret("apiKey"))
+        mode = try settings.choice("mode", default: mode)
+        rules = try settings.choice("rules", default: rules)
+        endpoints = try settings.section("endpoints") { (section) throws(ExperimentationError) in
+            var endpoints = Endpoints.vendor
+            endpoints.decision = try section.endpoint("decision", default: endpoints.decision)
+            endpoints.cdn = try section.endpoint("cdn", default: endpoints.cdn)
+            endpoints.events = try section.endpoint("events", default: endpoints.events)
+            return endpoints
+        }
+        let least = Duration.milliseconds(1)
+        timeout = try settings.seconds("timeout", default: timeout, in: least...(.seconds(600)))
+        transferTimeout = try settings.seconds(
+            "transferTimeout",
+            default: transferTimeout,
+            in: least...(.seconds(3_600))
         )
+        pollingInterval = try settings.seconds("pollingInterval", default: pollingInterval)
+        poolSize = try settings.int("poolSize", default: poolSize, in: 1...1_000)
+        batchInterval = try settings.seconds("batchInterval", default: batchInterval, in: least...(.seconds(86_400)))
+        maximumAge = try settings.seconds("maximumAge", default: maximumAge)
+        device = try settings.section("device") { (section) throws(ExperimentationError) in
+            var device = FlagshipDevice.current
+            device.language = try section.string("language", default: device.language)
+            device.type = try section.string("type", default: device.type)
+            device.model = try section.string("model", default: device.model)
+            device.osName = try section.string("osName", default: device.osName)
+            device.osVersion = try section.string("osVersion", default: device.osVersion)
+            return device
+        }
+        retry.attempts = try settings.int("attempts", default: retry.attempts, in: 1...10)
+        reports = try FlagshipReports(reading: &settings)
     }
 }
 

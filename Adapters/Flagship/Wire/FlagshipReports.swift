@@ -28,11 +28,8 @@ extension FlagshipReports {
     ///   - timeZone: The device's time zone, which determines the day.
     /// - Returns: Whether it is reported.
     static func wantsUsage(of visitorID: String, at date: Date, in timeZone: TimeZone) -> Bool {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = timeZone
-        let day = calendar.dateComponents([.year, .month, .day], from: date)
-        let number = (day.year ?? 0) * 10_000 + (day.month ?? 0) * 100 + (day.day ?? 0)
-        return FlagshipMurmur3.hash("\(visitorID)\(number)") % 1_000 <= 1
+        let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeZone: timeZone)
+        return FlagshipMurmur3.hash(visitorID + date.formatted(style.year().month().day())) % 1_000 <= 1
     }
 }
 
@@ -52,15 +49,10 @@ extension AccountSettings.Troubleshooting {
     ///
     /// The original parses only those with milliseconds, which the vendor's server doesn't write.
     static func date(_ text: String) -> Date? {
-        var text = text
-        if let zone = text.lastIndex(where: { $0 == "+" || $0 == "-" }), text[zone...].count == 5,
-            text[zone...].dropFirst().allSatisfy(\.isNumber), text.contains("T")
-        {
-            text.insert(":", at: text.index(zone, offsetBy: 3))
+        let zones: [Date.ISO8601FormatStyle.TimeZoneSeparator] = [.colon, .omitted]
+        let styles = [true, false].flatMap { hasFraction in
+            zones.map { Date.ISO8601FormatStyle(timeZoneSeparator: $0, includingFractionalSeconds: hasFraction) }
         }
-        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
-            if let date = try? Date(text, strategy: style) { return date }
-        }
-        return nil
+        return styles.lazy.compactMap { try? Date(text, strategy: $0) }.first
     }
 }
