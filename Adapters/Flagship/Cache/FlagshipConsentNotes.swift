@@ -21,13 +21,8 @@ struct FlagshipConsentNotes: Sendable {
     /// How long a signal may wait.
     private static let longestWait = FlagshipConfiguration.oldestHit / .seconds(1)
 
-    /// What a note says.
-    private enum Note: Equatable {
-        /// A signal was delivered.
-        case told
-        /// A signal waits since then.
-        case waits(since: Date)
-    }
+    /// The note of a delivered signal; that of a waiting one is the time since when it waits.
+    private static let told: [UInt8] = [1]
 
     /// Returns whether the vendor knows that a visitor has consented, or a signal that says so is on its way.
     func isKnown(_ visitorID: String, at now: Date) async -> Bool {
@@ -41,14 +36,14 @@ struct FlagshipConsentNotes: Sendable {
         let known = await value(of: key)
         // The delivery may be quicker: its note stays.
         guard !isValid(known, at: now) else { return }
-        _ = try? await state.update(key, to: Self.written(.waits(since: now)), if: known)
+        _ = try? await state.update(key, to: Array("\(now.timeIntervalSince1970)".utf8), if: known)
         await trimmer.trim()
     }
 
     /// Notes what the vendor was told last.
     func tell(_ visitorID: String, _ hasConsented: Bool) async {
         guard hasConsented else { return await forget(visitorID) }
-        try? await state.setValue(Self.written(.told), for: key(visitorID))
+        try? await state.setValue(Self.told, for: key(visitorID))
         await trimmer.trim()
     }
 
@@ -59,25 +54,12 @@ struct FlagshipConsentNotes: Sendable {
 
     private func value(of key: String) async -> [UInt8]? { (try? await state.value(for: key)) ?? nil }
 
-    private func isValid(_ bytes: [UInt8]?, at now: Date) -> Bool {
-        switch bytes.flatMap(Self.read) {
-        case .told: true
+    private func isValid(_ note: [UInt8]?, at now: Date) -> Bool {
+        guard let note else { return false }
+        if note == Self.told { return true }
+        guard let since = Double(String(decoding: note, as: UTF8.self)) else { return false }
         // A note from the future was written before the clock was set back.
-        case .waits(let date): date <= now && now < date + Self.longestWait
-        case nil: false
-        }
-    }
-
-    private static func written(_ note: Note) -> [UInt8] {
-        switch note {
-        case .told: [1]
-        case .waits(let date): Array("\(date.timeIntervalSince1970)".utf8)
-        }
-    }
-
-    private static func read(_ bytes: [UInt8]) -> Note? {
-        if bytes == [1] { return .told }
-        return Double(String(decoding: bytes, as: UTF8.self)).map { .waits(since: Date(timeIntervalSince1970: $0)) }
+        return (0..<Self.longestWait).contains(now.timeIntervalSince1970 - since)
     }
 
     private func key(_ visitorID: String) -> String { Self.prefix + Digest.hex(environmentID, visitorID) }

@@ -146,6 +146,12 @@ public final class Flagship: Sendable {
     /// The status.
     public var status: FlagshipStatus { current.withLock { $0 } }
 
+    /// Whether anything but fetching works: after the start, and not in panic.
+    var isActive: Bool {
+        let status = status
+        return status != .notInitialized && status != .panic
+    }
+
     /// Sets the status to what a closure finds, which is given the current one.
     ///
     /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.

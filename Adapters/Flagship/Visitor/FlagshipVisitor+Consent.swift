@@ -21,11 +21,17 @@ extension FlagshipVisitor {
     /// One call at a time, and each by the choice as it then is: an earlier one that is carried out late must not undo
     /// a later one. But consent was withdrawn under the ids of that moment, and the visitor may have signed in or out
     /// since.
-    func carryOutConsent() async {
+    ///
+    /// - Parameter restating: Whether the vendor is told of a refusal that isn't new, if it is to be.
+    func carryOutConsent(restating: Bool = true) async {
         await consentTurn.run {
-            let (identity, hasConsented, owesRefusal, withdrawn) = self.state.withLock { state in
-                defer { (state.owesRefusal, state.withdrawn) = (false, []) }
-                return (state.identity, state.hasConsented, state.owesRefusal, state.withdrawn)
+            let (identity, hasConsented, isOwed, withdrawn) = self.state.withLock { state in
+                let isOwed = restating && state.owesRefusal
+                defer {
+                    state.withdrawn = []
+                    if restating { state.owesRefusal = false }
+                }
+                return (state.identity, state.hasConsented, isOwed, state.withdrawn)
             }
             let others = hasConsented ? withdrawn : withdrawn.union(identity.ids.map(ExactText.init))
             let earlier = others.subtracting([ExactText(identity.visitorID)]).map(\.text).sorted()
@@ -33,7 +39,7 @@ extension FlagshipVisitor {
                 await self.withdraw(earlier)
                 await self.give(identity)
             } else {
-                await self.withdraw(earlier, and: identity.visitorID, isOwed: owesRefusal)
+                await self.withdraw(earlier, and: identity.visitorID, isOwed: isOwed)
             }
         }
     }

@@ -129,7 +129,7 @@ extension FlagshipVisitor {
     ///   collector would refuse it. The log says why.
     @discardableResult
     public func sendHit(_ hit: FlagshipHit) async -> Bool {
-        guard let session, flagship.status != .notInitialized, flagship.status != .panic else {
+        guard let session, flagship.isActive else {
             log.log(.info, .hit, "the hit is left out while the status is \(flagship.status.rawValue)")
             return false
         }
@@ -155,7 +155,7 @@ extension FlagshipVisitor {
     var decisions: Decisions { ownedDecisions.decisions }
 
     private var ownedDecisions: OwnedDecisions {
-        guard let session, flagship.status != .notInitialized, flagship.status != .panic else {
+        guard let session, flagship.isActive else {
             return (.none, state.withLock { $0.identity.neutral })
         }
         return state.withLock { $0.held } ?? session.decisionsOfUser

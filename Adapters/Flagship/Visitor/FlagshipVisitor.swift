@@ -24,18 +24,9 @@ public final class FlagshipVisitor: Sendable {
         var reads: [String: FlagValue?] = [:]
         var sentContext: [String: FlagValue]?
         /// Whether the vendor is to be told of a refusal although it isn't new.
-        var owesRefusal = false
+        var owesRefusal = true
         /// The ids under which consent was withdrawn, until that is carried out.
         var withdrawn: Set<ExactText> = []
-    }
-
-    /// Whether a new visitor's consent is reported to the vendor.
-    enum ConsentReport: Sendable {
-        case due
-        /// The vendor knows.
-        case needless
-        /// It has to wait for the next change or the next visitor object.
-        case impossible
     }
 
     /// Decisions, and the ids that they were made for.
@@ -53,13 +44,12 @@ public final class FlagshipVisitor: Sendable {
     let consentTurn = AsyncSemaphore(limit: 1)
     private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
 
-    /// Creates a visitor; ``prepare(_:)`` passes its consent to the session.
+    /// Creates a visitor; ``prepare()`` carries out its consent.
     init(
         flagship: Flagship,
         identity: FlagshipIdentity,
         context: FlagshipContextStore,
         hasConsented: Bool,
-        report: ConsentReport,
         listener: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
     ) {
         self.flagship = flagship
@@ -69,7 +59,7 @@ public final class FlagshipVisitor: Sendable {
                 anonymousID: identity.anonymousID,
                 isAuthenticated: identity.isAuthenticated,
                 attributes: Attributes(context.values),
-                consent: report == .due ? .unknown : hasConsented ? .granted : .denied
+                consent: hasConsented ? .granted : .denied
             )
         )
         state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
@@ -102,9 +92,10 @@ public final class FlagshipVisitor: Sendable {
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
     /// delivered from then on.
     ///
-    /// - Parameter report: Whether the consent is reported to the vendor.
-    func prepare(_ report: ConsentReport) async {
+    /// Before the start and in panic the vendor isn't told: that waits for the next change or the next visitor object.
+    func prepare() async {
         let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
+        let isToldNow = flagship.isActive
         let cache = flagship.visitors
         if hasConsented {
             let limit = flagship.options.caches.visitorLookupTimeout
@@ -113,8 +104,7 @@ public final class FlagshipVisitor: Sendable {
             }
             if let data = found ?? nil { restore(data, id: id) }
         }
-        if !hasConsented || report == .due { await carryOutConsent() }
-        if report == .impossible { state.withLock { $0.owesRefusal = !hasConsented } }
+        if isToldNow || !hasConsented { await carryOutConsent(restating: isToldNow) }
         await flagship.client?.beginDelivery()
     }
 
@@ -176,7 +166,7 @@ public final class FlagshipVisitor: Sendable {
         let isNews = state.withLock { state in
             guard change(&state.identity) else { return false }
             // The vendor may know of a consent under this id.
-            if !state.hasConsented { state.owesRefusal = true }
+            state.owesRefusal = true
             session?.identify(state.identity.neutral)
             return true
         }
@@ -198,7 +188,7 @@ public final class FlagshipVisitor: Sendable {
     /// `fs_users` is always the visitor's id, and another value for it is left out too. Flags need to be fetched again only if
     /// anything has changed.
     public func updateContext(_ values: [String: FlagValue]) {
-        guard flagship.status != .panic, flagship.status != .notInitialized else {
+        guard flagship.isActive else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
         }
         for objection in FlagshipContextStore.objections(to: values, of: visitorID) {

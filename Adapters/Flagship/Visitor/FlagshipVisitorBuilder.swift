@@ -70,30 +70,17 @@ public struct FlagshipVisitorBuilder: Sendable {
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
         values.merge(context) { $1 }
-        let report = await consentReport(of: identity.visitorID)
         let visitor = FlagshipVisitor(
             flagship: flagship,
             identity: identity,
             context: FlagshipContextStore(values),
             hasConsented: hasConsented,
-            report: report,
             listener: onFetchStatusChanged
         )
         visitor.noteForReports()
-        await visitor.prepare(report)
+        await visitor.prepare()
         if instance == .shared { flagship.share(visitor) }
         return visitor
-    }
-
-    /// Whether to tell the vendor of the consent: once of one that was given, with each visitor object of a refusal,
-    /// and never before the start or in panic.
-    private func consentReport(of visitorID: String) async -> FlagshipVisitor.ConsentReport {
-        switch flagship.status {
-        case .notInitialized, .panic: return .impossible
-        case .initializing, .initialized: break
-        }
-        guard hasConsented else { return .due }
-        return await flagship.consents.isKnown(visitorID, at: flagship.environment.time.now) ? .needless : .due
     }
 }
 
