@@ -12,10 +12,10 @@ final class FlagshipObservations: Sendable {
         let group: String
         let variation: String
 
-        init(visitor: String, group: String, variation: String) {
+        init(of exposure: Exposure, visitor: String) {
             self.visitor = ExactText(visitor)
-            self.group = group
-            self.variation = variation
+            group = exposure.assignment.group
+            variation = exposure.assignment.variation.id
         }
     }
 
@@ -26,8 +26,8 @@ final class FlagshipObservations: Sendable {
 
     /// An exposure that is being delivered.
     private struct UnderWay: Sendable {
-        /// The visitor at that moment, if the exposure doesn't carry it.
-        var visitor: FlagshipExposedVisitor?
+        /// The visitor's context at that moment, for an exposure that doesn't carry it.
+        var context: [String: FlagValue]
         /// The other flags seen because of it.
         var sights: [Sight] = []
     }
@@ -64,8 +64,6 @@ final class FlagshipObservations: Sendable {
     /// Whether the application observes exposures.
     var isWanted: Bool { callback != nil }
 
-    // MARK: The neutral client
-
     /// Stores a visitor's context, for exposures of an earlier run.
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
@@ -74,43 +72,20 @@ final class FlagshipObservations: Sendable {
         }
     }
 
-    /// Adds a flag that a visitor saw: the application is notified of each once the vendor has accepted the exposure.
+    /// Adds a flag that a visitor saw, before its exposure is tracked: the application is notified of each once the vendor
+    /// has accepted the exposure, of a further flag at once if it has.
     func see(_ sight: FlagSight) {
-        let visitor = FlagshipExposedVisitor(
-            id: sight.user.id,
-            anonymousID: sight.user.anonymousID,
-            context: sight.user.attributes.values
-        )
+        guard isWanted else { return }
         let mark = Mark(of: sight.exposure, visitor: sight.user.id)
-        if sight.isRecorded {
-            begin(mark, by: visitor)
-        } else {
-            add(FlagshipExposedFlag(sight.exposure), of: visitor, to: mark)
-        }
-    }
-
-    // MARK: Flagship's own API
-
-    /// Notes that an exposure is about to be sent.
-    ///
-    /// - Parameters:
-    ///   - mark: The unit that it counts as.
-    ///   - visitor: The visitor at that moment, unless the exposure carries it.
-    func begin(_ mark: Mark, by visitor: FlagshipExposedVisitor? = nil) {
-        guard isWanted else { return }
+        let visitor = FlagshipExposedVisitor(sight.user)
         state.withLock { state in
-            state.changeExposures(of: mark.visitor) { if $0[mark] == nil { $0[mark] = UnderWay(visitor: visitor) } }
-        }
-    }
-
-    /// Adds a further flag that was seen because of a variation: the application is notified once the vendor has
-    /// accepted the exposure, or at once if it has.
-    func add(_ flag: FlagshipExposedFlag, of visitor: FlagshipExposedVisitor, to mark: Mark) {
-        guard isWanted else { return }
-        let sight = Sight(visitor: visitor, flag: flag)
-        state.withLock { state in
-            let isUnderWay = state.changeExposures(of: mark.visitor) { $0[mark]?.sights.append(sight) != nil }
-            if !isUnderWay { state.untold.append(sight) }
+            let further = Sight(visitor: visitor, flag: FlagshipExposedFlag(sight.exposure))
+            let isUnderWay = state.changeExposures(of: mark.visitor) { exposures in
+                guard sight.isRecorded else { return exposures[mark]?.sights.append(further) != nil }
+                if exposures[mark] == nil { exposures[mark] = UnderWay(context: visitor.context) }
+                return true
+            }
+            if !isUnderWay { state.untold.append(further) }
         }
         tell()
     }
@@ -125,8 +100,6 @@ final class FlagshipObservations: Sendable {
         }
     }
 
-    // MARK: The vendor
-
     /// Notifies the application of an exposure that the vendor has accepted, without waiting for the main actor.
     func exposed(_ envelope: Envelope, _ exposure: Exposure) {
         guard isWanted else { return }
@@ -135,7 +108,7 @@ final class FlagshipObservations: Sendable {
             let mark = Mark(of: exposure, visitor: id)
             let underWay = state.changeExposures(of: mark.visitor) { $0.removeValue(forKey: mark) }
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
-            let context = carried ?? underWay?.visitor?.context ?? state.contexts.use(mark.visitor) ?? [:]
+            let context = carried ?? underWay?.context ?? state.contexts.use(mark.visitor) ?? [:]
             let visitor = FlagshipExposedVisitor(
                 id: id,
                 anonymousID: envelope.identity.anonymousID,
@@ -169,11 +142,5 @@ final class FlagshipObservations: Sendable {
             }
             return state.untold.removeFirst()
         }
-    }
-}
-
-extension FlagshipObservations.Mark {
-    fileprivate init(of exposure: Exposure, visitor: String) {
-        self.init(visitor: visitor, group: exposure.assignment.group, variation: exposure.assignment.variation.id)
     }
 }

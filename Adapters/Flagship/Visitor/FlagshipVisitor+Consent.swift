@@ -93,7 +93,7 @@ extension FlagshipVisitor {
 extension FlagshipVisitor.State {
     /// Clears what is remembered of exposures and hits, and notes whose consent it was.
     mutating func withdrawConsent() {
-        (exposed, shown, history) = ([], [], [:])
+        (seen, history) = ([:], [:])
         sentContext = nil
         withdrawn.formUnion(identity.ids.map(ExactText.init))
     }

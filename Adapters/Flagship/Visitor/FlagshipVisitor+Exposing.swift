@@ -24,67 +24,50 @@ extension FlagshipVisitor {
         guard let session, let resolution = decisions[key] else {
             return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
         }
-        let origin = FlagshipFlagMetadata(resolution.metadata)
+        let assignment = FlagshipFlagMetadata(resolution.metadata).assignment
+        let exposure = Exposure(of: assignment, through: key, value: resolution.value, default: defaultValue)
         // The session may not know yet of a withdrawal.
-        guard let (visitor, mark, isNew, isNewFlag) = state.withLock({ $0.see(key, origin) }) else {
+        guard let (visitor, isNew, isNewFlag) = state.withLock({ $0.see(exposure) }) else {
             return log.log(.trace, .activate, "the exposure is left out: the visitor hasn't consented")
         }
-        let exposure = Exposure(of: origin.assignment, through: key, value: resolution.value, default: defaultValue)
-        if isNew || flagship.options.exposurePolicy == .everyRead {
-            send(exposure, of: visitor, as: mark, in: session)
-        } else if isNewFlag {
-            flagship.service?.observations.add(FlagshipExposedFlag(exposure), of: visitor, to: mark)
-        }
+        let isRecorded = isNew || flagship.options.exposurePolicy == .everyRead
+        guard isRecorded || isNewFlag else { return }
+        flagship.service?.observations.see(FlagSight(user: visitor, exposure: exposure, isRecorded: isRecorded))
+        if isRecorded { send(exposure, of: visitor, in: session) }
     }
 
-    private func send(
-        _ exposure: Exposure,
-        of visitor: FlagshipExposedVisitor,
-        as mark: FlagshipObservations.Mark,
-        in session: UserSession
-    ) {
-        let observations = flagship.service?.observations
-        observations?.begin(mark)
+    private func send(_ exposure: Exposure, of visitor: User, in session: UserSession) {
         // It is delivered later, perhaps by another run, and the application is notified of the visitor as of now; the
         // vendor's record in a cache of hits has the visitor whether anyone is notified or not.
-        let isWanted = observations?.isWanted == true || flagship.options.caches.hits != nil
+        let isWanted = flagship.options.onVisitorExposed != nil || flagship.options.caches.hits != nil
         let attributes: Attributes =
-            isWanted ? [FlagshipExposedVisitor.contextAttribute: .object(visitor.context)] : [:]
+            isWanted ? [FlagshipExposedVisitor.contextAttribute: .object(visitor.attributes.values)] : [:]
+        let mark = FlagshipObservations.Mark(of: exposure, visitor: visitor.id)
         do throws(ExperimentationError) {
             try session.trackSoon(TrackingEvent(.exposure(exposure), attributes: attributes))
             reportExposure(mark)
         } catch {
-            state.withLock { state in
-                state.exposed.remove(mark)
-                state.shown = state.shown.filter { $0.mark != mark }
-            }
+            state.withLock { $0.seen[mark] = nil }
             log.log(.trace, .activate, "the exposure is left out: \(error)")
         }
     }
 }
 
 extension FlagshipVisitor.State {
-    /// What a visitor has seen: as whom, for what the vendor counts it, and whether that and the flag are new.
-    typealias Sight = (
-        visitor: FlagshipExposedVisitor, mark: FlagshipObservations.Mark, isNew: Bool, isNewFlag: Bool
-    )
-
     /// Remembers that the visitor sees a flag.
     ///
-    /// - Returns: What is seen; `nil` without consent, and then nothing is remembered.
-    mutating func see(_ key: String, _ origin: FlagshipFlagMetadata) -> Sight? {
+    /// - Returns: The visitor, and whether the variation and the flag are new; `nil` without consent, and then nothing is
+    ///   remembered.
+    mutating func see(_ exposure: Exposure) -> (visitor: User, isNew: Bool, isNewFlag: Bool)? {
         guard hasConsented else { return nil }
-        let visitor = FlagshipExposedVisitor(
+        let visitor = User(
             id: identity.visitorID,
             anonymousID: identity.anonymousID,
-            context: fullContext
+            attributes: Attributes(fullContext)
         )
-        let mark = FlagshipObservations.Mark(
-            visitor: identity.visitorID,
-            group: origin.variationGroupId,
-            variation: origin.variationId
-        )
-        let isNewFlag = shown.insert(FlagshipVisitor.ShownFlag(key: key, mark: mark)).inserted
-        return (visitor, mark, exposed.insert(mark).inserted, isNewFlag)
+        let mark = FlagshipObservations.Mark(of: exposure, visitor: visitor.id)
+        let isNew = seen[mark] == nil
+        let isNewFlag = seen[mark, default: []].insert(exposure.flagKey ?? "").inserted
+        return (visitor, isNew, isNewFlag)
     }
 }

@@ -17,9 +17,8 @@ public final class FlagshipVisitor: Sendable {
         var held: OwnedDecisions?
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
-        /// The variations and flags that the visitor has seen.
-        var exposed: Set<FlagshipObservations.Mark> = []
-        var shown: Set<ShownFlag> = []
+        /// The variations that the visitor has seen, each with its flags that were seen.
+        var seen: [FlagshipObservations.Mark: Set<String>] = [:]
         /// The flags whose values were read, with the default of the last read, if it had one.
         var reads: [String: FlagValue?] = [:]
         var sentContext: [String: FlagValue]?
@@ -31,11 +30,6 @@ public final class FlagshipVisitor: Sendable {
 
     /// Decisions, and the ids that they were made for.
     typealias OwnedDecisions = (decisions: Decisions, user: Identity)
-
-    struct ShownFlag: Hashable {
-        var key: String
-        var mark: FlagshipObservations.Mark
-    }
 
     let flagship: Flagship
     let session: UserSession?

@@ -38,6 +38,11 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
 extension FlagshipExposedVisitor {
     /// The attribute in which an exposure carries its visitor's context; it isn't sent.
     static let contextAttribute = "context"
+
+    /// The visitor as a user of the neutral client.
+    init(_ user: User) {
+        self.init(id: user.id, anonymousID: user.anonymousID, context: user.attributes.values)
+    }
 }
 
 /// The flag of an exposure.
