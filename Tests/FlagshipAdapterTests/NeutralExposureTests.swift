@@ -164,7 +164,7 @@ struct NeutralExposureTests {
         for id in [decomposed, composed] { Self.deliver("cta", of: id, to: observations) }
         await observations.untilTold()
         #expect(heard.values == [nil, "lyon"])
-        var identity = FlagshipIdentity(visitorID: "anon", isAuthenticated: false, makeID: { "" }, deviceID: { "" })
+        var identity = Identity(id: "anon")
         let changes = [composed, decomposed, decomposed].map { identity.authenticate($0) }
         #expect(changes == [true, true, false])
     }

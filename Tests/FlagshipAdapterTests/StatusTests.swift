@@ -205,22 +205,19 @@ struct StatusTests {
     @Test("an announcement caused by a listener comes after the current one")
     func announcer() {
         let heard = Heard<Int>()
-        let box = Mutex<FlagshipAnnouncer<Int>?>(nil)
-        let announcer = FlagshipAnnouncer<Int> { value in
+        let announcements = Announcements<Int>()
+        func announce(_ value: Int) {
             if value == 1 {
-                let own = box.withLock { $0 }
-                own?.add(2)
-                own?.speak()
+                announcements.add(2)
+                announcements.make(announce)
             }
             heard.add(value)
         }
-        box.withLock { $0 = announcer }
         for value in [1, 3] {
-            announcer.add(value)
-            announcer.speak()
+            announcements.add(value)
+            announcements.make(announce)
         }
         #expect(heard.values == [1, 2, 3])
-        box.withLock { $0 = nil }
     }
 
     @Test("F40 with an interval of zero the file is requested once")

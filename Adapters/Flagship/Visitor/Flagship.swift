@@ -30,7 +30,7 @@ public final class Flagship: Sendable {
     let visitors: any FlagshipVisitorCache
     let state: any StateStore
     let consents: FlagshipConsentNotes
-    private let statuses: FlagshipAnnouncer<FlagshipStatus>
+    private let announcements = Announcements<FlagshipStatus>()
     private let current = Mutex(FlagshipStatus.notInitialized)
     private let shared = Mutex(Shared())
     private let watching = Mutex<Task<Void, Never>?>(nil)
@@ -57,7 +57,6 @@ public final class Flagship: Sendable {
         state = store.state
         self.consents = consents
         visitors = options.caches.visitors ?? FlagshipStateCache(state: store.state, scope: environmentID)
-        statuses = FlagshipAnnouncer(options.onStatusChanged)
     }
 
     deinit { watching.withLock { $0?.cancel() } }
@@ -162,12 +161,12 @@ public final class Flagship: Sendable {
             guard status != current else { return (status, false) }
             current = status
             // Under the lock, so that announcements have the order of the changes.
-            statuses.add(status)
+            announcements.add(status)
             return (status, true)
         }
         guard isNew else { return status }
         environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
-        statuses.speak()
+        announcements.make { options.onStatusChanged?($0) }
         return status
     }
 

@@ -80,6 +80,9 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
     }
 }
 
+/// Called with each change of a visitor's fetch status.
+typealias FlagshipFetchListener = @Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void
+
 /// A visitor's fetch status and reason, as a pure state machine: events in, announcements out.
 struct FlagshipFetchMachine: Sendable, Hashable {
     /// A status and its reason.

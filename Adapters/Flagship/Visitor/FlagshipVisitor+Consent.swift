@@ -33,24 +33,24 @@ extension FlagshipVisitor {
                 }
                 return (state.identity, state.hasConsented, isOwed, state.withdrawn)
             }
-            let others = hasConsented ? withdrawn : withdrawn.union(identity.ids.map(ExactText.init))
-            let earlier = others.subtracting([ExactText(identity.visitorID)]).map(\.text).sorted()
+            let others = hasConsented ? withdrawn : withdrawn.union(identity.ids)
+            let earlier = others.subtracting([ExactText(identity.id)]).map(\.text).sorted()
             if hasConsented {
                 await self.withdraw(earlier)
-                await self.give(identity)
+                await self.give(identity.id)
             } else {
-                await self.withdraw(earlier, and: identity.visitorID, isOwed: isOwed)
+                await self.withdraw(earlier, and: identity.id, isOwed: isOwed)
             }
         }
     }
 
-    private func give(_ identity: FlagshipIdentity) async {
+    private func give(_ visitorID: String) async {
         guard let session else { return }
         let (consents, now) = (flagship.consents, flagship.environment.time.now)
-        let isKnown = await consents.isKnown(identity.visitorID, at: now)
+        let isKnown = await consents.isKnown(visitorID, at: now)
         // The session reports a change only, but an earlier signal may have expired, or have had another id.
         guard await carryOut(.granted, in: session, isOwed: !isKnown), !isKnown else { return }
-        await consents.wait(identity.visitorID, at: now)
+        await consents.wait(visitorID, at: now)
     }
 
     /// Stops hits and deliveries first: the application's cache may take any time.
@@ -95,6 +95,6 @@ extension FlagshipVisitor.State {
     mutating func withdrawConsent() {
         (seen, history) = ([:], [:])
         sentContext = nil
-        withdrawn.formUnion(identity.ids.map(ExactText.init))
+        withdrawn.formUnion(identity.ids)
     }
 }

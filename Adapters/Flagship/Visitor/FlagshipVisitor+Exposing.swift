@@ -60,11 +60,8 @@ extension FlagshipVisitor.State {
     ///   remembered.
     mutating func see(_ exposure: Exposure) -> (visitor: User, isNew: Bool, isNewFlag: Bool)? {
         guard hasConsented else { return nil }
-        let visitor = User(
-            id: identity.visitorID,
-            anonymousID: identity.anonymousID,
-            attributes: Attributes(fullContext)
-        )
+        let (id, anonymousID) = (identity.id, identity.anonymousID)
+        let visitor = User(id: id, anonymousID: anonymousID, attributes: Attributes(fullContext))
         let mark = FlagshipObservations.Mark(of: exposure, visitor: visitor.id)
         let isNew = seen[mark] == nil
         let isNewFlag = seen[mark, default: []].insert(exposure.flagKey ?? "").inserted

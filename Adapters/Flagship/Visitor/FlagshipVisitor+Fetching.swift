@@ -26,7 +26,7 @@ extension FlagshipVisitor {
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
-        if status == .panic || !hasFlags { return take(.panicFound) { $0.held = (.none, $0.identity.neutral) } }
+        if status == .panic || !hasFlags { return take(.panicFound) { $0.held = (.none, $0.identity) } }
         take(.fetchSucceeded(fetch)) { $0.held = nil }
         await afterSuccess(in: session)
     }
@@ -93,7 +93,7 @@ extension FlagshipVisitor {
     ///   out.
     private func record(with owned: OwnedDecisions) -> FlagshipVisitorRecord? {
         let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
-        guard hasConsented, owned.user == identity.neutral else { return nil }
+        guard hasConsented, owned.user == identity else { return nil }
         var record = Self.record(of: owned.decisions, for: identity, context)
         let (id, current) = (record.visitorID, record.assignments)
         guard let all = state.withLock({ $0.remember(current, of: id) }) else { return nil }
@@ -103,11 +103,11 @@ extension FlagshipVisitor {
 
     private static func record(
         of decisions: Decisions,
-        for identity: FlagshipIdentity,
+        for identity: Identity,
         _ context: [String: FlagValue]
     ) -> FlagshipVisitorRecord {
         var record = FlagshipVisitorRecord(
-            visitorID: identity.visitorID,
+            visitorID: identity.id,
             anonymousID: identity.anonymousID,
             consent: true,
             context: context
@@ -156,7 +156,7 @@ extension FlagshipVisitor {
 
     private var ownedDecisions: OwnedDecisions {
         guard let session, flagship.isActive else {
-            return (.none, state.withLock { $0.identity.neutral })
+            return (.none, state.withLock { $0.identity })
         }
         return state.withLock { $0.held } ?? session.decisionsOfUser
     }

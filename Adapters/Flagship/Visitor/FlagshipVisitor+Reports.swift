@@ -5,7 +5,7 @@ import Synchronization
 extension FlagshipVisitor {
     /// The visitor as named in reports.
     private var reported: FlagshipReport.Visitor {
-        state.withLock { FlagshipReport.Visitor(identity: $0.identity.neutral, hasConsented: $0.hasConsented) }
+        state.withLock { FlagshipReport.Visitor(identity: $0.identity, hasConsented: $0.hasConsented) }
     }
 
     /// Makes this the visitor that reports without one are about.

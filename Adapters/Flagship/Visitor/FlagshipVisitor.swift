@@ -8,8 +8,9 @@ import Synchronization
 /// several tasks at once.
 public final class FlagshipVisitor: Sendable {
     struct State {
-        var identity: FlagshipIdentity
-        var context: FlagshipContextStore
+        var identity: Identity
+        /// The context as the device and the application set it.
+        var context: [String: FlagValue]
         var hasConsented: Bool
         var machine = FlagshipFetchMachine()
         /// What is read instead of the session's flags until a fetch succeeds, and whose it is: an earlier run's, or none
@@ -36,28 +37,29 @@ public final class FlagshipVisitor: Sendable {
     let state: Mutex<State>
     /// Changes of consent are carried out one at a time.
     let consentTurn = AsyncSemaphore(limit: 1)
-    private let announcer: FlagshipAnnouncer<FlagshipFetchMachine.Announcement>
+    private let announcements = Announcements<FlagshipFetchMachine.Announcement>()
+    private let listener: FlagshipFetchListener?
 
     /// Creates a visitor; ``prepare()`` carries out its consent.
     init(
         flagship: Flagship,
-        identity: FlagshipIdentity,
-        context: FlagshipContextStore,
+        identity: Identity,
+        context: [String: FlagValue],
         hasConsented: Bool,
-        listener: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
+        listener: FlagshipFetchListener?
     ) {
         self.flagship = flagship
         session = flagship.client?.session(
             for: User(
-                id: identity.visitorID,
+                id: identity.id,
                 anonymousID: identity.anonymousID,
                 isAuthenticated: identity.isAuthenticated,
-                attributes: Attributes(context.values),
+                attributes: Attributes(context),
                 consent: hasConsented ? .granted : .denied
             )
         )
         state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
-        announcer = FlagshipAnnouncer { listener?($0.status, $0.reason) }
+        self.listener = listener
     }
 
     var log: any LogSink { flagship.environment.log }
@@ -67,19 +69,21 @@ public final class FlagshipVisitor: Sendable {
         // Under the lock, so that announcements have the order of the changes.
         state.withLock { state in
             change(&state)
-            if let news = state.machine.take(event) { announcer.add(news) }
+            if let news = state.machine.take(event) { announcements.add(news) }
         }
-        announcer.speak()
+        announce()
     }
+
+    private func announce() { announcements.make { listener?($0.status, $0.reason) } }
 
     /// Begins a fetch, and announces the change.
     func beginFetch() -> FlagshipFetchMachine.Fetch {
         let fetch = state.withLock { state in
             let (fetch, news) = state.machine.begin()
-            if let news { announcer.add(news) }
+            if let news { announcements.add(news) }
             return fetch
         }
-        announcer.speak()
+        announce()
         return fetch
     }
 
@@ -88,7 +92,7 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// Before the start and in panic the vendor isn't told: that waits for the next change or the next visitor object.
     func prepare() async {
-        let (id, hasConsented) = state.withLock { ($0.identity.visitorID, $0.hasConsented) }
+        let (id, hasConsented) = state.withLock { ($0.identity.id, $0.hasConsented) }
         let isToldNow = flagship.isActive
         let cache = flagship.visitors
         if hasConsented {
@@ -110,14 +114,14 @@ public final class FlagshipVisitor: Sendable {
         session?.honor(EarlierAssignments(record.assignments))
         state.withLock { $0.history[ExactText(id)] = record.assignments }
         take(.cacheFound) { state in
-            if !record.flags.isEmpty { state.held = (record.decisions, state.identity.neutral) }
+            if !record.flags.isEmpty { state.held = (record.decisions, state.identity) }
         }
     }
 
     // MARK: Identity
 
     /// The visitor's id.
-    public var visitorID: String { state.withLock { $0.identity.visitorID } }
+    public var visitorID: String { state.withLock { $0.identity.id } }
     /// The visitor's id from before signing in; `nil` for one who hasn't.
     public var anonymousID: String? { state.withLock { $0.identity.anonymousID } }
     /// Whether the visitor is signed in.
@@ -150,7 +154,7 @@ public final class FlagshipVisitor: Sendable {
     private func changeIdentity(
         _ event: FlagshipFetchMachine.Event,
         _ tag: FlagshipTag,
-        _ change: (inout FlagshipIdentity) -> Bool
+        _ change: (inout Identity) -> Bool
     ) {
         guard flagship.options.mode == .decisionAPI else {
             return log.log(.warning, tag, "in bucketing mode this changes nothing")
@@ -161,7 +165,7 @@ public final class FlagshipVisitor: Sendable {
             guard change(&state.identity) else { return false }
             // The vendor may know of a consent under this id.
             state.owesRefusal = true
-            session?.identify(state.identity.neutral)
+            session?.identify(state.identity)
             return true
         }
         guard isNews else { return }
@@ -185,10 +189,10 @@ public final class FlagshipVisitor: Sendable {
         guard flagship.isActive else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
         }
-        for objection in FlagshipContextStore.objections(to: values, of: visitorID) {
+        for objection in FlagshipContext.objections(to: values, of: visitorID) {
             log.log(.error, .updateContext, objection)
         }
-        if changeContext({ $0.update(values) }) { take(.contextChanged) }
+        if changeContext({ $0.merge(FlagshipContext.usable(values)) { $1 } }) { take(.contextChanged) }
     }
 
     /// Sets a value that Flagship defines; one of the wrong type is left out and logged.
@@ -207,16 +211,18 @@ public final class FlagshipVisitor: Sendable {
     /// Removes all context values.
     ///
     /// Rules for all users still hold, and requests still describe the device.
-    public func clearContext() { changeContext { $0.clear() } }
+    public func clearContext() { changeContext { $0 = [:] } }
 
     /// Changes the context; the session is updated under the lock, so that concurrent changes don't undo each other.
     ///
     /// - Returns: Whether anything changed.
     @discardableResult
-    private func changeContext(_ change: (inout FlagshipContextStore) -> Bool) -> Bool {
+    private func changeContext(_ change: (inout [String: FlagValue]) -> Void) -> Bool {
         state.withLock { state in
-            guard change(&state.context) else { return false }
-            try? session?.replaceAttributes(Attributes(state.context.values))
+            let before = state.context
+            change(&state.context)
+            guard state.context != before else { return false }
+            try? session?.replaceAttributes(Attributes(state.context))
             return true
         }
     }
@@ -225,8 +231,8 @@ public final class FlagshipVisitor: Sendable {
 extension FlagshipVisitor.State {
     /// The context with the key that follows the visitor's id.
     var fullContext: [String: FlagValue] {
-        var values = context.values
-        if !values.isEmpty { values[FlagshipContextKey.users] = .string(identity.visitorID) }
+        var values = context
+        if !values.isEmpty { values[FlagshipContextKey.users] = .string(identity.id) }
         return values
     }
 }

@@ -9,7 +9,7 @@ public struct FlagshipVisitorBuilder: Sendable {
     let instance: Flagship.Instance
     var context: [String: FlagValue] = [:]
     var isAuthenticated = false
-    var onFetchStatusChanged: (@Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void)?
+    var onFetchStatusChanged: FlagshipFetchListener?
 
     init(flagship: Flagship, visitorID: String, hasConsented: Bool, instance: Flagship.Instance) {
         self.flagship = flagship
@@ -54,17 +54,15 @@ public struct FlagshipVisitorBuilder: Sendable {
     /// delete a visitor, until they return.
     public func build() async -> FlagshipVisitor {
         let install = FlagshipInstallation(of: flagship)
-        let deviceID = isAuthenticated ? await install.deviceID() : ""
-        let makeID = flagship.environment.makeID
-        let identity = FlagshipIdentity(
-            visitorID: visitorID,
-            isAuthenticated: isAuthenticated,
-            makeID: makeID,
-            deviceID: { deviceID }
+        let identity = Identity(
+            id: visitorID.isEmpty ? flagship.environment.makeID().uppercased() : visitorID,
+            // Signing out leaves the installation's anonymous visitor.
+            anonymousID: isAuthenticated ? await install.deviceID() : nil,
+            isAuthenticated: isAuthenticated
         )
         let log = flagship.environment.log
         if visitorID.isEmpty { log.log(.warning, .visitor, "the visitor has no id; one was made") }
-        for objection in FlagshipContextStore.objections(to: context, of: identity.visitorID) {
+        for objection in FlagshipContext.objections(to: context, of: identity.id) {
             log.log(.error, .updateContext, objection)
         }
         var values = flagship.options.device.context
@@ -73,7 +71,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         let visitor = FlagshipVisitor(
             flagship: flagship,
             identity: identity,
-            context: FlagshipContextStore(values),
+            context: FlagshipContext.usable(values),
             hasConsented: hasConsented,
             listener: onFetchStatusChanged
         )
