@@ -99,16 +99,12 @@ enum FlagshipLookup {
         _ time: any TimeSource,
         _ look: @escaping @Sendable () async -> Value
     ) async -> Value? {
-        let race = AsyncRace<Value?>()
-        let looking = Task { race.finish(with: await look()) }
-        let clock = Task {
-            guard (try? await time.sleep(for: limit)) != nil else { return }
-            race.finish(with: nil)
-            looking.cancel()
-        }
+        let looking = Task { await look() }
+        let deadline = time.instant.advanced(by: limit)
         // In a task of its own, because a visitor built by a cancelled task must keep the variations of earlier runs.
-        let winner = await Task { await race.winner() ?? nil }.value
-        clock.cancel()
-        return winner
+        let isInTime = await Task { await time.ends(by: deadline) { _ = await looking.value } }.value
+        if isInTime { return await looking.value }
+        looking.cancel()
+        return nil
     }
 }

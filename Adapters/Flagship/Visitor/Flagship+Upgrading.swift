@@ -33,13 +33,16 @@ extension Flagship {
         }
     }
 
-    private func storedVisitor(_ id: String) async -> FlagshipVisitorRecord? {
+    /// Looks up a visitor, for as long as that may take.
+    func storedVisitor(_ id: String) async -> FlagshipVisitorRecord? {
         let found = await FlagshipLookup.value(within: options.caches.visitorLookupTimeout, environment.time) {
             [visitors] in await visitors.lookupVisitor(id)
         }
-        guard let data = found ?? nil, let record = try? FlagshipVisitorRecord(data),
-            ExactText(record.visitorID) == ExactText(id)
-        else { return nil }
+        guard let data = found ?? nil else { return nil }
+        guard let record = try? FlagshipVisitorRecord(data), ExactText(record.visitorID) == ExactText(id) else {
+            environment.log.log(.warning, .cache, "the cached visitor can't be read, or is another")
+            return nil
+        }
         return record
     }
 

@@ -102,31 +102,24 @@ public final class Flagship: Sendable {
             log: environment.log
         )
         if let mirrored { store.outbox = mirrored }
-        guard FlagshipConfiguration.isUsual(environmentID) else {
-            environment.log.log(.error, .initialization, "the environment's id is not one; nothing is started")
-            return Flagship(
-                client: nil,
-                environmentID: environmentID,
-                options: options,
-                store: store,
-                consents: consents,
-                environment: environment
-            )
-        }
         var client: ExperimentationClient?
-        // Flags are read here by Flagship's rules, so exposures are recorded here too.
-        var settings = ClientOptions(exposurePolicy: .manual)
-        // The first visitor may have withdrawn consent since the last run.
-        settings.waitsForUser = true
-        do throws(ExperimentationError) {
-            client = try await ExperimentationClient(
-                provider: provider,
-                store: store,
-                options: settings,
-                environment: environment
-            )
-        } catch {
-            environment.log.log(.error, .initialization, "nothing is started: \(error)")
+        if FlagshipConfiguration.isUsual(environmentID) {
+            // Flags are read here by Flagship's rules, so exposures are recorded here too.
+            var settings = ClientOptions(exposurePolicy: .manual)
+            // The first visitor may have withdrawn consent since the last run.
+            settings.waitsForUser = true
+            do throws(ExperimentationError) {
+                client = try await ExperimentationClient(
+                    provider: provider,
+                    store: store,
+                    options: settings,
+                    environment: environment
+                )
+            } catch {
+                environment.log.log(.error, .initialization, "nothing is started: \(error)")
+            }
+        } else {
+            environment.log.log(.error, .initialization, "the environment's id is not one; nothing is started")
         }
         let flagship = Flagship(
             client: client,

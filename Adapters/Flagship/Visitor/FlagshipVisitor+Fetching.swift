@@ -22,13 +22,13 @@ extension FlagshipVisitor {
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
             take(.fetchFailed(fetch))
-            return await afterFailure(in: session)
+            return await finishFetch(in: session, hasSucceeded: false)
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
         if status == .panic || !hasFlags { return take(.panicFound) { $0.held = (.none, $0.identity) } }
         take(.fetchSucceeded(fetch)) { $0.held = nil }
-        await afterSuccess(in: session)
+        await finishFetch(in: session, hasSucceeded: true)
     }
 
     /// Brings the flags up to date and calls back, for callers that don't await.
@@ -61,18 +61,14 @@ extension FlagshipVisitor {
         return try outcome.get()
     }
 
-    private func afterSuccess(in session: UserSession) async {
-        if let record = record(with: session.decisionsOfUser) {
-            reportFetch(record)
+    /// Stores the visitor, after a failure again with flags that it has: a look-up may have taken it out of the
+    /// application's cache.
+    private func finishFetch(in session: UserSession, hasSucceeded: Bool) async {
+        let owned = hasSucceeded ? session.decisionsOfUser : ownedDecisions
+        if hasSucceeded || !owned.decisions.keys.isEmpty, let record = record(with: owned) {
+            if hasSucceeded { reportFetch(record) }
             await flagship.store(record, in: session)
         }
-        await sendContext(in: session)
-    }
-
-    /// Stores the visitor again: a look-up may have taken it out of the application's cache.
-    private func afterFailure(in session: UserSession) async {
-        let kept = ownedDecisions
-        if !kept.decisions.keys.isEmpty, let record = record(with: kept) { await flagship.store(record, in: session) }
         await sendContext(in: session)
     }
 

@@ -94,26 +94,15 @@ public final class FlagshipVisitor: Sendable {
     func prepare() async {
         let (id, hasConsented) = state.withLock { ($0.identity.id, $0.hasConsented) }
         let isToldNow = flagship.isActive
-        let cache = flagship.visitors
-        if hasConsented {
-            let limit = flagship.options.caches.visitorLookupTimeout
-            let found = await FlagshipLookup.value(within: limit, flagship.environment.time) {
-                await cache.lookupVisitor(id)
-            }
-            if let data = found ?? nil { restore(data, id: id) }
-        }
+        if hasConsented, let record = await flagship.storedVisitor(id) { restore(record) }
         if isToldNow || !hasConsented { await carryOutConsent(restating: isToldNow) }
         await flagship.client?.beginDelivery()
     }
 
-    private func restore(_ data: Data, id: String) {
-        guard let record = try? FlagshipVisitorRecord(data), ExactText(record.visitorID) == ExactText(id)
-        else {
-            return log.log(.warning, .cache, "the cached visitor can't be read, or is another")
-        }
+    private func restore(_ record: FlagshipVisitorRecord) {
         session?.honor(EarlierAssignments(record.assignments))
-        state.withLock { $0.history[ExactText(id)] = record.assignments }
         take(.cacheFound) { state in
+            state.history[ExactText(record.visitorID)] = record.assignments
             if !record.flags.isEmpty { state.held = (record.decisions, state.identity) }
         }
     }
