@@ -218,37 +218,44 @@ struct VisitorTests {
     @Test("changes during a request still require a fetch")
     func changeDuringFetch() {
         var machine = FlagshipFetchMachine()
-        let (first, _) = machine.begin()
-        var heard = [machine.take(.contextChanged), machine.take(.fetchSucceeded(first))]
-        let (second, news) = machine.begin()
-        heard += [news, machine.take(.fetchSucceeded(second)), machine.take(.fetchSucceeded(second))]
-        #expect(
-            heard.map { $0.map { "\($0.status)/\($0.reason)" } }
-                == ["fetchRequired/updateContext", nil, "fetching/none", "fetched/none", nil]
-        )
+        var states: [String] = []
+        func note() { states.append("\(machine.current.status)/\(machine.current.reason)") }
+        let first = machine.begin()
+        for event in [.changed(.updateContext), .fetchSucceeded(first)] as [FlagshipFetchMachine.Event] {
+            machine.take(event)
+            note()
+        }
+        let second = machine.begin()
+        note()
+        machine.take(.fetchSucceeded(second))
+        note()
+        let required = "fetchRequired/updateContext"
+        #expect(states == [required, required, "fetching/none", "fetched/none"])
     }
 
     @Test("of two fetches at once, the failure of the earlier one doesn't replace the flags of the later one")
     func failureOfEarlierFetch() {
         var machine = FlagshipFetchMachine()
-        let (earlier, _) = machine.begin()
-        let (later, _) = machine.begin()
-        let heard = [machine.take(.fetchSucceeded(later)), machine.take(.fetchFailed(earlier))]
-        #expect(heard == [FlagshipFetchMachine.Announcement(status: .fetched, reason: .none), nil])
-        #expect(machine.current.status == .fetched)
+        let earlier = machine.begin()
+        let later = machine.begin()
+        for event in [.fetchSucceeded(later), .fetchFailed(earlier)] as [FlagshipFetchMachine.Event] {
+            machine.take(event)
+            #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetched, reason: .none))
+        }
     }
 
     @Test("a fetch that began before a change doesn't bring the flags that a later one is still fetching")
     func earlierSuccess() {
         var machine = FlagshipFetchMachine()
-        let (earlier, _) = machine.begin()
-        _ = machine.take(.contextChanged)
-        let (later, _) = machine.begin()
-        let heard = [
-            machine.take(.fetchSucceeded(earlier)), machine.take(.fetchFailed(later)),
-            machine.take(.fetchSucceeded(earlier)),
-        ]
-        #expect(heard == [nil, FlagshipFetchMachine.Announcement(status: .fetchRequired, reason: .fetchError), nil])
+        let earlier = machine.begin()
+        machine.take(.changed(.updateContext))
+        let later = machine.begin()
+        machine.take(.fetchSucceeded(earlier))
+        #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetching, reason: .none))
+        for event in [.fetchFailed(later), .fetchSucceeded(earlier)] as [FlagshipFetchMachine.Event] {
+            machine.take(event)
+            #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetchRequired, reason: .fetchError))
+        }
     }
 
     @Test("F78 without an id a visitor gets one of 36 uppercase characters, different each time")

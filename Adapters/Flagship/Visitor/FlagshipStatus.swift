@@ -83,7 +83,7 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
 /// Called with each change of a visitor's fetch status.
 typealias FlagshipFetchListener = @Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void
 
-/// A visitor's fetch status and reason, as a pure state machine: events in, announcements out.
+/// A visitor's fetch status and reason, as a pure state machine.
 struct FlagshipFetchMachine: Sendable, Hashable {
     /// A status and its reason.
     struct Announcement: Sendable, Hashable {
@@ -103,12 +103,8 @@ struct FlagshipFetchMachine: Sendable, Hashable {
     enum Event: Sendable, Hashable {
         /// The visitor was found in the cache.
         case cacheFound
-        /// The context changed.
-        case contextChanged
-        /// The visitor signed in under another id.
-        case authenticated
-        /// The visitor signed out.
-        case unauthenticated
+        /// The visitor or the context changed.
+        case changed(FlagshipFetchReason)
         /// A fetch brought flags.
         case fetchSucceeded(Fetch)
         /// A fetch failed.
@@ -125,44 +121,31 @@ struct FlagshipFetchMachine: Sendable, Hashable {
     /// The number of fetches that have begun.
     private var fetches = 0
 
-    /// Begins a fetch, and returns the announcement if the status changes.
-    mutating func begin() -> (fetch: Fetch, news: Announcement?) {
+    /// Begins a fetch.
+    mutating func begin() -> Fetch {
         fetches += 1
         // The original still reports the old reason here, unlike its own documentation.
-        let news = change(to: Announcement(status: .fetching, reason: .none))
-        return (Fetch(number: fetches, changes: changes), news)
+        current = Announcement(status: .fetching, reason: .none)
+        return Fetch(number: fetches, changes: changes)
     }
 
-    /// Takes an event and returns the announcement, if the status changes.
-    mutating func take(_ event: Event) -> Announcement? {
-        let next: Announcement
+    /// Takes an event.
+    mutating func take(_ event: Event) {
         switch event {
-        case .cacheFound: next = Announcement(status: .fetchRequired, reason: .fetchedFromCache)
-        case .contextChanged: next = require(.updateContext)
-        case .authenticated: next = require(.authenticate)
-        case .unauthenticated: next = require(.unauthenticate)
+        case .cacheFound: current = Announcement(status: .fetchRequired, reason: .fetchedFromCache)
+        case .changed(let reason):
+            changes += 1
+            current = Announcement(status: .fetchRequired, reason: reason)
         case .fetchSucceeded(let fetch):
             // Changes made during the request still need a fetch.
-            if fetch.changes != changes, current.status != .panic { return nil }
-            next = Announcement(status: .fetched, reason: .none)
+            if fetch.changes != changes, current.status != .panic { return }
+            current = Announcement(status: .fetched, reason: .none)
         case .fetchFailed(let fetch):
             // The outcome of a later fetch counts.
-            if fetch.number != fetches { return nil }
-            next = Announcement(status: .fetchRequired, reason: .fetchError)
-        case .panicFound: next = Announcement(status: .panic, reason: .none)
-        case .fetchedUnstarted: next = Announcement(status: .fetchRequired, reason: .none)
+            if fetch.number != fetches { return }
+            current = Announcement(status: .fetchRequired, reason: .fetchError)
+        case .panicFound: current = Announcement(status: .panic, reason: .none)
+        case .fetchedUnstarted: current = Announcement(status: .fetchRequired, reason: .none)
         }
-        return change(to: next)
-    }
-
-    private mutating func change(to next: Announcement) -> Announcement? {
-        guard next != current else { return nil }
-        current = next
-        return next
-    }
-
-    private mutating func require(_ reason: FlagshipFetchReason) -> Announcement {
-        changes += 1
-        return Announcement(status: .fetchRequired, reason: reason)
     }
 }

@@ -12,23 +12,26 @@ extension FlagshipVisitor {
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
-            return take(.fetchedUnstarted)
+            return transition { $0.machine.take(.fetchedUnstarted) }
         }
-        let fetch = beginFetch()
+        let fetch = transition { $0.machine.begin() }
         reportSetup()
         let hasFlags: Bool
         do throws(ExperimentationError) {
             hasFlags = try await decide(in: session)
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
-            take(.fetchFailed(fetch))
+            transition { $0.machine.take(.fetchFailed(fetch)) }
             return await finishFetch(in: session, hasSucceeded: false)
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
-        if status == .panic || !hasFlags { return take(.panicFound) { $0.held = (.none, $0.identity) } }
-        take(.fetchSucceeded(fetch)) { $0.held = nil }
-        await finishFetch(in: session, hasSucceeded: true)
+        let hasSucceeded = hasFlags && status != .panic
+        transition { state in
+            state.machine.take(hasSucceeded ? .fetchSucceeded(fetch) : .panicFound)
+            state.held = hasSucceeded ? nil : (.none, state.identity)
+        }
+        if hasSucceeded { await finishFetch(in: session, hasSucceeded: true) }
     }
 
     /// Brings the flags up to date and calls back, for callers that don't await.

@@ -42,8 +42,8 @@ extension FlagshipVisitor {
     }
 
     /// Reports that the visitor signed in or out.
-    func reportIdentity(_ event: FlagshipFetchMachine.Event) {
-        report(event == .authenticated ? .authenticated : .unauthenticated) { contextFields }
+    func reportIdentity(_ reason: FlagshipFetchReason) {
+        report(reason == .authenticate ? .authenticated : .unauthenticated) { contextFields }
     }
 
     /// Reports an accepted hit.

@@ -64,27 +64,18 @@ public final class FlagshipVisitor: Sendable {
 
     var log: any LogSink { flagship.environment.log }
 
-    /// Takes an event of the fetch status together with what it does to the flags, and announces changes.
-    func take(_ event: FlagshipFetchMachine.Event, _ change: (inout State) -> Void = { _ in }) {
+    /// Changes the fetch status, together with what that does to the flags, and announces the change.
+    @discardableResult
+    func transition<Value>(_ change: (inout State) -> Value) -> Value {
         // Under the lock, so that announcements have the order of the changes.
-        state.withLock { state in
-            change(&state)
-            if let news = state.machine.take(event) { announcements.add(news) }
+        let value = state.withLock { state in
+            let former = state.machine.current
+            let value = change(&state)
+            if state.machine.current != former { announcements.add(state.machine.current) }
+            return value
         }
-        announce()
-    }
-
-    private func announce() { announcements.make { listener?($0.status, $0.reason) } }
-
-    /// Begins a fetch, and announces the change.
-    func beginFetch() -> FlagshipFetchMachine.Fetch {
-        let fetch = state.withLock { state in
-            let (fetch, news) = state.machine.begin()
-            if let news { announcements.add(news) }
-            return fetch
-        }
-        announce()
-        return fetch
+        announcements.make { listener?($0.status, $0.reason) }
+        return value
     }
 
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
@@ -101,7 +92,8 @@ public final class FlagshipVisitor: Sendable {
 
     private func restore(_ record: FlagshipVisitorRecord) {
         session?.honor(EarlierAssignments(record.assignments))
-        take(.cacheFound) { state in
+        transition { state in
+            state.machine.take(.cacheFound)
             state.history[ExactText(record.visitorID)] = record.assignments
             if !record.flags.isEmpty { state.held = (record.decisions, state.identity) }
         }
@@ -128,7 +120,7 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// In bucketing mode this has no effect, as in the original, and is logged.
     public func authenticate(_ visitorID: String) {
-        changeIdentity(.authenticated, .authenticate) { $0.authenticate(visitorID) }
+        changeIdentity(.authenticate, .authenticate) { $0.authenticate(visitorID) }
     }
 
     /// Signs out: the anonymous id is the visitor's again.
@@ -137,11 +129,11 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// In bucketing mode this has no effect, as in the original, and is logged.
     public func unauthenticate() {
-        changeIdentity(.unauthenticated, .unauthenticate) { $0.unauthenticate() }
+        changeIdentity(.unauthenticate, .unauthenticate) { $0.unauthenticate() }
     }
 
     private func changeIdentity(
-        _ event: FlagshipFetchMachine.Event,
+        _ reason: FlagshipFetchReason,
         _ tag: FlagshipTag,
         _ change: (inout Identity) -> Bool
     ) {
@@ -158,8 +150,8 @@ public final class FlagshipVisitor: Sendable {
             return true
         }
         guard isNews else { return }
-        take(event)
-        reportIdentity(event)
+        transition { $0.machine.take(.changed(reason)) }
+        reportIdentity(reason)
     }
 
     // MARK: The context
@@ -181,7 +173,8 @@ public final class FlagshipVisitor: Sendable {
         for objection in FlagshipContext.objections(to: values, of: visitorID) {
             log.log(.error, .updateContext, objection)
         }
-        if changeContext({ $0.merge(FlagshipContext.usable(values)) { $1 } }) { take(.contextChanged) }
+        guard changeContext({ $0.merge(FlagshipContext.usable(values)) { $1 } }) else { return }
+        transition { $0.machine.take(.changed(.updateContext)) }
     }
 
     /// Sets a value that Flagship defines; one of the wrong type is left out and logged.
