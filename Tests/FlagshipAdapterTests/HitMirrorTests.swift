@@ -36,8 +36,9 @@ struct HitMirrorTests {
             cache,
             strategy: strategy,
             environmentID: Bench.environmentID,
-            mayHoldOthers: false,
-            holding: []
+            lookUpOthers: nil,
+            holding: [],
+            dropped: 0
         )
     }
 
@@ -51,7 +52,7 @@ struct HitMirrorTests {
         defer { cache.gate.open() }
         let mirror = Self.mirror(.periodicCaching, in: cache)
         mirror.expect(Self.hits)
-        await mirror.accept(Self.hits)
+        await mirror.accept(["ada", "ben"], of: Self.hits)
         let delivered = Task { await mirror.remove(["ada"]) }
         try await eventually("the cache is emptied") { cache.gate.waiting == 1 }
         let denied = Task { await mirror.remove { $0.identity.id == "ben" } }
@@ -69,7 +70,7 @@ struct HitMirrorTests {
         defer { cache.gate.open() }
         let mirror = Self.mirror(.continuousCaching, in: cache)
         mirror.expect(Self.hits)
-        let accepted = Task { await mirror.accept(Self.hits) }
+        let accepted = Task { await mirror.accept(["ada", "ben"], of: Self.hits) }
         try await eventually("the hits are being cached") { cache.gate.waiting == 1 }
         let delivered = Task { await mirror.remove(["ada"]) }
         try await eventually("the hit no longer waits") { mirror.waiting.map(\.id) == ["ben"] }
@@ -89,7 +90,7 @@ struct HitMirrorTests {
         let mirror = Self.mirror(strategy, in: cache)
         mirror.expect(Self.hits)
         await mirror.remove(["ada"])
-        await mirror.accept(Self.hits)
+        await mirror.accept(["ada", "ben"], of: Self.hits)
         await mirror.write()
         #expect(Array(cache.hits.keys) == ["ben"])
     }
@@ -99,7 +100,7 @@ struct HitMirrorTests {
         let cache = OwnCache()
         let mirror = Self.mirror(.periodicCaching, in: cache)
         mirror.expect(Self.hits)
-        await mirror.accept(Self.hits)
+        await mirror.accept(["ada", "ben"], of: Self.hits)
         for _ in 0..<3 { await mirror.write() }
         await mirror.remove { _ in false }
         #expect(cache.calls == ["flushAllHits", "cacheHits 2"])

@@ -9,11 +9,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// The underlying outbox.
     public let base: any OutboxStore
     private let mirror: FlagshipHitMirror
-    private let strategy: FlagshipOptions.Tracking.Strategy
     private let destination: Destination
-    private let evictions: FlagshipEvictions
-    /// Looks up the cache again, if it may hold hits of this environment that weren't imported.
-    private let lookUpUnimported: FlagshipHitMirror.LookUp?
 
     /// Creates an outbox, and imports hits that are in the cache but not in the underlying outbox.
     ///
@@ -41,10 +37,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     ) async {
         guard let cache = caches.hits else { return nil }
         base = store
-        self.strategy = strategy
         self.destination = destination
-        evictions = FlagshipEvictions(known: store.overflowed)
-        let limit = caches.hitLookupTimeout
+        let (limit, dropped) = (caches.hitLookupTimeout, store.overflowed)
         let lookUp: FlagshipHitMirror.LookUp = {
             await FlagshipLookup.value(within: limit, time) { await cache.lookupHits() }
         }
@@ -54,17 +48,16 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         var mayHoldOthers = true
         if let records, let known {
             let own = records.filter { $1.belongs(to: environmentID) }
-            let usable = await Self.usable(own, of: cache, but: known, now: time.now, log)
-            taken = await Self.takeOver(usable, of: cache, into: store, owedTo: destination, now: time.now)
+            taken = await Self.takeOver(own, of: cache, but: known, into: store, owedTo: destination, time.now, log)
             mayHoldOthers = taken == nil || own.count < records.count
         }
-        lookUpUnimported = taken == nil ? lookUp : nil
         mirror = FlagshipHitMirror(
             cache,
             strategy: strategy,
             environmentID: environmentID,
-            mayHoldOthers: mayHoldOthers,
-            holding: Array((known ?? [:]).values) + (taken ?? [])
+            lookUpOthers: mayHoldOthers ? lookUp : nil,
+            holding: Array((known ?? [:]).values) + (taken ?? []),
+            dropped: dropped
         )
     }
 
@@ -93,21 +86,16 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         return found
     }
 
-    static func accepted(_ envelopes: [Envelope], _ refusals: [ExperimentationError?]) -> [Envelope] {
-        zip(envelopes, refusals).filter { $1 == nil }.map(\.0)
-    }
-
     /// Removes from the cache what the outbox dropped to make room.
     ///
     /// - Parameter isExact: Whether the cache must be exact afterwards. Otherwise a few dropped events may stay until
     ///   there are more, because finding them takes a list of all that wait.
     private func followEvictions(isExact: Bool) async {
         let count = base.overflowed
-        guard evictions.areDue(count, of: mirror.count, isExact: isExact) else { return }
+        guard mirror.mayHold(dropped: count, isExact: isExact) else { return }
         let before = mirror.waiting
         guard let left = try? await Self.list(base, for: destination) else { return }
-        evictions.follow(count)
-        await mirror.remove(before.map(\.id).filter { left[$0] == nil })
+        await mirror.remove(before.map(\.id).filter { left[$0] == nil }, dropped: count)
     }
 }
 
@@ -125,13 +113,11 @@ extension FlagshipHitCacheStore {
         do throws(ExperimentationError) {
             refusals = try await base.append(events, now: now)
         } catch {
-            mirror.dismiss(own)
+            await mirror.accept([], of: own)
             throw error
         }
-        let accepted = Set(Self.accepted(events.map(\.envelope), refusals).map(\.id))
-        mirror.dismiss(own.filter { !accepted.contains($0.id) })
-        await mirror.accept(own.filter { accepted.contains($0.id) })
-        if strategy == .continuousCaching { await followEvictions(isExact: false) }
+        await mirror.accept(Set(zip(events, refusals).filter { $1 == nil }.map(\.0.envelope.id)), of: own)
+        if mirror.strategy == .continuousCaching { await followEvictions(isExact: false) }
         return refusals
     }
 
@@ -163,7 +149,7 @@ extension FlagshipHitCacheStore {
     /// Releases a lane, and with the periodic strategy caches what then waits.
     public func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError) {
         try await base.release(token, pause: pause, now: now)
-        guard token.destination == destination, strategy == .periodicCaching else { return }
+        guard token.destination == destination, mirror.strategy == .periodicCaching else { return }
         await followEvictions(isExact: true)
         await mirror.write()
     }
@@ -172,10 +158,7 @@ extension FlagshipHitCacheStore {
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
         let outcome = try await base.setConsent(changes)
         let denying = Set(changes.filter { !$0.isGranted }.map { ExactText($0.userID) })
-        if !denying.isEmpty {
-            await mirror.remove { denying.contains(ExactText($0.identity.id)) && !$0.event.isConsentSignal }
-            if let lookUpUnimported { await mirror.removeUnimported(of: denying, foundBy: lookUpUnimported) }
-        }
+        if !denying.isEmpty { await mirror.remove(of: denying) }
         return outcome
     }
 

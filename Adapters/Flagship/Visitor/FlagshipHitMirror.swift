@@ -21,14 +21,18 @@ final class FlagshipHitMirror: Sendable {
         /// What the cache holds although it no longer waits, and whether anything has changed since the cache was written.
         var gone: [Envelope] = []
         var isChanged = false
+        /// How many events the outbox has dropped to make room, as far as the cache has been told.
+        var dropped: Int
+
+        var waiting: [Envelope] { entries.values.filter(\.isAccepted).map(\.envelope) }
     }
 
     private let cache: any FlagshipHitCache
-    private let strategy: FlagshipOptions.Tracking.Strategy
+    let strategy: FlagshipOptions.Tracking.Strategy
     private let environmentID: String
-    /// Whether the cache may hold hits that weren't imported: of another environment, or of an earlier run, which only
-    /// the next start may delete.
-    private let mayHoldOthers: Bool
+    /// Looks up the cache again, if it may hold hits that weren't imported: of another environment, or of an earlier
+    /// run, which only the next start may delete.
+    private let lookUpOthers: LookUp?
     private let state: Mutex<State>
     private let turn = AsyncSemaphore(limit: 1)
 
@@ -36,22 +40,20 @@ final class FlagshipHitMirror: Sendable {
         _ cache: any FlagshipHitCache,
         strategy: FlagshipOptions.Tracking.Strategy,
         environmentID: String,
-        mayHoldOthers: Bool,
-        holding waiting: [Envelope]
+        lookUpOthers: LookUp?,
+        holding waiting: [Envelope],
+        dropped: Int
     ) {
         self.cache = cache
         self.strategy = strategy
         self.environmentID = environmentID
-        self.mayHoldOthers = mayHoldOthers
+        self.lookUpOthers = lookUpOthers
         let entries = waiting.map { ($0.id, Entry(envelope: $0, isAccepted: true)) }
-        state = Mutex(State(entries: Dictionary(entries) { $1 }, isChanged: !waiting.isEmpty))
+        state = Mutex(State(entries: Dictionary(entries) { $1 }, isChanged: !waiting.isEmpty, dropped: dropped))
     }
 
     /// The events that the outbox has accepted and that aren't known to be gone.
-    var waiting: [Envelope] { state.withLock { $0.entries.values.filter(\.isAccepted).map(\.envelope) } }
-
-    /// The number of events.
-    var count: Int { state.withLock { $0.entries.count } }
+    var waiting: [Envelope] { state.withLock { $0.waiting } }
 
     // MARK: Arrivals
 
@@ -60,21 +62,18 @@ final class FlagshipHitMirror: Sendable {
         state.withLock { state in for event in events { state.entries[event.id] = Entry(envelope: event) } }
     }
 
-    /// Removes expected events that the outbox refused.
-    func dismiss(_ events: [Envelope]) {
-        state.withLock { state in for event in events { state.entries[event.id] = nil } }
-    }
-
-    /// Confirms expected events, and with the continuous strategy caches those that still wait.
-    func accept(_ events: [Envelope]) async {
-        guard !events.isEmpty else { return }
+    /// Confirms those of expected events that the outbox accepted, removes the others, and with the continuous strategy
+    /// caches what still waits.
+    func accept(_ accepted: Set<String>, of events: [Envelope]) async {
+        let kept = events.filter { accepted.contains($0.id) }
         state.withLock { state in
-            state.isChanged = true
-            for event in events { state.entries[event.id]?.isAccepted = true }
+            for event in events where !accepted.contains(event.id) { state.entries[event.id] = nil }
+            for event in kept { state.entries[event.id]?.isAccepted = true }
+            if !kept.isEmpty { state.isChanged = true }
         }
-        guard strategy == .continuousCaching else { return }
+        guard strategy == .continuousCaching, !kept.isEmpty else { return }
         await turn.run {
-            let left = self.state.withLock { state in events.filter { state.entries[$0.id] != nil } }
+            let left = self.state.withLock { state in kept.filter { state.entries[$0.id] != nil } }
             if !left.isEmpty { await self.cache.cacheHits(self.records(of: left)) }
         }
     }
@@ -97,16 +96,36 @@ final class FlagshipHitMirror: Sendable {
         await remove(state.withLock { $0.entries.values.map(\.envelope).filter(isGone).map(\.id) })
     }
 
-    /// Deletes visitors' hits that only the cache has, because they weren't imported.
-    func removeUnimported(of denying: Set<ExactText>, foundBy lookUp: @escaping LookUp) async {
+    /// Removes visitors' events, also those that only the cache has; signals of consent stay.
+    func remove(of denying: Set<ExactText>) async {
+        let isGone = { @Sendable (event: Envelope) in
+            denying.contains(ExactText(event.identity.id)) && !event.event.isConsentSignal
+        }
+        await remove(where: isGone)
+        guard let lookUpOthers else { return }
         await turn.run {
-            let found = await lookUp() ?? [:]
+            let found = await lookUpOthers() ?? [:]
             let gone = found.filter { id, record in
-                guard record.belongs(to: self.environmentID), let hit = record.envelope(id: id) else { return false }
-                return denying.contains(ExactText(hit.identity.id)) && !hit.event.isConsentSignal
+                record.belongs(to: self.environmentID) && record.envelope(id: id).map(isGone) == true
             }
             if !gone.isEmpty { await self.cache.flushHits(gone.keys.sorted()) }
         }
+    }
+
+    /// Whether it is time to look for events that the outbox has dropped.
+    ///
+    /// - Parameters:
+    ///   - count: The number of events that it has dropped so far.
+    ///   - isExact: Whether one is reason enough; otherwise a look is worth its while for each 64th of the events.
+    /// - Returns: Whether it is.
+    func mayHold(dropped count: Int, isExact: Bool) -> Bool {
+        state.withLock { count - $0.dropped > (isExact ? 0 : $0.entries.count / 64) }
+    }
+
+    /// Removes events that the outbox has dropped.
+    func remove(_ ids: [String], dropped count: Int) async {
+        state.withLock { $0.dropped = max($0.dropped, count) }
+        await remove(ids)
     }
 
     /// Writes what has changed: what is gone, or with the periodic strategy all that waits.
@@ -114,13 +133,13 @@ final class FlagshipHitMirror: Sendable {
         await turn.run {
             let (left, gone, isChanged) = self.state.withLock { state in
                 defer { (state.gone, state.isChanged) = ([], false) }
-                return (state.entries.values.filter(\.isAccepted).map(\.envelope), state.gone, state.isChanged)
+                return (state.waiting, state.gone, state.isChanged)
             }
             switch self.strategy {
             case .continuousCaching: await self.flush(gone)
             case .periodicCaching:
                 guard isChanged else { return }
-                if self.mayHoldOthers { await self.flush(gone) } else { await self.cache.flushAllHits() }
+                if self.lookUpOthers != nil { await self.flush(gone) } else { await self.cache.flushAllHits() }
                 if !left.isEmpty { await self.cache.cacheHits(self.records(of: left)) }
             }
         }
