@@ -58,7 +58,7 @@ struct FlagshipDecisionSource: DecisionSource {
         }
         if !watch.isRemoved { observations.note(context) }
         reporter?.note(answer.settings)
-        return answer.isPanicking ? .disabled : .decided(answer.decisions)
+        return answer.isPanicking ? .disabled : .decided(answer.campaigns.decisions)
     }
 }
 

@@ -62,17 +62,24 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
     }
 
     /// The campaigns of the flags, sorted, each with its flags.
+    private var decided: [CampaignsAnswer.Campaign] {
+        let byCampaign = Dictionary(grouping: flags.sorted { $0.key < $1.key }, by: \.value.metadata)
+        return byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { origin, flags in
+            CampaignsAnswer.Campaign(origin: origin, flags: flags.map { ($0.key, $0.value.value) })
+        }
+    }
+
+    /// The flags as decisions.
+    var decisions: Decisions { decided.decisions }
+
+    /// The campaigns in their written form.
     var campaigns: [FlagValue] {
-        let byCampaign = Dictionary(grouping: flags.keys.sorted()) { flags[$0]?.metadata ?? FlagshipFlagMetadata() }
-        return byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { metadata, keys in
-            var members = metadata.toDictionary()
-            members["campaignType"] = nil
-            members["type"] = .string(metadata.campaignType)
+        decided.map { campaign in
+            var members = campaign.origin.toDictionary()
+            members["type"] = members.removeValue(forKey: "campaignType")
             members["activated"] = false
-            members["flags"] = .object(
-                Dictionary(uniqueKeysWithValues: keys.map { ($0, flags[$0]?.value ?? .null) })
-            )
-            return FlagValue.object(members)
+            members["flags"] = .object(Dictionary(campaign.flags.map { ($0.key, $0.value) }) { $1 })
+            return .object(members)
         }
     }
 
@@ -87,20 +94,6 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
             ],
         ]
         return Data((try? JSON.encode(record, order: .sorted)) ?? [])
-    }
-
-    /// The flags as decisions.
-    var decisions: Decisions {
-        var assignments: [Assignment] = []
-        var resolutions: [(key: String, resolution: Resolution)] = []
-        for key in flags.keys.sorted() {
-            guard let flag = flags[key] else { continue }
-            let assignment = flag.metadata.assignment
-            if !assignments.contains(assignment) { assignments.append(assignment) }
-            let place = assignments.firstIndex(of: assignment) ?? 0
-            resolutions.append((key, flag.metadata.resolution(of: flag.value, assignment: place)))
-        }
-        return Decisions(flags: resolutions, assignments: assignments)
     }
 }
 

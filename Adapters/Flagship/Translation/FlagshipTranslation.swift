@@ -30,15 +30,9 @@ extension FlagshipFlagMetadata {
     func resolution(
         of value: FlagValue,
         assignment: Int,
-        describedBy metadata: [String: FlagValue]? = nil
+        describedBy metadata: [String: FlagValue]
     ) -> Resolution {
-        Resolution(
-            value,
-            variant: variationId,
-            reason: reason,
-            metadata: metadata ?? toDictionary(),
-            assignment: assignment
-        )
+        Resolution(value, variant: variationId, reason: reason, metadata: metadata, assignment: assignment)
     }
 
     /// The vendor states no reason, so the campaign's type replaces it: a test splits its visitors, and every other kind
@@ -52,25 +46,26 @@ extension FlagshipFlagMetadata {
     }
 }
 
-extension CampaignsAnswer {
-    /// The answer as neutral decisions; of two campaigns with the same flag the later counts.
+extension [CampaignsAnswer.Campaign] {
+    /// The campaigns as neutral decisions; of two with the same flag the later counts.
     ///
     /// As in the original, a visitor isn't assigned to a campaign none of whose flags is left, but is to one that sets
     /// none in the first place, as a control often does.
     var decisions: Decisions {
         var last: [String: Int] = [:]
-        for (index, campaign) in campaigns.enumerated() {
+        for (index, campaign) in enumerated() {
             for (key, _) in campaign.flags { last[key] = index }
         }
         var flags: [(key: String, resolution: Resolution)] = []
         var assignments: [Assignment] = []
-        for (index, campaign) in campaigns.enumerated() {
+        for (index, campaign) in enumerated() {
             let kept = campaign.flags.filter { last[$0.key] == index }
             guard !kept.isEmpty || campaign.flags.isEmpty else { continue }
+            let (origin, metadata, place) = (campaign.origin, campaign.origin.toDictionary(), assignments.count)
             for (key, value) in kept {
-                flags.append((key, campaign.origin.resolution(of: value, assignment: assignments.count)))
+                flags.append((key, origin.resolution(of: value, assignment: place, describedBy: metadata)))
             }
-            assignments.append(campaign.origin.assignment)
+            assignments.append(origin.assignment(describedBy: metadata))
         }
         return Decisions(flags: flags, assignments: assignments)
     }

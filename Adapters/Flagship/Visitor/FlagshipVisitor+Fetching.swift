@@ -91,32 +91,18 @@ extension FlagshipVisitor {
     /// - Returns: The record; `nil` without consent, and if the flags are another visitor's, from before signing in or
     ///   out.
     private func record(with owned: OwnedDecisions) -> FlagshipVisitorRecord? {
-        let (identity, context, hasConsented) = state.withLock { ($0.identity, $0.fullContext, $0.hasConsented) }
-        guard hasConsented, owned.user == identity else { return nil }
-        var record = Self.record(of: owned.decisions, for: identity, context)
-        let (id, current) = (record.visitorID, record.assignments)
-        guard let all = state.withLock({ $0.remember(current, of: id) }) else { return nil }
-        record.assignments = all
-        return record
-    }
-
-    private static func record(
-        of decisions: Decisions,
-        for identity: Identity,
-        _ context: [String: FlagValue]
-    ) -> FlagshipVisitorRecord {
-        var record = FlagshipVisitorRecord(
-            visitorID: identity.id,
-            anonymousID: identity.anonymousID,
-            consent: true,
-            context: context
-        )
-        for key in decisions.keys {
-            guard let flag = decisions[key] else { continue }
+        let (identity, context) = state.withLock { ($0.identity, $0.fullContext) }
+        guard owned.user == identity else { return nil }
+        var record = FlagshipVisitorRecord(visitorID: identity.id, anonymousID: identity.anonymousID, context: context)
+        for key in owned.decisions.keys {
+            guard let flag = owned.decisions[key] else { continue }
             let metadata = FlagshipFlagMetadata(flag.metadata)
             record.flags[key] = (flag.value, metadata)
             record.assignments[metadata.variationGroupId] = metadata.variationId
         }
+        let current = record.assignments
+        guard let all = state.withLock({ $0.remember(current, of: identity.id) }) else { return nil }
+        record.assignments = all
         return record
     }
 
