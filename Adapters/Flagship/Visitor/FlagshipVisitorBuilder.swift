@@ -11,13 +11,6 @@ public struct FlagshipVisitorBuilder: Sendable {
     var isAuthenticated = false
     var onFetchStatusChanged: FlagshipFetchListener?
 
-    init(flagship: Flagship, visitorID: String, hasConsented: Bool, instance: Flagship.Instance) {
-        self.flagship = flagship
-        self.visitorID = visitorID
-        self.hasConsented = hasConsented
-        self.instance = instance
-    }
-
     /// Sets the context; values that the vendor has no type for, and one for `fs_users` that isn't the visitor's id, are
     /// left out and logged.
     public func context(_ context: [String: FlagValue]) -> Self {
@@ -53,11 +46,10 @@ public struct FlagshipVisitorBuilder: Sendable {
     /// It waits for the look-up no longer than its time-out, but for the application's store, and for its cache to
     /// delete a visitor, until they return.
     public func build() async -> FlagshipVisitor {
-        let install = FlagshipInstallation(of: flagship)
         let identity = Identity(
             id: visitorID.isEmpty ? flagship.environment.makeID().uppercased() : visitorID,
             // Signing out leaves the installation's anonymous visitor.
-            anonymousID: isAuthenticated ? await install.deviceID() : nil,
+            anonymousID: isAuthenticated ? await flagship.deviceID() : nil,
             isAuthenticated: isAuthenticated
         )
         let log = flagship.environment.log
@@ -66,7 +58,7 @@ public struct FlagshipVisitorBuilder: Sendable {
             log.log(.error, .updateContext, objection)
         }
         var values = flagship.options.device.context
-        values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await install.isFirstRun())
+        values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await flagship.isFirstRun())
         values.merge(context) { $1 }
         let visitor = FlagshipVisitor(
             flagship: flagship,
@@ -83,27 +75,19 @@ public struct FlagshipVisitorBuilder: Sendable {
 }
 
 /// The state of this installation: whether this is its first run, and the id of its anonymous visitor.
-struct FlagshipInstallation: Sendable {
-    private let state: any StateStore
-    private let environment: ClientEnvironment
-
-    init(of flagship: Flagship) {
-        state = flagship.state
-        environment = flagship.environment
-    }
-
+extension Flagship {
     private static let idKey = "flagship/install/id"
     private static let runKey = "flagship/install/ran"
 
     /// Returns whether no visitor was created before; the next call returns `false`.
-    func isFirstRun() async -> Bool {
+    fileprivate func isFirstRun() async -> Bool {
         // Of two concurrent calls, one is the first. If the store can't tell, it counts as the first.
         guard case .conflict = try? await state.update(Self.runKey, to: [1], if: nil) else { return true }
         return false
     }
 
     /// Returns the same id in every run of this installation.
-    func deviceID() async -> String {
+    fileprivate func deviceID() async -> String {
         let id = environment.makeID().uppercased()
         if case .conflict(let known?) = try? await state.update(Self.idKey, to: Array(id.utf8), if: nil) {
             return String(decoding: known, as: UTF8.self)
