@@ -4,29 +4,20 @@ import Foundation
 
 /// Flagship's event sink: exposures go to the Decision API, hits to the collector.
 struct FlagshipEventSink: EventSink {
-    let batching: BatchPolicy
-    let environmentID: String
-    let requests: FlagshipRequests
-    let client: HTTPClient
-    let limits: HTTPLimits
-    let time: any TimeSource
-    let log: any LogSink
-    /// Receives each exposure that the vendor has taken.
-    let observations: FlagshipObservations
+    let service: FlagshipService
     /// Receives each consent that the vendor was told of.
     let consents: FlagshipConsentNotes?
-    /// Receives failed deliveries.
-    let reporter: FlagshipReporter?
+
+    var batching: BatchPolicy { service.configuration.batching }
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
-        if case .exposure(let exposure) = event.kind {
-            guard !exposure.assignment.group.isEmpty, !exposure.assignment.variation.id.isEmpty else {
-                throw ExperimentationError(
-                    .invalidArgument,
-                    "an exposure needs the variation group and the variation: Flagship reports by these"
-                )
-            }
-            return
+        if case .exposure(let exposure) = event.kind,
+            exposure.assignment.group.isEmpty || exposure.assignment.variation.id.isEmpty
+        {
+            throw ExperimentationError(
+                .invalidArgument,
+                "an exposure needs the variation group and the variation: Flagship reports by these"
+            )
         }
         _ = try FlagshipTranslation.hits(of: event, id: "check")
     }
@@ -42,6 +33,9 @@ struct FlagshipEventSink: EventSink {
             case .hits: .max
             }
         }
+
+        /// The report of a failed request.
+        var failure: FlagshipReport.Label { self == .exposures ? .exposuresFailed : .hitsFailed }
     }
 
     /// The requests of a batch.
@@ -53,121 +47,69 @@ struct FlagshipEventSink: EventSink {
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
         await Self.plan(batch).deliver { request in
-            switch request.lane {
-            case .exposures: await activate(request.events)
-            case .hits: await send(request.events)
+            let (environmentID, now) = (service.configuration.environmentID, service.environment.time.now)
+            let translated = TranslatedBatch(request.events) { envelope throws(ExperimentationError) in
+                try envelope.wire(environmentID: environmentID, now: now)
             }
+            return await translated.deliver { part in await send(part, in: request.lane) }
         }
     }
 
-    private func activate(_ envelopes: [Envelope]) async -> DeliveryReport {
-        let now = time.now
-        let exposures = envelopes.compactMap { envelope -> (Envelope, Exposure)? in
-            if case .exposure(let exposure) = envelope.event.kind { (envelope, exposure) } else { nil }
-        }
-        let entries = exposures.map { $1.wire(for: $0, environmentID: environmentID, now: now) }
-        let verdict = await verdict(on: envelopes, orReport: .exposuresFailed) {
-            () throws(ExperimentationError) in try requests.activate(entries)
-        }
-        if verdict == .delivered {
-            for (envelope, exposure) in exposures { observations.exposed(envelope, exposure) }
-            logLeftOut(of: envelopes)
-        }
-        return DeliveryReport(verdict)
-    }
-
-    private func send(_ envelopes: [Envelope]) async -> DeliveryReport {
-        let now = time.now
-        let translated = TranslatedBatch(envelopes) { envelope throws(ExperimentationError) in
-            try FlagshipTranslation.hits(of: envelope.event, id: envelope.id)
-                .map { $0.wire(for: envelope, environmentID: environmentID, now: now) }
-        }
-        return await translated.deliver { part in
-            let verdict = await verdict(on: part.events, orReport: .hitsFailed) {
-                () throws(ExperimentationError) in try requests.hits(part.forms.flatMap(\.self))
-            }
-            if verdict == .delivered {
-                await noteConsents(of: part.events)
-                logLeftOut(of: part.events)
-            }
-            return DeliveryReport(verdict)
-        }
-    }
-
-    /// Logged when an event is delivered, because it may be retried for hours.
-    private func logLeftOut(of delivered: [Envelope]) {
-        for envelope in delivered {
-            for sentence in FlagshipTranslation.leftOut(of: envelope.event) {
-                log.log(.warning, "flagship.event", "\(envelope.event.type): \(sentence)")
-            }
-        }
-    }
-
-    private func noteConsents(of delivered: [Envelope]) async {
-        guard let consents else { return }
-        for envelope in delivered {
-            guard case .consentChanged(let isGranted) = envelope.event.kind else { continue }
-            await consents.tell(envelope.identity.id, isGranted)
-        }
-    }
-
-    private func verdict(
-        on envelopes: [Envelope],
-        orReport label: FlagshipReport.Label,
-        of make: () throws(ExperimentationError) -> HTTPMessage
-    ) async -> Verdict {
+    private func send(_ part: TranslatedBatch<[FlagValue]>, in lane: Lane) async -> DeliveryReport {
+        let (requests, time, entries) = (service.requests, service.environment.time, part.forms.flatMap(\.self))
         // Users who have consented. Of those who refused, only their signals wait, a consent from before it among them.
-        let visitor = envelopes.first { !$0.event.isConsentSignal }
+        let visitor = part.events.first { !$0.event.isConsentSignal }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant
         do throws(ExperimentationError) {
-            let message = try make()
-            let reply = try await client.send(message, limits: limits)
+            let message = try lane == .exposures ? requests.activate(entries) : requests.hits(entries)
+            let reply = try await service.client.send(message, limits: service.configuration.transferLimits)
             if !(200...299).contains(reply.status), let visitor {
-                reporter?.report(label, of: visitor, message.request, reply, since: start)
+                service.reporter?.report(lane.failure, of: visitor, message.request, reply, since: start)
             }
-            return FlagshipErrors.verdict(on: reply, events: envelopes.count, now: time.now)
+            let verdict = FlagshipErrors.verdict(on: reply, events: part.events.count, now: time.now)
+            if verdict == .delivered { for envelope in part.events { await noteDelivery(of: envelope) } }
+            return DeliveryReport(verdict)
         } catch {
-            if let visitor { reporter?.report(error, of: visitor) }
-            return DeliveryVerdict.of(error)
+            if let visitor { service.reporter?.report(error, of: visitor) }
+            return DeliveryReport(DeliveryVerdict.of(error))
+        }
+    }
+
+    private func noteDelivery(of envelope: Envelope) async {
+        switch envelope.event.kind {
+        case .exposure(let exposure): service.observations.exposed(envelope, exposure)
+        case .consentChanged(let isGranted): await consents?.tell(envelope.identity.id, isGranted)
+        default: break
+        }
+        // Logged only now, because the event may have been retried for hours.
+        for sentence in FlagshipTranslation.leftOut(of: envelope.event) {
+            service.environment.log.log(.warning, "flagship.event", "\(envelope.event.type): \(sentence)")
         }
     }
 }
 
 // MARK: - The wire of one event
 
-extension FlagshipHit {
-    /// Returns the hit as it is sent, with its visitor, environment and age.
-    func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
-        var members = fields
-        members["cid"] = .string(environmentID)
-        members["ds"] = .string(FlagshipWire.dataSource)
-        members["qt"] = .int(envelope.queueTime(at: now))
-        // Hits put the anonymous id first, and the customer's beside it only if there are two.
-        let ids = envelope.identity.flagship
-        members["vid"] = .string(ids.anonymous ?? ids.visitor)
-        if ids.anonymous != nil { members["cuid"] = .string(ids.visitor) }
-        return .object(members)
-    }
-}
-
-extension Exposure {
-    /// Returns the exposure as it is sent.
-    ///
-    /// Unlike in hits, the visitor's id comes first here.
-    func wire(for envelope: Envelope, environmentID: String, now: Date) -> FlagValue {
-        let ids = envelope.identity.flagship
-        var members: [String: FlagValue] = [
-            "cid": .string(environmentID), "vid": .string(ids.visitor),
-            "caid": .string(assignment.group), "vaid": .string(assignment.variation.id),
-            "qt": .int(envelope.queueTime(at: now)),
-        ]
-        if let anonymous = ids.anonymous { members["aid"] = .string(anonymous) }
-        return .object(members)
-    }
-}
-
 extension Envelope {
+    /// Returns the event as it is sent, with its visitor, environment and age: an exposure, or hits.
+    func wire(environmentID: String, now: Date) throws(ExperimentationError) -> [FlagValue] {
+        let ids = identity.flagship
+        var common: [String: FlagValue] = ["cid": .string(environmentID), "qt": .int(queueTime(at: now))]
+        if case .exposure(let exposure) = event.kind {
+            common["vid"] = .string(ids.visitor)
+            common["aid"] = ids.anonymous.map { .string($0) }
+            common["caid"] = .string(exposure.assignment.group)
+            common["vaid"] = .string(exposure.assignment.variation.id)
+            return [.object(common)]
+        }
+        // Hits put the anonymous id first, and the customer's beside it only if there are two.
+        common["vid"] = .string(ids.anonymous ?? ids.visitor)
+        if ids.anonymous != nil { common["cuid"] = .string(ids.visitor) }
+        common["ds"] = .string(FlagshipWire.dataSource)
+        return try FlagshipTranslation.hits(of: event, id: id).map { .object($0.fields.merging(common) { $1 }) }
+    }
+
     /// Returns how long the event has waited in milliseconds, the collector's unit, which the original for iOS mistakes
     /// for seconds.
     ///

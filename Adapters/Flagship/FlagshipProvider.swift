@@ -19,7 +19,7 @@ public struct FlagshipProvider: ExperimentationProvider {
     public let configuration: FlagshipConfiguration
     private let transport: (any HTTPTransport)?
     /// Receives each consent that the vendor was told of; only Flagship's own API asks for them.
-    private let consents: FlagshipConsentNotes?
+    var consents: FlagshipConsentNotes?
 
     /// Creates a provider; nothing is sent before a client starts it.
     ///
@@ -27,13 +27,8 @@ public struct FlagshipProvider: ExperimentationProvider {
     ///   - configuration: The settings.
     ///   - transport: Sends requests; the platform's own if `nil`.
     public init(configuration: FlagshipConfiguration, transport: (any HTTPTransport)? = nil) {
-        self.init(configuration: configuration, transport: transport, consents: nil)
-    }
-
-    init(configuration: FlagshipConfiguration, transport: (any HTTPTransport)?, consents: FlagshipConsentNotes?) {
         self.configuration = configuration
         self.transport = transport
-        self.consents = consents
     }
 
     /// The environment, the key and the mode.
@@ -66,10 +61,14 @@ public struct FlagshipProvider: ExperimentationProvider {
         let service = FlagshipService(
             configuration,
             transport: transport ?? DefaultTransport.make(),
-            consents: consents,
             environment: context.environment
         )
-        var roles = ProviderRoles(decisions: service.decisions, events: service.events, needsConsent: true)
+        var roles = ProviderRoles(
+            decisions: configuration.mode == .bucketing
+                ? .computed(BucketingSource(service: service)) : .asked(FlagshipDecisionSource(service: service)),
+            events: FlagshipEventSink(service: service, consents: consents),
+            needsConsent: true
+        )
         // In API mode the vendor remembers assignments, and requests have no member for them; in bucketing mode this
         // device has to.
         roles.assignments.isSticky = configuration.mode == .bucketing
@@ -77,96 +76,6 @@ public struct FlagshipProvider: ExperimentationProvider {
         if service.observations.isWanted { roles.flagSeen = { service.observations.see($0) } }
         roles.forget = { userID in service.forget(userID) }
         return roles
-    }
-}
-
-/// The state that lives as long as a client.
-struct FlagshipService: Sendable {
-    let configuration: FlagshipConfiguration
-    let observations: FlagshipObservations
-    let reporter: FlagshipReporter?
-    private let removals: UserRemovals
-    /// Decisions in the configured mode.
-    let decisions: ProviderRoles.Deciding
-    let events: FlagshipEventSink
-
-    init(
-        _ configuration: FlagshipConfiguration,
-        transport: any HTTPTransport,
-        consents: FlagshipConsentNotes?,
-        environment: ClientEnvironment
-    ) {
-        self.configuration = configuration
-        let observations = FlagshipObservations(configuration.onVisitorExposed)
-        self.observations = observations
-        let requests = FlagshipRequests(
-            environmentID: configuration.environmentID,
-            apiKey: configuration.apiKey,
-            endpoints: configuration.endpoints
-        )
-        let reading = HTTPClient(transport: transport, retry: configuration.retry, environment: environment)
-        let sending = HTTPClient(transport: transport, retry: .none, environment: environment)
-        let reporter = FlagshipReporter(
-            configuration.reports,
-            requests: requests,
-            client: sending,
-            limits: HTTPLimits(deadline: configuration.transferTimeout),
-            environment: environment
-        )
-        self.reporter = reporter
-        let removals = UserRemovals()
-        self.removals = removals
-        let automatic = configuration.device.context
-        decisions =
-            switch configuration.mode {
-            case .decisionAPI:
-                .asked(
-                    FlagshipDecisionSource(
-                        requests: requests,
-                        client: reading,
-                        automatic: automatic,
-                        limits: HTTPLimits(deadline: configuration.timeout),
-                        time: environment.time,
-                        observations: observations,
-                        removals: removals,
-                        reporter: reporter
-                    )
-                )
-            case .bucketing:
-                .computed(
-                    BucketingSource(
-                        freshness: Freshness(polling: configuration.pollingInterval),
-                        requests: requests,
-                        client: reading,
-                        limits: HTTPLimits(deadline: configuration.transferTimeout, responseBytes: 64 << 20),
-                        rules: configuration.rules,
-                        automatic: automatic,
-                        environment: environment,
-                        reporter: reporter
-                    )
-                )
-            }
-        events = FlagshipEventSink(
-            batching: configuration.batching,
-            environmentID: configuration.environmentID,
-            requests: requests,
-            client: sending,
-            limits: HTTPLimits(deadline: configuration.transferTimeout),
-            time: environment.time,
-            log: environment.log,
-            observations: observations,
-            consents: consents,
-            reporter: reporter
-        )
-    }
-}
-
-extension FlagshipService {
-    /// Removes a visitor who has withdrawn consent.
-    func forget(_ visitor: String) {
-        removals.note(visitor)
-        observations.forget(visitor)
-        reporter?.forget(visitor)
     }
 }
 

@@ -44,7 +44,7 @@ struct DefaultsTests {
             ("poolMaxSize", "\(tracking.poolMaxSize)", "10"),
             ("batchIntervalTimer, seconds", "\(tracking.batchInterval / .seconds(1))", "5.0"),
             ("strategy", tracking.strategy.rawValue, "CONTINUOUS_CACHING"),
-            ("limit of a batch, bytes", "\(flagship.service?.events.batching.bytes ?? 0)", "2500000"),
+            ("limit of a batch, bytes", "\(flagship.service?.configuration.batching.bytes ?? 0)", "2500000"),
             ("oldest hit, seconds", "\(FlagshipConfiguration.oldestHit / .seconds(1))", "14400.0"),
             ("visitorLookupTimeOut, seconds", "\(caches.visitorLookupTimeout / .seconds(1))", "0.2"),
             ("hitCacheLookupTimeout, seconds", "\(caches.hitLookupTimeout / .seconds(1))", "0.2"),

@@ -52,7 +52,7 @@ struct OptionsTests {
         #expect(settings.poolSize == 4 && settings.batchInterval == .seconds(9) && settings.device == device)
         #expect(settings.onVisitorExposed != nil && settings.retry.attempts == 1)
         #expect(settings.endpoints.decision.port == 1 && settings.endpoints.events.port == 3)
-        let batching = try #require(flagship.service?.events.batching)
+        let batching = try #require(flagship.service?.configuration.batching)
         #expect(batching.count == 4 && batching.largest == 4 && batching.interval == .seconds(9))
         await flagship.close(within: .zero)
     }

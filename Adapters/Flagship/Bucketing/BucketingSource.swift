@@ -4,22 +4,22 @@ import HTTPTypes
 
 /// A source that fetches the file of all campaigns if it has changed, for decisions on this device.
 struct BucketingSource: RulesetSource {
-    let freshness: Freshness
-    let requests: FlagshipRequests
-    let client: HTTPClient
-    let limits: HTTPLimits
-    let rules: FlagshipRules
-    let automatic: [String: FlagValue]
-    let environment: ClientEnvironment
-    /// Receives the account's settings, and each file.
-    let reporter: FlagshipReporter?
+    let service: FlagshipService
+
+    var freshness: Freshness { Freshness(polling: configuration.pollingInterval) }
+    private var configuration: FlagshipConfiguration { service.configuration }
+    private var reporter: FlagshipReporter? { service.reporter }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
-        let message = requests.bucketingFile(ifModifiedSince: validator)
-        let start = environment.time.instant
+        let message = service.requests.bucketingFile(ifModifiedSince: validator)
+        let start = service.environment.time.instant
         let reply: HTTPReply
         do throws(ExperimentationError) {
-            reply = try await client.send(message, limits: limits)
+            reply = try await service.client.send(
+                message,
+                limits: HTTPLimits(deadline: configuration.transferTimeout, responseBytes: 64 << 20),
+                retry: configuration.retry
+            )
         } catch {
             reporter?.report(error)
             throw error
@@ -38,14 +38,18 @@ struct BucketingSource: RulesetSource {
         if file.isPanicking { return .disabled }
         // The date is stored only with a readable file: a 304 must not confirm a broken one.
         return .replaced(
-            BucketingRuleset(file, rules: rules, automatic: automatic),
+            ruleset(of: file),
             validator: reply.response.headerFields[.lastModified],
             raw: reply.body
         )
     }
 
     func ruleset(restoring raw: [UInt8]) throws(ExperimentationError) -> any Ruleset {
-        BucketingRuleset(try file(raw), rules: rules, automatic: automatic)
+        ruleset(of: try file(raw))
+    }
+
+    private func ruleset(of file: BucketingFile) -> BucketingRuleset {
+        BucketingRuleset(file, rules: configuration.rules, automatic: configuration.device.context)
     }
 
     private func file(_ bytes: [UInt8]) throws(ExperimentationError) -> BucketingFile {
@@ -58,7 +62,7 @@ struct BucketingSource: RulesetSource {
         }
         reporter?.note(file.settings)
         if file.unreadable > 0 {
-            environment.log.log(
+            service.environment.log.log(
                 .warning,
                 "flagship.file",
                 "\(file.unreadable) parts of the bucketing file can't be read"

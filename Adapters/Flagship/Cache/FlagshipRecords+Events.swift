@@ -14,13 +14,8 @@ extension FlagshipHitRecord {
     /// - Parameter id: The record's id.
     /// - Returns: The event, or `nil`.
     public func envelope(id: String) -> Envelope? {
-        let content = content.reduce(into: [String: FlagValue]()) { content, member in
-            guard Self.numbers.contains(member.key), let bool = member.value.boolValue else {
-                content[member.key] = member.value
-                return
-            }
-            content[member.key] = .int(bool ? 1 : 0)
-        }
+        var content = content
+        for name in Self.numbers { if let bool = content[name]?.boolValue { content[name] = .int(bool ? 1 : 0) } }
         let event: TrackingEvent
         let identity: Identity
         if type == "ACTIVATE" || content["vaid"] != nil {
@@ -88,34 +83,28 @@ extension FlagshipHitRecord {
 
     /// Returns the records of an event to deliver by their ids, one for each of its hits.
     static func records(of envelope: Envelope, environmentID: String) -> [String: FlagshipHitRecord] {
-        func record(_ type: String, _ content: FlagValue) -> FlagshipHitRecord {
-            FlagshipHitRecord(
+        let sent = (try? envelope.wire(environmentID: environmentID, now: envelope.date)) ?? []
+        var records: [String: FlagshipHitRecord] = [:]
+        for (index, content) in sent.compactMap(\.objectValue).enumerated() {
+            records[index == 0 ? envelope.id : "\(envelope.id)/\(index)"] = FlagshipHitRecord(
                 visitorID: envelope.identity.id,
                 anonymousID: envelope.identity.anonymousID,
-                type: type,
+                type: content["t"]?.stringValue ?? "ACTIVATE",
                 time: envelope.date,
-                content: content.objectValue ?? [:]
+                content: content.merging(notSent(of: envelope)) { sent, _ in sent }
             )
         }
-        if case .exposure(let exposure) = envelope.event.kind {
-            let sent = exposure.wire(for: envelope, environmentID: environmentID, now: envelope.date)
-            var content = sent.objectValue ?? [:]
-            let ids = envelope.identity.flagship
-            var visitor = FlagshipExposedVisitor(id: ids.visitor, anonymousID: ids.anonymous).toDictionary()
-            // Left out if the event doesn't say it: an empty one would count as the visitor's.
-            visitor["context"] = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]
-            content[Internal.flag] = FlagshipExposedFlag(exposure).toJson().map { .string($0) }
-            content[Internal.visitor] = FlagshipJSON.text(.object(visitor)).map { .string($0) }
-            return [envelope.id: record("ACTIVATE", .object(content))]
-        }
-        let hits = (try? FlagshipTranslation.hits(of: envelope.event, id: envelope.id)) ?? []
-        var records: [String: FlagshipHitRecord] = [:]
-        for (index, hit) in hits.enumerated() {
-            let id = index == 0 ? envelope.id : "\(envelope.id)/\(index)"
-            let content = hit.wire(for: envelope, environmentID: environmentID, now: envelope.date)
-            records[id] = record(hit.type, content)
-        }
         return records
+    }
+
+    private static func notSent(of envelope: Envelope) -> [String: FlagValue] {
+        guard case .exposure(let exposure) = envelope.event.kind else { return [:] }
+        let ids = envelope.identity.flagship
+        var visitor = FlagshipExposedVisitor(id: ids.visitor, anonymousID: ids.anonymous).toDictionary()
+        // Left out if the event doesn't say it: an empty one would count as the visitor's.
+        visitor["context"] = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]
+        let (flag, seer) = (FlagshipExposedFlag(exposure).toJson(), FlagshipJSON.text(.object(visitor)))
+        return [Internal.flag: flag, Internal.visitor: seer].compactMapValues { $0.map { .string($0) } }
     }
 }
 

@@ -19,33 +19,23 @@ final class FlagshipReporter: Sendable {
 
     /// The name that links this run's reports.
     let sessionID: String
-    private let reports: FlagshipReports
-    private let environmentID: String
     private let requests: FlagshipRequests
     private let client: HTTPClient
-    private let limits: HTTPLimits
     private let environment: ClientEnvironment
-    private let timeZone: TimeZone
+    private let timeZone = TimeZone.current
     private let state = Mutex(State())
 
     /// Creates a reporter; `nil` if reports are disabled.
     init?(
-        _ reports: FlagshipReports,
-        requests: FlagshipRequests,
+        _ requests: FlagshipRequests,
         client: HTTPClient,
-        limits: HTTPLimits,
-        environment: ClientEnvironment,
-        timeZone: TimeZone = .current
+        environment: ClientEnvironment
     ) {
-        guard !reports.isEmpty else { return nil }
+        guard !requests.configuration.reports.isEmpty else { return nil }
         sessionID = environment.makeID()
-        self.reports = reports
-        environmentID = requests.environmentID
         self.requests = requests
         self.client = client
-        self.limits = limits
         self.environment = environment
-        self.timeZone = timeZone
     }
 
     /// Stores the account's settings, which say whether the vendor is troubleshooting.
@@ -75,7 +65,7 @@ final class FlagshipReporter: Sendable {
         of visitor: FlagshipReport.Visitor? = nil,
         _ fields: () -> [String: String]
     ) {
-        guard reports.contains(label.kind) else { return }
+        guard requests.configuration.reports.contains(label.kind) else { return }
         let now = environment.time.now
         let (known, settings) = state.withLock { (visitor ?? $0.visitor, $0.settings) }
         guard let known, known.hasConsented else { return }
@@ -122,7 +112,7 @@ final class FlagshipReporter: Sendable {
         }
         guard isTaken else { return }
         let body = report.wire(
-            environmentID: environmentID,
+            environmentID: requests.configuration.environmentID,
             instanceID: environment.makeID(),
             date: date,
             timeZone: timeZone
@@ -130,7 +120,7 @@ final class FlagshipReporter: Sendable {
         Task {
             defer { state.withLock { $0.underWay -= 1 } }
             guard let message = try? requests.report(body, report.label.kind) else { return }
-            let reply = try? await client.send(message, limits: limits)
+            let reply = try? await client.send(message, limits: requests.configuration.transferLimits)
             if reply.map({ 200...299 ~= $0.status }) != true {
                 environment.log.log(.debug, "flagship.DATA_TR_USAGE", "a report could not be delivered")
             }

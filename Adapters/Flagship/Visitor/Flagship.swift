@@ -87,11 +87,11 @@ public final class Flagship: Sendable {
         environment.log = FlagshipLevelledLog(sink: environment.log, wanted: options.logLevel)
         var store = store
         let consents = FlagshipConsentNotes(state: store.state, environmentID: environmentID)
-        let provider = FlagshipProvider(
+        var provider = FlagshipProvider(
             configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
-            transport: transport,
-            consents: consents
+            transport: transport
         )
+        provider.consents = consents
         let mirrored = await FlagshipHitCacheStore(
             store.outbox,
             mirroredIn: options.caches,

@@ -68,17 +68,9 @@ extension FlagshipVisitor {
 }
 
 extension Flagship {
-    /// The address in the vendor's notation, with a trailing slash.
-    private static func written(_ endpoint: Endpoint?) -> String {
-        guard let endpoint, endpoint != FlagshipConfiguration.Endpoints.vendor.decision else {
-            return FlagshipWire.decisionURL
-        }
-        return endpoint.description
-    }
-
     /// Flagship's set-up as fields of a report.
     var reportedFields: [String: String] {
-        let settings = service?.configuration
+        let (endpoint, vendor) = (options.endpoints.decision, FlagshipConfiguration.Endpoints.vendor.decision)
         return [
             "sdk.status": status.rawValue, "sdk.config.mode": options.mode == .bucketing ? "BUCKETING" : "DECISION_API",
             "sdk.config.timeout": FlagshipReport.milliseconds(options.timeout),
@@ -88,7 +80,7 @@ extension Flagship {
             "sdk.config.usingCustomVisitorCache": String(options.caches.visitors != nil),
             "sdk.config.usingOnVisitorExposed": String(options.onVisitorExposed != nil),
             "sdk.config.usingCustomLogManager": String(!((environment.log as? FlagshipLevelledLog)?.sink is NoLog)),
-            "sdk.config.decisionApiUrl": Self.written(settings?.endpoints.decision),
+            "sdk.config.decisionApiUrl": endpoint == vendor ? FlagshipWire.decisionURL : "\(endpoint)",
             "sdk.config.trackingManager.strategy": options.tracking.strategy.rawValue,
             "sdk.config.trackingManager.batchIntervals": FlagshipReport.milliseconds(options.tracking.batchInterval),
             "sdk.config.trackingManager.poolMaxSize": String(options.tracking.poolMaxSize),

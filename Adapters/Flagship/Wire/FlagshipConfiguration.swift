@@ -129,6 +129,9 @@ public struct FlagshipConfiguration: Sendable {
 }
 
 extension FlagshipConfiguration {
+    /// The limits of anything but a request for campaigns.
+    var transferLimits: HTTPLimits { HTTPLimits(deadline: transferTimeout) }
+
     /// Whether an environment's id has the vendor's usual form.
     static func isUsual(_ environmentID: String) -> Bool {
         environmentID.utf8.count == 20

@@ -4,9 +4,10 @@ import HTTPTypes
 
 /// Builds the requests of each remote operation; one function for each.
 struct FlagshipRequests: Sendable {
-    let environmentID: String
-    let apiKey: Secret
-    let endpoints: FlagshipConfiguration.Endpoints
+    let configuration: FlagshipConfiguration
+
+    private var environmentID: String { configuration.environmentID }
+    private var endpoints: FlagshipConfiguration.Endpoints { configuration.endpoints }
 
     /// Requests a visitor's decisions.
     func campaigns(_ question: FlagValue) throws(ExperimentationError) -> HTTPMessage {
@@ -14,7 +15,7 @@ struct FlagshipRequests: Sendable {
             json: try JSON.encode(question),
             path: [environmentID, "campaigns"],
             query: [("exposeAllKeys", "true"), ("extras[]", "accountSettings")],
-            headers: try Self.fields(apiKey: apiKey)
+            headers: try Self.fields(apiKey: configuration.apiKey)
         )
     }
 

@@ -6,7 +6,7 @@ enum FlagshipWire {
     static let sdkClient = "iOS"
     /// The version of that SDK.
     static let sdkVersion = "4.0.3"
-    /// The address of the Decision API, including its version.
+    /// The address of the Decision API in the vendor's notation, with a trailing slash.
     static let decisionURL = "https://decision.flagship.io/v2/"
     /// The source of every hit.
     static let dataSource = "APP"

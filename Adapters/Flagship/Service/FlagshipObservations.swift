@@ -32,27 +32,24 @@ final class FlagshipObservations: Sendable {
         var sights: [Sight] = []
     }
 
+    private struct Visitor {
+        /// The context of the last refresh, for exposures of an earlier run.
+        var context: [String: FlagValue]?
+        var underWay: [Mark: UnderWay] = [:]
+    }
+
     private struct State {
-        /// Visitors' contexts.
-        var contexts = RecentlyUsed<[String: FlagValue]>(limit: 1_000)
-        /// Visitors' exposures that are being delivered.
-        var underWay = RecentlyUsed<[Mark: UnderWay]>(limit: 1_000)
+        var visitors = RecentlyUsed<Visitor>(limit: 2_000)
         /// What the application is yet to be notified of, in order, and the task that is doing so.
         var untold: [Sight] = []
         var telling: Task<Void, Never>?
 
-        mutating func changeExposures<Result>(
-            of visitor: ExactText,
-            _ change: (inout [Mark: UnderWay]) -> Result
-        ) -> Result {
-            var exposures = underWay.use(visitor) ?? [:]
-            let result = change(&exposures)
-            if exposures.isEmpty {
-                underWay.remove(visitor)
-            } else {
-                underWay.keep(exposures, for: visitor, weighing: exposures.count)
-            }
-            return result
+        mutating func change<Value>(_ id: ExactText, _ change: (inout Visitor) -> Value) -> Value {
+            var visitor = visitors.use(id) ?? Visitor()
+            let value = change(&visitor)
+            let weight = (visitor.context == nil ? 0 : 1) + visitor.underWay.count
+            if weight == 0 { visitors.remove(id) } else { visitors.keep(visitor, for: id, weighing: weight) }
+            return value
         }
     }
 
@@ -67,8 +64,8 @@ final class FlagshipObservations: Sendable {
     /// Stores a visitor's context, for exposures of an earlier run.
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
-        state.withLock {
-            $0.contexts.keep(context.user.attributes.values, for: ExactText(context.user.id), weighing: 1)
+        state.withLock { state in
+            state.change(ExactText(context.user.id)) { $0.context = context.user.attributes.values }
         }
     }
 
@@ -80,9 +77,9 @@ final class FlagshipObservations: Sendable {
         let visitor = FlagshipExposedVisitor(sight.user)
         state.withLock { state in
             let further = Sight(visitor: visitor, flag: FlagshipExposedFlag(sight.exposure))
-            let isUnderWay = state.changeExposures(of: mark.visitor) { exposures in
-                guard sight.isRecorded else { return exposures[mark]?.sights.append(further) != nil }
-                if exposures[mark] == nil { exposures[mark] = UnderWay(context: visitor.context) }
+            let isUnderWay = state.change(mark.visitor) { known in
+                guard sight.isRecorded else { return known.underWay[mark]?.sights.append(further) != nil }
+                if known.underWay[mark] == nil { known.underWay[mark] = UnderWay(context: visitor.context) }
                 return true
             }
             if !isUnderWay { state.untold.append(further) }
@@ -94,8 +91,7 @@ final class FlagshipObservations: Sendable {
     func forget(_ visitor: String) {
         let visitor = ExactText(visitor)
         state.withLock { state in
-            state.contexts.remove(visitor)
-            state.underWay.remove(visitor)
+            state.visitors.remove(visitor)
             state.untold.removeAll { ExactText($0.visitor.id) == visitor }
         }
     }
@@ -106,9 +102,9 @@ final class FlagshipObservations: Sendable {
         let id = envelope.identity.id
         state.withLock { state in
             let mark = Mark(of: exposure, visitor: id)
-            let underWay = state.changeExposures(of: mark.visitor) { $0.removeValue(forKey: mark) }
+            let (underWay, last) = state.change(mark.visitor) { ($0.underWay.removeValue(forKey: mark), $0.context) }
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
-            let context = carried ?? underWay?.context ?? state.contexts.use(mark.visitor) ?? [:]
+            let context = carried ?? underWay?.context ?? last ?? [:]
             let visitor = FlagshipExposedVisitor(
                 id: id,
                 anonymousID: envelope.identity.anonymousID,

@@ -1,0 +1,33 @@
+import AdapterKit
+import Experimentation
+
+/// What the roles of a client share: the settings, the transport, and what is remembered of visitors meanwhile.
+struct FlagshipService: Sendable {
+    let configuration: FlagshipConfiguration
+    let requests: FlagshipRequests
+    /// Sends each request once, unless a call says otherwise.
+    let client: HTTPClient
+    let environment: ClientEnvironment
+    /// Receives the account's settings, and failures.
+    let reporter: FlagshipReporter?
+    /// Receives visitors' contexts, and the exposures that the vendor has taken.
+    let observations: FlagshipObservations
+    /// Knows who has withdrawn consent while the vendor is being asked.
+    let removals = UserRemovals()
+
+    init(_ configuration: FlagshipConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {
+        self.configuration = configuration
+        self.environment = environment
+        requests = FlagshipRequests(configuration: configuration)
+        client = HTTPClient(transport: transport, environment: environment)
+        reporter = FlagshipReporter(requests, client: client, environment: environment)
+        observations = FlagshipObservations(configuration.onVisitorExposed)
+    }
+
+    /// Removes a visitor who has withdrawn consent.
+    func forget(_ visitor: String) {
+        removals.note(visitor)
+        observations.forget(visitor)
+        reporter?.forget(visitor)
+    }
+}
