@@ -52,18 +52,25 @@ extension Evergage {
         guard var attributes = call.attributes else { return }
         if let next = waiting.indices[place...].first(where: { waiting[$0].attributes != nil }) {
             keepOwn(&attributes, of: call.ids, for: waiting[next].ids)
-            waiting[next].carry(attributes)
+            waiting[next].attributes?.add(earlier: attributes)
         } else {
-            keepOwn(&attributes, of: call.ids, for: currentIDs)
+            keepOwn(&attributes, of: call.ids, for: ids)
             pending.add(earlier: attributes)
         }
     }
 
+    /// Returns a call as it is now; the data for the next event goes with it, if it can carry any.
     func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
-        Captured(
+        var attributes: EvergageAttributes?
+        if content.carriesAttributes {
+            attributes = pending
+            pending = EvergageAttributes()
+        }
+        return Captured(
             content: content,
             date: environment.time.now,
-            ids: currentIDs,
+            ids: ids,
+            attributes: attributes,
             surface: surface,
             targets: session?.campaignTargets(on: surface) ?? handledTargets(on: surface),
             isBeforeStart: configuration == nil
@@ -97,17 +104,7 @@ extension Evergage {
 
     func captureLifecycle(_ name: String) {
         guard sendsLifecycleEvents, configuration != nil, isListening else { return }
-        var action = EvergageAction(members: ["action": .string(name)])
-        complete(&action)
-        capture(.action(action), surface: nil)
-    }
-
-    /// Adds the account, and the data for the next event.
-    func complete(_ action: inout EvergageAction) {
-        if let currentAccountID { action.members["account"] = ["id": .string(currentAccountID)] }
-        guard action.carriesAttributes else { return }
-        action.attributes = pending
-        pending = EvergageAttributes()
+        capture(.action(EvergageAction(members: ["action": .string(name)])), surface: nil)
     }
 
     /// Logs a call that is dropped.

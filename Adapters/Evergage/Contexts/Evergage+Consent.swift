@@ -13,7 +13,7 @@ extension Evergage {
     /// way to the background and back. Until what waits is removed, nothing is sent.
     public func setConsent(_ consent: Consent) {
         catchUp()
-        guard let change = self.consent.change(to: consent, by: currentUserID) else { return finishConsent() }
+        guard let change = self.consent.change(to: consent, by: userID) else { return finishConsent() }
         if consent == .denied {
             forgetCaptured()
             dropCampaigns()

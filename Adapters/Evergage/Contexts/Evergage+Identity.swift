@@ -10,18 +10,15 @@ extension Evergage {
     /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another. What
     /// is viewed stays, and its time so far counts for the user so far. Campaigns of the user so far are dropped.
     public var userID: String? {
-        get { currentUserID }
+        get { ids.userID }
         set {
             if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
             if newValue == nil { accountID = nil }
-            guard newValue.map(ExactText.init) != currentUserID.map(ExactText.init) else { return }
+            guard newValue.map(ExactText.init) != ids.userID.map(ExactText.init) else { return }
             catchUp()
             concludeViewTime()
-            keepOwn(&pending, of: currentIDs, for: EvergageIDs(userID: newValue, accountID: currentAccountID))
-            currentUserID = newValue
-            if let session, let knownAnonymousID {
-                session.identify(identity(of: newValue, anonymousID: knownAnonymousID))
-            }
+            become(EvergageIDs(userID: newValue, accountID: accountID))
+            identify(newValue)
         }
     }
 
@@ -34,16 +31,14 @@ extension Evergage {
     ///
     /// Attributes of a named account that wait for an event are dropped when it becomes another, or `nil`.
     public var accountID: String? {
-        get { currentAccountID }
-        set {
-            let newValue = newValue?.unlessBlank
-            keepOwn(&pending, of: currentIDs, for: EvergageIDs(userID: currentUserID, accountID: newValue))
-            currentAccountID = newValue
-        }
+        get { ids.accountID }
+        set { become(EvergageIDs(userID: userID, accountID: newValue?.unlessBlank)) }
     }
 
-    /// Whose a call is that is made now.
-    var currentIDs: EvergageIDs { EvergageIDs(userID: currentUserID, accountID: currentAccountID) }
+    private func become(_ next: EvergageIDs) {
+        keepOwn(&pending, of: ids, for: next)
+        ids = next
+    }
 
     /// Sets an attribute of the user, to be sent with the next event; `nil` removes it.
     ///
@@ -74,6 +69,12 @@ extension Evergage {
         for kind in attributes.keepOwn(of: ids, for: next) {
             drop(.warning, "\(kind) attributes that weren't sent belonged to another \(kind) and were dropped")
         }
+    }
+
+    /// Continues the session for a user; `nil` for the device's anonymous one.
+    func identify(_ userID: String?) {
+        guard let session, let knownAnonymousID else { return }
+        session.identify(identity(of: userID, anonymousID: knownAnonymousID))
     }
 
     func identity(of userID: String?, anonymousID: String) -> Identity {

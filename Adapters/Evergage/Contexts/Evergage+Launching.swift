@@ -10,9 +10,7 @@ extension Evergage {
         guard sendsLifecycleEvents, isListening, !process.launches.contains(account),
             !waiting.contains(where: \.isLaunch)
         else { return }
-        var action = EvergageAction(members: [:])
-        complete(&action)
-        waiting.append(captured(.launch(action)))
+        waiting.append(captured(.launch))
     }
 
     func loadLaunch() async throws(ExperimentationError) -> EvergageLaunch {

@@ -46,8 +46,7 @@ extension Evergage {
         events = nil
         configuration = nil
         waiting = []
-        currentUserID = nil
-        currentAccountID = nil
+        ids = EvergageIDs()
         pending = EvergageAttributes()
         discardUnstoredLaunch()
         if let client { perform { await $0.discard(client) } }
@@ -118,7 +117,7 @@ extension Evergage {
         setAlarm()
         if consent.current == .denied {
             // Deliveries begin there, once what an earlier run left is removed.
-            await carryOut(consent.latest(by: currentUserID))
+            await carryOut(consent.latest(by: userID))
         } else {
             await client.beginDelivery()
         }
@@ -129,14 +128,14 @@ extension Evergage {
     ///
     /// - Parameter names: The names of the launch.
     func noteWaiting(ofLaunch names: [String] = []) {
-        guard let session, let knownAnonymousID else { return }
+        guard let session else { return }
         claimLaunch()
         for captured in waiting {
-            session.identify(identity(of: captured.ids.userID, anonymousID: knownAnonymousID))
+            identify(captured.ids.userID)
             note(captured, ofLaunch: names, in: session)
         }
         waiting = []
-        session.identify(identity(of: currentUserID, anonymousID: knownAnonymousID))
+        identify(userID)
     }
 
     private func loadAnonymousID() async throws(ExperimentationError) -> String {

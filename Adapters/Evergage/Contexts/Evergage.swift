@@ -55,8 +55,8 @@ public final class Evergage {
     var waiting: [Captured] = []
     /// The attributes for the next action.
     var pending = EvergageAttributes()
-    var currentUserID: String?
-    var currentAccountID: String?
+    /// Whose a call is that is made now.
+    var ids = EvergageIDs()
     var knownAnonymousID: String?
 
     private var global: EvergageContext?

@@ -7,12 +7,23 @@ extension Evergage {
         enum Content: Sendable {
             case action(EvergageAction)
             case viewTime(EvergagePing)
-            /// The names of a launch are known later; this is what its first event carries.
-            case launch(EvergageAction)
+            /// The names of its actions are known later.
+            case launch
+
+            /// Whether attributes that wait for an event go with it.
+            var carriesAttributes: Bool {
+                switch self {
+                case .action(let action): action.carriesAttributes
+                case .viewTime: false
+                case .launch: true
+                }
+            }
         }
         var content: Content
         var date: Date
         var ids: EvergageIDs
+        /// The attributes that it carries; `nil` if it can't carry any.
+        var attributes: EvergageAttributes?
         var surface: String?
         /// The targets of the surface that had handlers, sorted.
         var targets: [String]
@@ -20,45 +31,32 @@ extension Evergage {
 
         var isLaunch: Bool { if case .launch = content { true } else { false } }
 
-        /// The attributes that it carries; `nil` if it can't carry any.
-        var attributes: EvergageAttributes? {
-            switch content {
-            case .action(let action): action.carriesAttributes ? action.attributes : nil
-            case .launch(let action): action.attributes
-            case .viewTime: nil
-            }
-        }
-
-        /// Adds earlier attributes to a call that can carry them.
-        mutating func carry(_ earlier: EvergageAttributes) {
-            switch content {
-            case .action(var action):
-                action.attributes.add(earlier: earlier)
-                content = .action(action)
-            case .launch(var action):
-                action.attributes.add(earlier: earlier)
-                content = .launch(action)
-            case .viewTime: break
-            }
-        }
-
         /// Returns the events of this call.
         ///
-        /// - Parameter names: The names of the launch; waiting data is sent with its first event.
+        /// - Parameter names: The names of the launch; its attributes are sent with its first event.
         /// - Returns: One event, or those of the launch.
         func events(ofLaunch names: [String]) -> [TrackingEvent] {
             switch content {
-            case .action(let action): return [action.event]
-            case .viewTime(let ping): return [ping.event]
-            case .launch(let first):
-                var later = first
-                later.attributes = EvergageAttributes()
-                return names.enumerated().map { index, name in
-                    var action = index == 0 ? first : later
-                    action.members["action"] = .string(name)
-                    return action.event
+            case .action(let action): [event(action, attributes)]
+            case .viewTime(let ping): [ping.event]
+            case .launch:
+                names.enumerated().map { index, name in
+                    event(EvergageAction(members: ["action": .string(name)]), index == 0 ? attributes : nil)
                 }
             }
+        }
+
+        /// Returns an action with the account and with attributes.
+        private func event(_ action: EvergageAction, _ attributes: EvergageAttributes?) -> TrackingEvent {
+            var action = action
+            var user: [String: FlagValue] = [:]
+            var account: [String: FlagValue] = [:]
+            account.set("id", ids.accountID)
+            user.set("attributes", unlessEmpty: attributes?.user)
+            account.set("attributes", unlessEmpty: attributes?.account)
+            action.members.set("user", unlessEmpty: user)
+            action.members.set("account", unlessEmpty: account)
+            return action.event
         }
     }
 }
@@ -102,23 +100,8 @@ struct EvergageAttributes: Sendable, Hashable {
     }
 }
 
-extension EvergageAction {
-    /// The attributes that it carries.
-    var attributes: EvergageAttributes {
-        get { EvergageAttributes(user: attributes(of: "user"), account: attributes(of: "account")) }
-        set {
-            setAttributes(newValue.user, of: "user")
-            setAttributes(newValue.account, of: "account")
-        }
-    }
-
-    private func attributes(of name: String) -> [String: FlagValue] {
-        members[name]?.objectValue?["attributes"]?.objectValue ?? [:]
-    }
-
-    private mutating func setAttributes(_ attributes: [String: FlagValue], of name: String) {
-        var object = members[name]?.objectValue ?? [:]
-        object["attributes"] = attributes.isEmpty ? nil : .object(attributes)
-        members[name] = object.isEmpty ? nil : .object(object)
+extension [String: FlagValue] {
+    fileprivate mutating func set(_ name: String, unlessEmpty object: Self?) {
+        if let object, !object.isEmpty { self[name] = .object(object) }
     }
 }

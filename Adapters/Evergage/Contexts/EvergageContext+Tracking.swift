@@ -153,7 +153,6 @@ extension EvergageContext {
         var action = action
         for note in action.notes { owner.drop(note.level, note.text) }
         if let page = pageType?.unlessBlank { action.members["source"] = ["pageType": .string(page)] }
-        owner.complete(&action)
         owner.capture(.action(action), surface: surface)
     }
 }
