@@ -25,12 +25,17 @@ struct EvergageAction: Sendable, Hashable {
         if names.isEmpty { return }
         notes.append(.warning("\(what) have no place on the wire: \(names.sorted().joined(separator: ", "))"))
     }
+}
 
-    /// Why there is no action.
-    struct Refusal: Error, Hashable {
-        var level: LogLevel
-        var text: String
-    }
+/// What was left out of an action, or why there is no action, for the log.
+///
+/// It never contains a value from the application.
+struct EvergageNote: Error, Hashable {
+    var level: LogLevel
+    var text: String
+
+    static func warning(_ text: String) -> Self { Self(level: .warning, text: text) }
+    static func error(_ text: String) -> Self { Self(level: .error, text: text) }
 }
 
 /// The kinds of views, with the vendor's name and the effect on the item.
@@ -51,8 +56,8 @@ enum EvergageActivity: String, Sendable, Hashable, CaseIterable {
 
 extension EvergageAction {
     /// Returns an action that only the application defines.
-    static func custom(_ name: String) throws(Refusal) -> Self {
-        guard !name.isBlank else { throw Refusal(level: .warning, text: "an action without a name was dropped") }
+    static func custom(_ name: String) throws(EvergageNote) -> Self {
+        guard !name.isBlank else { throw .warning("an action without a name was dropped") }
         return Self(members: ["action": .string(cut(name))])
     }
 
@@ -61,63 +66,45 @@ extension EvergageAction {
         _ view: EvergageView,
         _ item: EvergageItem,
         actionName: String? = nil
-    ) throws(Refusal) -> Self {
+    ) throws(EvergageNote) -> Self {
         switch (view, item.kind) {
         case (.category, .category), (.tag, .tag), (.item, _), (.itemDetail, _): break
-        default: throw Refusal(level: .error, text: "\(view.rawValue): the item is of another kind; dropped")
+        default: throw .error("\(view.rawValue): the item is of another kind; dropped")
         }
-        let catalog = try catalog(item, for: view.rawValue)
-        return Self(
-            members: [
-                "action": .string(cut(actionName?.unlessBlank ?? view.rawValue)),
-                "itemAction": .string(view.rawValue),
-                "catalog": catalog.value,
-            ],
-            notes: catalog.notes
-        )
+        var action = try Self(view.rawValue, of: item)
+        if let actionName = actionName?.unlessBlank { action.members["action"] = .string(cut(actionName)) }
+        return action
     }
 
     /// Returns an addition to the cart, or a removal from it.
-    static func changeCart(_ line: EvergageLineItem?, isRemoval: Bool) throws(Refusal) -> Self {
+    static func changeCart(_ line: EvergageLineItem?, isRemoval: Bool) throws(EvergageNote) -> Self {
         let name = isRemoval ? "Remove From Cart" : "Add To Cart"
-        guard let line else { throw Refusal(level: .error, text: "\(name): no line; dropped") }
+        guard let line else { throw .error("\(name): no line; dropped") }
         var notes: [EvergageNote] = []
         guard let wire = line.wire(&notes) else {
-            throw Refusal(level: .error, text: "\(name): " + (notes.last?.text ?? "the line was dropped"))
+            throw .error("\(name): " + (notes.last?.text ?? "the line was dropped"))
         }
-        return Self(
-            members: [
-                "action": .string(name), "itemAction": .string(name),
-                "cart": ["singleLine": ["Product": wire]],
-            ],
-            notes: notes
-        )
+        return Self(name, "cart", ["singleLine": ["Product": wire]], notes)
     }
 
     /// Returns the current cart.
-    static func viewCart(_ order: EvergageOrder?) throws(Refusal) -> Self {
-        guard let order else { throw Refusal(level: .error, text: "View Cart: no order; dropped") }
+    static func viewCart(_ order: EvergageOrder?) throws(EvergageNote) -> Self {
+        guard let order else { throw .error("View Cart: no order; dropped") }
         var notes: [EvergageNote] = []
         guard let lines = order.wireLines(&notes) else {
             // An empty list would empty the mirrored cart, which wasn't requested.
-            throw Refusal(level: .error, text: "View Cart: not one line may be sent; dropped")
+            throw .error("View Cart: not one line may be sent; dropped")
         }
-        return Self(
-            members: [
-                "action": "View Cart", "itemAction": "View Cart",
-                "cart": ["complete": ["Product": .array(lines)]],
-            ],
-            notes: notes
-        )
+        return Self("View Cart", "cart", ["complete": ["Product": .array(lines)]], notes)
     }
 
     /// Returns a placed order.
-    static func purchase(_ order: EvergageOrder?) throws(Refusal) -> Self {
-        guard let order else { throw Refusal(level: .error, text: "Purchase: no order; dropped") }
+    static func purchase(_ order: EvergageOrder?) throws(EvergageNote) -> Self {
+        guard let order else { throw .error("Purchase: no order; dropped") }
         var notes: [EvergageNote] = []
         guard let lines = order.wireLines(&notes) else {
             // Without lines the vendor would take those of the cart, which weren't bought.
-            throw Refusal(level: .error, text: "Purchase: not one line may be sent; dropped")
+            throw .error("Purchase: not one line may be sent; dropped")
         }
         var wire: [String: FlagValue] = [:]
         wire.set("orderId", order.orderID?.unlessBlank)
@@ -130,13 +117,9 @@ extension EvergageAction {
         }
         wire.set("currency", order.totalValueCurrency?.unlessBlank)
         if !lines.isEmpty { wire["lineItems"] = .array(lines) }
-        return Self(
-            members: [
-                "action": "Purchase", "itemAction": "Purchase", "order": ["Product": .object(wire)],
-            ],
-            notes: notes,
-            priority: .high
-        )
+        var action = Self("Purchase", "order", ["Product": .object(wire)], notes)
+        action.priority = .high
+        return action
     }
 
     /// Returns an activity with an item, other than a view.
@@ -144,16 +127,9 @@ extension EvergageAction {
         _ activity: EvergageActivity,
         _ item: EvergageItem?,
         review: EvergageReview? = nil
-    ) throws(Refusal) -> Self {
-        guard let item else { throw Refusal(level: .error, text: "\(activity.rawValue): no item; dropped") }
-        let catalog = try catalog(item, for: activity.rawValue)
-        var action = Self(
-            members: [
-                "action": .string(activity.rawValue), "itemAction": .string(activity.rawValue),
-                "catalog": catalog.value,
-            ],
-            notes: catalog.notes
-        )
+    ) throws(EvergageNote) -> Self {
+        guard let item else { throw .error("\(activity.rawValue): no item; dropped") }
+        var action = try Self(activity.rawValue, of: item)
         if let review {
             if let id = review.itemID, id != item.id {
                 action.notes.append(.warning("the review names another item; the reviewed one counts"))
@@ -163,13 +139,15 @@ extension EvergageAction {
         return action
     }
 
-    private static func catalog(
-        _ item: EvergageItem,
-        for action: String
-    ) throws(Refusal) -> (value: FlagValue, notes: [EvergageNote]) {
-        guard !item.id.isBlank else { throw Refusal(level: .error, text: "\(action): the item's id is blank; dropped") }
-        let (members, notes) = item.catalogJSON()
-        return ([item.kind.typeName: .object(members)], notes)
+    /// Creates one of the vendor's own actions; `part` is the name of the member that tells what it is about.
+    private init(_ name: String, _ part: String, _ value: FlagValue, _ notes: [EvergageNote]) {
+        self.init(members: ["action": .string(name), "itemAction": .string(name), part: value], notes: notes)
+    }
+
+    private init(_ name: String, of item: EvergageItem) throws(EvergageNote) {
+        guard !item.id.isBlank else { throw .error("\(name): the item's id is blank; dropped") }
+        let (catalog, notes) = item.catalogJSON()
+        self.init(name, "catalog", [item.kind.typeName: .object(catalog)], notes)
     }
 
     private static func cut(_ name: String) -> String {
@@ -189,8 +167,8 @@ extension EvergageAction {
     }
 
     /// Returns a statistic of a campaign.
-    static func stat(_ stat: Stat, of campaign: Campaign?) throws(Refusal) -> Self {
-        guard let campaign else { throw Refusal(level: .warning, text: "\(stat.rawValue): no campaign; dropped") }
+    static func stat(_ stat: Stat, of campaign: Campaign?) throws(EvergageNote) -> Self {
+        guard let campaign else { throw .warning("\(stat.rawValue): no campaign; dropped") }
         return try Self.stat(
             stat,
             experienceID: campaign.experience.id,
@@ -203,13 +181,13 @@ extension EvergageAction {
     static func click(
         notification: [String: FlagValue]?,
         actionIdentifier: String?
-    ) throws(Refusal) -> Self {
+    ) throws(EvergageNote) -> Self {
         let part = notification?["evg"]?.objectValue ?? [:]
         guard let experience = part["experienceId"]?.stringValue?.unlessBlank else {
-            throw Refusal(level: .info, text: "the notification is not from this vendor; nothing to track")
+            throw EvergageNote(level: .info, text: "the notification is not from this vendor; nothing to track")
         }
         guard actionIdentifier != dismissIdentifier else {
-            throw Refusal(level: .info, text: "the notification was dismissed; nothing to track")
+            throw EvergageNote(level: .info, text: "the notification was dismissed; nothing to track")
         }
         var action = try stat(
             .click,
@@ -229,9 +207,9 @@ extension EvergageAction {
         experienceID: String,
         isControl: Bool,
         promoted: [String: [String]]
-    ) throws(Refusal) -> Self {
+    ) throws(EvergageNote) -> Self {
         guard !experienceID.isBlank else {
-            throw Refusal(level: .warning, text: "\(stat.rawValue): the campaign has no experience; dropped")
+            throw .warning("\(stat.rawValue): the campaign has no experience; dropped")
         }
         var members: [String: FlagValue] = [
             "experienceId": .string(experienceID),

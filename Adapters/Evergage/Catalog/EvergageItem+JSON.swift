@@ -205,17 +205,6 @@ extension EvergageLocation {
 
 // MARK: - Building blocks
 
-/// Something that was left out or refused, for the log.
-///
-/// It never contains a value from the application.
-struct EvergageNote: Sendable, Hashable {
-    var level: LogLevel
-    var text: String
-
-    static func warning(_ text: String) -> Self { Self(level: .warning, text: text) }
-    static func error(_ text: String) -> Self { Self(level: .error, text: text) }
-}
-
 extension String {
     /// Whether the string is only white space.
     var isBlank: Bool { allSatisfy(\.isWhitespace) }

@@ -5,17 +5,17 @@ extension EvergageContext {
 
     /// Tracks that a campaign was shown, or would have been if its user weren't in the control group.
     public func trackImpression(_ campaign: Campaign?) {
-        capture { () throws(EvergageAction.Refusal) in try .stat(.impression, of: campaign) }
+        capture(try .stat(.impression, of: campaign))
     }
 
     /// Tracks that a campaign was dismissed.
     public func trackDismissal(_ campaign: Campaign?) {
-        capture { () throws(EvergageAction.Refusal) in try .stat(.dismissal, of: campaign) }
+        capture(try .stat(.dismissal, of: campaign))
     }
 
     /// Tracks that a campaign was clicked.
     public func trackClickthrough(_ campaign: Campaign?) {
-        capture { () throws(EvergageAction.Refusal) in try .stat(.click, of: campaign) }
+        capture(try .stat(.click, of: campaign))
     }
 
     /// Tracks a click on a notification that the application had drawn itself.
@@ -26,9 +26,7 @@ extension EvergageContext {
     ///   - notification: The notification as received.
     ///   - actionIdentifier: The identifier of the clicked action, if the platform provides it.
     public func trackClickthrough(notification: [String: FlagValue]?, actionIdentifier: String? = nil) {
-        capture { () throws(EvergageAction.Refusal) in
-            try .click(notification: notification, actionIdentifier: actionIdentifier)
-        }
+        capture(try .click(notification: notification, actionIdentifier: actionIdentifier))
     }
 
     /// Tracks a click on a notification that the application had drawn itself, from the system's `userInfo`.
@@ -68,7 +66,7 @@ extension EvergageContext {
         defer { owner.setAlarm() }
         let now = owner.environment.time.instant
         guard let item else { return note(timer.view(nil, at: now)) }
-        do throws(EvergageAction.Refusal) {
+        do throws(EvergageNote) {
             let action = try EvergageAction.view(view, item, actionName: actionName)
             let subject = ViewTimer.Subject(
                 type: item.kind.typeName,
@@ -77,7 +75,7 @@ extension EvergageContext {
             )
             // The previous view is reported first, so that the vendor sees views in order.
             note(timer.view(subject, at: now))
-            if isListening { capture(action) }
+            if isListening { capture(made: action) }
         } catch {
             owner.drop(error.level, error.text)
         }
@@ -87,22 +85,22 @@ extension EvergageContext {
 
     /// Tracks that a product, which should have a price, is added to the cart.
     public func addToCart(_ lineItem: EvergageLineItem?) {
-        capture { () throws(EvergageAction.Refusal) in try .changeCart(lineItem, isRemoval: false) }
+        capture(try .changeCart(lineItem, isRemoval: false))
     }
 
     /// Tracks that a product, which should have a price, is removed from the cart.
     public func removeFromCart(_ lineItem: EvergageLineItem?) {
-        capture { () throws(EvergageAction.Refusal) in try .changeCart(lineItem, isRemoval: true) }
+        capture(try .changeCart(lineItem, isRemoval: true))
     }
 
     /// Tracks the whole cart, which replaces the one that the vendor mirrors; no lines mean an empty cart.
     public func viewCart(_ order: EvergageOrder?) {
-        capture { () throws(EvergageAction.Refusal) in try .viewCart(order) }
+        capture(try .viewCart(order))
     }
 
     /// Tracks that an order was placed; without lines the vendor takes the cart's, and it counts an id only once.
     public func purchase(_ order: EvergageOrder?) {
-        capture { () throws(EvergageAction.Refusal) in try .purchase(order) }
+        capture(try .purchase(order))
     }
 
     // MARK: Activities with items
@@ -113,42 +111,42 @@ extension EvergageContext {
     ///   - item: The item.
     ///   - details: The review.
     public func review(_ item: EvergageItem?, details: EvergageReview? = nil) {
-        capture { () throws(EvergageAction.Refusal) in try .activity(.review, item, review: details) }
+        capture(try .activity(.review, item, review: details))
     }
 
     /// Tracks that an item was shared.
     public func share(_ item: EvergageItem?) {
-        capture { () throws(EvergageAction.Refusal) in try .activity(.share, item) }
+        capture(try .activity(.share, item))
     }
 
     /// Tracks that an item was commented on.
     public func comment(_ item: EvergageItem?) {
-        capture { () throws(EvergageAction.Refusal) in try .activity(.comment, item) }
+        capture(try .activity(.comment, item))
     }
 
     /// Tracks that an item was marked as a favorite.
     public func favorite(_ item: EvergageItem?) {
-        capture { () throws(EvergageAction.Refusal) in try .activity(.favorite, item) }
+        capture(try .activity(.favorite, item))
     }
 
     /// Tracks an action that only the application defines, by a short name; anything beyond 1,024 characters is cut.
     public func trackAction(_ action: String) {
-        capture { () throws(EvergageAction.Refusal) in try .custom(action) }
+        capture(try .custom(action))
     }
 
     // MARK: Capturing
 
-    private func capture(_ make: () throws(EvergageAction.Refusal) -> EvergageAction) {
+    private func capture(_ make: @autoclosure () throws(EvergageNote) -> EvergageAction) {
         guard let owner, owner.isListening else { return }
         owner.catchUp()
-        do throws(EvergageAction.Refusal) {
-            capture(try make())
+        do throws(EvergageNote) {
+            capture(made: try make())
         } catch {
             owner.drop(error.level, error.text)
         }
     }
 
-    private func capture(_ action: EvergageAction) {
+    private func capture(made action: EvergageAction) {
         guard let owner else { return }
         var action = action
         for note in action.notes { owner.drop(note.level, note.text) }

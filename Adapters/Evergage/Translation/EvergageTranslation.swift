@@ -18,7 +18,7 @@ enum EvergageTranslation {
     /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what
     ///   it wouldn't take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
-        do throws(EvergageAction.Refusal) {
+        do throws(EvergageNote) {
             var unread: Set<String> = []
             var action = try known(event.kind, unread: &unread)
             action.leaveOut("its items' attributes", unread)
@@ -37,10 +37,10 @@ enum EvergageTranslation {
     private static func known(
         _ kind: TrackingEvent.Kind,
         unread: inout Set<String>
-    ) throws(EvergageAction.Refusal) -> EvergageAction {
+    ) throws(EvergageNote) -> EvergageAction {
         /// Returns the error for something that the vendor can't represent.
-        func unsupported(_ what: String) -> EvergageAction.Refusal {
-            EvergageAction.Refusal(level: .debug, text: what)
+        func unsupported(_ what: String) -> EvergageNote {
+            EvergageNote(level: .debug, text: what)
         }
         func item(_ item: CatalogItem, as kind: EvergageItem.Kind? = nil) -> EvergageItem {
             EvergageItem(item, as: kind, unread: &unread)
@@ -89,7 +89,7 @@ enum EvergageTranslation {
         case .campaignDismissal(let campaign): return try .stat(.dismissal, of: campaign)
         case .campaignClick(let campaign): return try .stat(.click, of: campaign)
         case .notificationOpened(let content):
-            do throws(EvergageAction.Refusal) {
+            do throws(EvergageNote) {
                 return try .click(notification: content.payload, actionIdentifier: nil)
             } catch {
                 throw unsupported("part in that notification: it lacks \"evg\" with an experience")
