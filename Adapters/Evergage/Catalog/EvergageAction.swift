@@ -150,9 +150,7 @@ extension EvergageAction {
         self.init(name, "catalog", [item.kind.typeName: .object(catalog)], notes)
     }
 
-    private static func cut(_ name: String) -> String {
-        name.count > longestName ? String(name.prefix(longestName)) : name
-    }
+    private static func cut(_ name: String) -> String { String(name.prefix(longestName)) }
 }
 
 // MARK: - Statistics

@@ -37,8 +37,7 @@ extension EvergageItem {
         imageURL = members.take("imageUrl", \.stringValue)
         published = members.take("published", \.itemDate)
         expiration = members.take("expiration", \.itemDate)
-        promotionState =
-            members.take("promotionState") { $0.stringValue.flatMap(PromotionState.init(wireName:)) } ?? .undefined
+        promotionState = members.take("promotionState", PromotionState.init(json:)) ?? .undefined
         location = members.take("location", EvergageLocation.init(json:))
         rating = members.take("rating", \.doubleValue)
         numRatings = members.take("numRatings", \.intValue)
@@ -81,26 +80,25 @@ extension EvergageItem {
                 notes.append(.warning("the location is out of range and was left out"))
             }
         }
-        members.set("rating", rating, "rating", mayBeNegative: true, &notes)
+        members.set("rating", rating, mayBeNegative: true, &notes)
         members.set("numRatings", numRatings, &notes)
         members.set("tags", tags.filter(\.isTag), &notes)
         switch kind {
         case .product:
-            members.set("price", price, "price", mayBeNegative: false, &notes)
+            members.set("price", price, &notes)
             members.set("priceDescription", priceDescription)
-            members.set("listPrice", listPrice, "listPrice", mayBeNegative: false, &notes)
+            members.set("listPrice", listPrice, &notes)
             members.set("currency", currency?.unlessBlank)
             members.set("inventoryCount", inventoryCount, &notes)
             members.set("alternateId", alternateID)
-            members.set("categories", categories.filter { $0.kind == .category }, &notes)
         case .article, .blog:
             members.set("modifiedDate", modifiedDate)
             members.set("subTitle", subTitle)
-            members.set("categories", categories.filter { $0.kind == .category }, &notes)
         case .category:
             if isDepartment { members["department"] = true }
         case .tag: break
         }
+        if kind.hasCategories { members.set("categories", categories.filter { $0.kind == .category }, &notes) }
         return (members, notes)
     }
 
@@ -137,17 +135,14 @@ extension EvergageItem.Kind {
         case "a", "Article": self = .article
         case "b", "Blog": self = .blog
         case "c", "Category": self = .category
-        case "t", "Tag":
-            guard let type = tagType.flatMap(EvergageTagType.init(name:)) else { return nil }
-            self = .tag(type)
         default:
-            guard let type = EvergageTagType(name: type) else { return nil }
-            self = .tag(type)
+            guard let name = ["t", "Tag"].contains(type) ? tagType : type, let tag = EvergageTagType(name: name) else {
+                return nil
+            }
+            self = .tag(tag)
         }
     }
-}
 
-extension EvergageItem.Kind {
     /// Whether items of the kind may have categories.
     var hasCategories: Bool {
         switch self {
@@ -159,8 +154,8 @@ extension EvergageItem.Kind {
 
 extension EvergageItem.PromotionState {
     /// Creates a state from its written form; `nil` for one that the vendor doesn't have.
-    fileprivate init?(wireName: String) {
-        guard let state = Self.allCases.first(where: { $0.wireName == wireName }) else { return nil }
+    fileprivate init?(json: FlagValue) {
+        guard let state = Self.allCases.first(where: { json == .string($0.wireName) }) else { return nil }
         self = state
     }
 
@@ -258,16 +253,10 @@ extension [String: FlagValue] {
         if let milliseconds = date?.epochMilliseconds { self[name] = .int(milliseconds) }
     }
 
-    mutating func set(
-        _ name: String,
-        _ number: Double?,
-        _ what: String,
-        mayBeNegative: Bool,
-        _ notes: inout [EvergageNote]
-    ) {
+    mutating func set(_ name: String, _ number: Double?, mayBeNegative: Bool = false, _ notes: inout [EvergageNote]) {
         guard let number else { return }
         guard number.isFinite, mayBeNegative || number >= 0 else {
-            notes.append(.warning("\(what) is negative or not a number and was left out"))
+            notes.append(.warning("\(name) is negative or not a number and was left out"))
             return
         }
         self[name] = .number(number)

@@ -34,7 +34,7 @@ extension EvergageLineItem {
         }
         var members: [String: FlagValue] = ["_id": .string(item.id), "quantity": .number(quantity)]
         members.set("name", item.name)
-        members.set("price", item.price, "price", mayBeNegative: false, &notes)
+        members.set("price", item.price, &notes)
         if item.price == nil { notes.append(.warning("a line has no price")) }
         return .object(members)
     }
