@@ -61,6 +61,14 @@ extension EvergageAction {
         return Self(members: ["action": .string(cut(name))])
     }
 
+    /// Returns the view of a page or a screen.
+    static func page(_ name: String, source: FlagValue) throws(EvergageNote) -> Self {
+        var action = try custom(name)
+        action.members["source"] = source
+        action.members["flags"] = ["pageView": true]
+        return action
+    }
+
     /// Returns the view of an item; `actionName` is another name for the action, and a blank one counts as none.
     static func view(
         _ view: EvergageView,

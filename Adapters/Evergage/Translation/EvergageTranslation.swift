@@ -58,16 +58,8 @@ enum EvergageTranslation {
             var action = try EvergageAction.custom(name)
             if value != nil { action.leaveOut("its value") }
             return action
-        case .screenView(let name):
-            var action = try EvergageAction.custom(name)
-            action.members["source"] = ["pageType": .string(name)]
-            action.members["flags"] = ["pageView": true]
-            return action
-        case .pageView(let url):
-            var action = try EvergageAction.custom("Page View")
-            action.members["source"] = ["url": .string(url)]
-            action.members["flags"] = ["pageView": true]
-            return action
+        case .screenView(let name): return try .page(name, source: ["pageType": .string(name)])
+        case .pageView(let url): return try .page("Page View", source: ["url": .string(url)])
         case .viewItem(let viewed?): return try .view(.item, item(viewed))
         case .viewItemDetail(let viewed?): return try .view(.itemDetail, item(viewed))
         case .viewCategory(let viewed?): return try .view(.category, item(viewed, as: .category))
@@ -157,44 +149,33 @@ enum EvergageTranslation {
         answer.campaignResponses.flatMap { response -> [Campaign] in
             guard response.state == "Published" || isTest else { return [] }
             let isControl = (response.userGroup ?? response.payload?["userGroup"]?.stringValue) == "Control"
-            func campaign(
-                _ target: String,
-                messageID: String = "",
-                content: [String: FlagValue],
-                promoted: [String: [String]] = [:]
-            ) -> Campaign {
+            return messages(of: response).map { message in
                 Campaign(
                     id: response.campaignID,
                     name: response.campaignName,
-                    target: target,
+                    target: message.targetName,
                     experience: Variation(
                         id: response.experienceID,
                         name: response.experienceName,
                         isControl: isControl
                     ),
-                    messageID: messageID,
-                    content: content,
-                    promotedItems: promoted,
+                    messageID: message.id,
+                    content: message.dataMap,
+                    promotedItems: promotedItems(message.promotedItemKeys),
                     isControlGroup: isControl
                 )
             }
-            if let messages = response.messages {
-                return messages.map {
-                    campaign(
-                        $0.targetName,
-                        messageID: $0.id,
-                        content: $0.dataMap,
-                        promoted: promotedItems($0.promotedItemKeys)
-                    )
-                }
-            }
-            // Templates answer with only their payload, and name their target as they like.
-            guard let payload = response.payload else { return [] }
-            let named = ["target", "targetName", "contentZone"].lazy
-                .compactMap { payload[$0]?.stringValue?.unlessBlank }.first
-            guard let target = named ?? response.campaignName.unlessBlank else { return [] }
-            return [campaign(target, content: payload)]
         }
+    }
+
+    /// Returns the messages of a campaign; templates answer with only a payload, and name its target as they like.
+    private static func messages(of response: EvergageAnswer.CampaignResponse) -> [EvergageAnswer.Message] {
+        if let messages = response.messages { return messages }
+        guard let payload = response.payload else { return [] }
+        let named = ["target", "targetName", "contentZone"].lazy
+            .compactMap { payload[$0]?.stringValue?.unlessBlank }.first
+        guard let target = named ?? response.campaignName.unlessBlank else { return [] }
+        return [.init(id: "", targetName: target, dataMap: payload, promotedItemKeys: [])]
     }
 
     private static func promotedItems(_ keys: [EvergageAnswer.ItemKey]) -> [String: [String]] {
