@@ -23,22 +23,15 @@ extension Evergage {
         let captured = captured(content, on: surface)
         if let session, consent.isKnown { return note(captured, in: session) }
         waiting.append(captured)
-        if captured.isBeforeStart { limitCallsBeforeStart() }
-    }
-
-    /// Lets what waits for a start that failed wait for the next one, as calls before it.
-    func startFailed() {
-        configuration = nil
-        for index in waiting.indices where !waiting[index].isLaunch { waiting[index].isBeforeStart = true }
         limitCallsBeforeStart()
     }
 
-    /// Drops the oldest calls before the start if there are more than a hundred; calls after it wait only briefly.
-    private func limitCallsBeforeStart() {
-        let excess = waiting.count(where: \.isBeforeStart) - 100
-        guard excess > 0 else { return }
+    /// Drops the oldest calls that wait for a start if there are more than a hundred; calls after it wait only briefly.
+    func limitCallsBeforeStart() {
+        let excess = waiting.count { !$0.isLaunch } - 100
+        guard configuration == nil, excess > 0 else { return }
         for _ in 0..<excess {
-            guard let oldest = waiting.firstIndex(where: \.isBeforeStart) else { break }
+            guard let oldest = waiting.firstIndex(where: { !$0.isLaunch }) else { break }
             takeOut(oldest)
         }
         let which = excess == 1 ? "oldest was" : "oldest \(excess) were"
@@ -72,8 +65,7 @@ extension Evergage {
             ids: ids,
             attributes: attributes,
             surface: surface,
-            targets: session?.campaignTargets(on: surface) ?? handledTargets(on: surface),
-            isBeforeStart: configuration == nil
+            targets: session?.campaignTargets(on: surface) ?? handledTargets(on: surface)
         )
     }
 

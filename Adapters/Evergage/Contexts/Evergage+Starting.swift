@@ -94,8 +94,11 @@ extension Evergage {
                 environment: environment
             )
         } catch {
-            // The launch waits for the next start, with its attributes.
-            if generation == self.generation { startFailed() }
+            // What waits, the launch among it, waits for the next start.
+            if generation == self.generation {
+                self.configuration = nil
+                limitCallsBeforeStart()
+            }
             return drop(.error, "not started: \(error.message)")
         }
         await client.setConnectivity(connectivity)

@@ -27,7 +27,6 @@ extension Evergage {
         var surface: String?
         /// The targets of the surface that had handlers, sorted.
         var targets: [String]
-        var isBeforeStart: Bool
 
         var isLaunch: Bool { if case .launch = content { true } else { false } }
 
