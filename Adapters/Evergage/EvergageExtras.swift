@@ -1,33 +1,5 @@
 import Experimentation
 
-/// The view time of an item, carried as an event that only this vendor has.
-struct EvergagePing: Sendable, Hashable {
-    /// The name of the item's type.
-    var type: String
-    /// The item's id.
-    var id: String
-    /// The action of the view.
-    var action: String
-    /// The view time in milliseconds.
-    var milliseconds: Int
-
-    /// The event.
-    var event: TrackingEvent {
-        TrackingEvent(
-            .native(
-                NativeEvent(
-                    type: EvergageTranslation.Native.viewTime,
-                    payload: [
-                        "type": .string(type), "id": .string(id), "action": .string(action),
-                        "milliseconds": .int(milliseconds),
-                    ],
-                    carriesAttributeChanges: false
-                )
-            )
-        )
-    }
-}
-
 extension EvergageProvider {
     /// Verifies that the service is reachable and knows the data set, without leaving a trace there.
     ///

@@ -60,7 +60,8 @@ public final class Evergage {
     var knownAnonymousID: String?
 
     private var global: EvergageContext?
-    private var screens: [Registered] = []
+    /// What is viewed in each context, also in a screen that has gone until its view is concluded.
+    private var viewings: [EvergageViewing] = []
     private var screenCount = 0
     private var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
     var lastOperation: Task<Void, Never>?
@@ -74,11 +75,6 @@ public final class Evergage {
     var consent = EvergageConsent()
     /// The state of the network as the application set it.
     var connectivity = Connectivity.unknown
-
-    private struct Registered {
-        weak var screen: EvergageScreen?
-        let viewing: EvergageViewing
-    }
 
     /// Creates an instance that hasn't been started.
     ///
@@ -133,6 +129,7 @@ public final class Evergage {
         if let global { return global }
         let context = EvergageContext(owner: self)
         global = context
+        viewings.insert(context.viewing, at: 0)
         context.attach()
         context.refresh(at: environment.time.instant)
         return context
@@ -145,18 +142,18 @@ public final class Evergage {
         if isDisabled { return nil }
         screenCount += 1
         let screen = EvergageScreen(owner: self, number: screenCount, name: name)
-        screens.append(Registered(screen: screen, viewing: screen.viewing))
+        viewings.append(screen.viewing)
         screen.attach()
         return screen
     }
 
     /// All existing contexts.
-    var contexts: [EvergageContext] { [global].compactMap { $0 } + screens.compactMap(\.screen) }
+    var contexts: [EvergageContext] { viewings.compactMap(\.context) }
 
     /// Tracks the remaining view time of screens that have gone, and closes their surfaces.
     private func concludeLostViews(at moment: ContinuousClock.Instant) {
-        for viewing in screens.filter({ $0.screen == nil }).map(\.viewing) {
-            screens.removeAll { $0.viewing === viewing }
+        for viewing in viewings.filter({ $0.context == nil }) {
+            viewings.removeAll { $0 === viewing }
             for ping in viewing.timer.run(false, at: moment) { capture(.viewTime(ping), surface: viewing.surface) }
             if let surface = viewing.surface { closeSurface(surface) }
         }
@@ -220,7 +217,6 @@ public final class Evergage {
 
     /// Discards view time that isn't captured yet.
     func discardViewTime() {
-        let viewings = [global?.viewing].compactMap { $0 } + screens.map(\.viewing)
         for viewing in viewings { viewing.timer.discard(at: environment.time.instant) }
     }
 

@@ -13,6 +13,7 @@ public class EvergageContext {
     init(owner: Evergage, surface: String? = nil) {
         self.owner = owner
         viewing = EvergageViewing(surface: surface)
+        viewing.context = self
     }
 
     deinit {
@@ -77,23 +78,13 @@ public class EvergageContext {
 
     private func register(_ target: String) {
         // The session doesn't hold the application's handler itself: it would keep alive what the handler captures.
-        var relay: CampaignHandler?
-        if handlers[target] != nil {
-            relay = { [weak self] campaign in
-                guard let self else { return }
-                self.show(campaign)
-            }
-        }
+        let relay: CampaignHandler = { [weak self] campaign in self?.handlers[campaign.target]?(campaign) }
+        let handler = handlers[target].map { _ in relay }
         do throws(ExperimentationError) {
-            try owner?.session?.setCampaignHandler(forTarget: target, on: surface, relay)
+            try owner?.session?.setCampaignHandler(forTarget: target, on: surface, handler)
         } catch {
             owner?.drop(.error, "a handler could not be registered: \(error)")
         }
-    }
-
-    private func show(_ campaign: Campaign) {
-        guard let handler = handlers[campaign.target] else { return }
-        handler(campaign)
     }
 
     func forgetHandlers() { handlers = [:] }
@@ -124,6 +115,7 @@ public class EvergageContext {
 /// What is viewed in a context, and on which surface; its owner concludes the view after the context has gone.
 @MainActor
 final class EvergageViewing {
+    weak var context: EvergageContext?
     var timer = ViewTimer()
     var surface: String?
 

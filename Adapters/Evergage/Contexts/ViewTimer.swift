@@ -15,7 +15,8 @@ struct ViewTimer: Sendable {
 
     private(set) var subject: Subject?
     private(set) var isRunning = false
-    private var since: ContinuousClock.Instant?
+    /// Up to when time is taken into account.
+    private var latest: ContinuousClock.Instant?
     private var accrued: Duration = .zero
 
     /// The longest time reported at once.
@@ -24,20 +25,16 @@ struct ViewTimer: Sendable {
     static let shortest: Duration = .seconds(2)
 
     /// When the next portion will be full, if nothing changes until then.
-    var nextPing: ContinuousClock.Instant? { since?.advanced(by: longest - accrued) }
+    var nextPing: ContinuousClock.Instant? { counts ? latest?.advanced(by: longest - accrued) : nil }
+
+    private var counts: Bool { isRunning && subject != nil }
 
     /// Starts or stops time.
     mutating func run(_ isRunning: Bool, at now: ContinuousClock.Instant) -> [EvergagePing] {
         guard isRunning != self.isRunning else { return [] }
-        var pings = advance(to: now)
+        let pings = advance(to: now)
         self.isRunning = isRunning
-        if isRunning {
-            since = subject == nil ? nil : now
-        } else {
-            since = nil
-            pings += tell()
-        }
-        return pings
+        return isRunning ? pings : pings + tell()
     }
 
     /// Changes the length of portions.
@@ -50,19 +47,18 @@ struct ViewTimer: Sendable {
 
     /// Begins to view something else, or the same again, or nothing.
     mutating func view(_ subject: Subject?, at now: ContinuousClock.Instant) -> [EvergagePing] {
-        var pings = advance(to: now)
-        pings += tell()
+        let pings = advance(to: now) + tell()
         if subject != self.subject { accrued = .zero }
         self.subject = subject
-        since = isRunning && subject != nil ? now : nil
         return pings
     }
 
     /// Takes the elapsed time into account.
     mutating func advance(to now: ContinuousClock.Instant) -> [EvergagePing] {
-        guard let since, since < now else { return [] }
+        let since = latest ?? now
+        latest = max(since, now)
+        guard counts, since < now else { return [] }
         accrued += since.duration(to: now)
-        self.since = now
         return tellWhole()
     }
 
@@ -85,7 +81,7 @@ struct ViewTimer: Sendable {
     /// Discards unreported time; the view continues.
     mutating func discard(at now: ContinuousClock.Instant) {
         accrued = .zero
-        since = since.map { _ in now }
+        latest = now
     }
 
     private mutating func tell() -> [EvergagePing] {
@@ -95,9 +91,29 @@ struct ViewTimer: Sendable {
     }
 
     private func ping(_ time: Duration) -> EvergagePing? {
-        subject.map {
-            EvergagePing(type: $0.type, id: $0.id.text, action: $0.action, milliseconds: Int(time / .milliseconds(1)))
-        }
+        subject.map { EvergagePing(subject: $0, milliseconds: Int(time / .milliseconds(1))) }
+    }
+}
+
+/// The view time of an item, carried as an event that only this vendor has.
+struct EvergagePing: Sendable, Hashable {
+    var subject: ViewTimer.Subject
+    var milliseconds: Int
+
+    /// The event.
+    var event: TrackingEvent {
+        TrackingEvent(
+            .native(
+                NativeEvent(
+                    type: EvergageTranslation.Native.viewTime,
+                    payload: [
+                        "type": .string(subject.type), "id": .string(subject.id.text),
+                        "action": .string(subject.action), "milliseconds": .int(milliseconds),
+                    ],
+                    carriesAttributeChanges: false
+                )
+            )
+        )
     }
 }
 
