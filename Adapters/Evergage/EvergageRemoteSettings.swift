@@ -84,7 +84,7 @@ extension EvergageRemoteConfiguration {
         case 200:
             guard let members = (try? JSON.parse(reply.body))?.objectValue else { return nil }
             self.init(members)
-        case 404: self = .disabled
+        case 404: self.init(isEnabled: false)
         default: return nil
         }
     }

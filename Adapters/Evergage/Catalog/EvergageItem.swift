@@ -190,7 +190,11 @@ extension EvergageItem {
         url: String? = nil,
         itemDescription: String? = nil
     ) -> Self {
-        text(.article, id: id, name: name, subTitle: subTitle, url: url, itemDescription: itemDescription)
+        var item = Self(.article, id: id, name: name)
+        item.subTitle = subTitle
+        item.url = url
+        item.itemDescription = itemDescription
+        return item
     }
 
     /// Creates a blog post.
@@ -201,21 +205,8 @@ extension EvergageItem {
         url: String? = nil,
         itemDescription: String? = nil
     ) -> Self {
-        text(.blog, id: id, name: name, subTitle: subTitle, url: url, itemDescription: itemDescription)
-    }
-
-    private static func text(
-        _ kind: Kind,
-        id: String,
-        name: String?,
-        subTitle: String?,
-        url: String?,
-        itemDescription: String?
-    ) -> Self {
-        var item = Self(kind, id: id, name: name)
-        item.subTitle = subTitle
-        item.url = url
-        item.itemDescription = itemDescription
+        var item = article(id: id, name: name, subTitle: subTitle, url: url, itemDescription: itemDescription)
+        item.kind = .blog
         return item
     }
 

@@ -60,9 +60,7 @@ struct EvergageRequests: Sendable {
     }
 
     private static func sixDigits(_ chance: Double) -> String {
-        let number = Int(exactly: (min(max(chance, 0), 0.999_999) * 1_000_000).rounded(.down)) ?? 0
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+        String(String(1_000_000 + Int(clamping: chance * 1_000_000, to: 0...999_999)).dropFirst())
     }
 }
 

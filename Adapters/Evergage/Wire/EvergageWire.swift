@@ -83,19 +83,13 @@ extension EvergageAnswer.ItemKey {
 
 /// The vendor's settings of the application, for events that wait for them.
 struct EvergageRemoteConfiguration: Sendable, Hashable {
-    var isEnabled = true
+    var isEnabled: Bool
     var lifetime: Duration = .seconds(3600)
     var userIdle: Duration = .seconds(60)
     var viewTimePing: Duration = .seconds(60)
     var screenVisibleDeadline: Duration = .seconds(30)
 
-    static let disabled: Self = {
-        var configuration = Self()
-        configuration.isEnabled = false
-        return configuration
-    }()
-
-    init() {}
+    init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
 
     /// Parses a configuration; missing or meaningless members keep their defaults.
     init(_ members: [String: FlagValue]) {
