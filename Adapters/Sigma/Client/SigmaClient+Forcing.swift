@@ -18,7 +18,7 @@ extension SigmaClient {
     ///   ``SigmaError/experimentAlreadyContainsUser(experiment:)`` or
     ///   ``SigmaError/experimentGroupAlreadyContainsUser(experiment:index:)``.
     public func includeForce(experimentName: String, groupIndex: Int? = nil) async throws(SigmaError) {
-        let (evaluation, _) = try await evaluation()
+        let evaluation = try await evaluation()
         let project = evaluation.project
         guard !project.experiments.isEmpty else { throw .experimentsEmpty }
         guard let index = project.experiment(named: experimentName) else {
@@ -44,7 +44,7 @@ extension SigmaClient {
     /// - Throws: Why there is no configuration, ``SigmaError/noForceIncludedExperiments`` if the list is empty, or
     ///   ``SigmaError/experimentNotFound(experiment:)`` if neither the list nor the configuration knows it.
     public func excludeForce(experimentName: String) async throws(SigmaError) {
-        let (evaluation, _) = try await evaluation()
+        let evaluation = try await evaluation()
         let forced = await profile.forced()
         guard !forced.isEmpty else { throw .noForceIncludedExperiments }
         guard forced.keys.contains(experimentName) else {

@@ -91,7 +91,7 @@ public final class SigmaClient: Sendable {
     /// - Throws: ``SigmaError/featureFlagNotFound(featureFlag:)``, ``SigmaError/featureFlagNoRules(featureFlag:)``,
     ///   ``SigmaError/featureFlagRulesNotSatisfied(featureFlag:)``, or why there is no configuration.
     public func checkFlag<T: SigmaPropertyType>(flagName: String) async throws(SigmaError) -> T? {
-        guard var (evaluation, _) = try await leniently(evaluation) else { return nil }
+        guard var evaluation = try await leniently(evaluation) else { return nil }
         guard let flag = evaluation.project.flag(named: flagName) else {
             throw .featureFlagNotFound(featureFlag: flagName)
         }
@@ -107,7 +107,7 @@ public final class SigmaClient: Sendable {
     ///
     /// Objects are dictionaries of `FlagValue`. Integers are `Int`, other numbers `Double`.
     public func getUserFeatureFlagsDetails() async throws(SigmaError) -> [String: any SigmaPropertyType] {
-        var (evaluation, _) = try await evaluation()
+        var evaluation = try await evaluation()
         var values: [String: any SigmaPropertyType] = [:]
         for (index, flag) in evaluation.project.flags.enumerated() {
             let answer = evaluation.answer(forFlag: index)
@@ -120,9 +120,9 @@ public final class SigmaClient: Sendable {
     // MARK: Both
 
     /// Returns the evaluation for this user with the valid configuration.
-    func evaluation() async throws(SigmaError) -> (Evaluation, SigmaRuleset) {
+    func evaluation() async throws(SigmaError) -> Evaluation {
         let ruleset = try await cache.ruleset()
-        return (ruleset.evaluation(for: await profile.context(for: ruleset.project)), ruleset)
+        return ruleset.evaluation(for: await profile.context(for: ruleset.project))
     }
 
     /// Performs a read that needs the configuration; without one it throws or returns `nil`, depending on the options.

@@ -5,25 +5,30 @@ import Experimentation
 /// It holds the configuration, the user's properties and the group of that moment: later changes don't affect what it
 /// returns.
 public struct SigmaExperiment: Sendable {
-    private let ruleset: SigmaRuleset
-    private let context: EvaluationContext
+    private let project: SigmaProject
+    private let reading: PropertyReading
     private let index: Int
     private let group: Int
 
-    init(_ index: Int, group: Int, in ruleset: SigmaRuleset, for context: EvaluationContext) {
+    init(_ index: Int, group: Int, in project: SigmaProject, for reading: PropertyReading) {
         self.index = index
         self.group = group
-        self.ruleset = ruleset
-        self.context = context
+        self.project = project
+        self.reading = reading
     }
 
-    private var experiment: SigmaProjectExperiment { ruleset.project.experiments[index] }
+    private var experiment: SigmaProjectExperiment { project.experiments[index] }
+
+    var isHoldout: Bool { experiment.isHoldout }
+
+    /// The index of the group as the vendor's SDK reports it.
+    var reportedIndex: Int { isHoldout ? 0 : group }
 
     /// The name, which the vendor's documentation also calls its id.
     public var name: String { experiment.name }
 
     /// The index of the user's group, from 0; always 0 for a holdout.
-    public var groupIndex: Int? { experiment.isHoldout ? 0 : group }
+    public var groupIndex: Int? { reportedIndex }
 
     /// The name of the group.
     public var userGroupName: String? { experiment.groups[group].name }
@@ -43,8 +48,17 @@ public struct SigmaExperiment: Sendable {
     ///   ``SigmaError/featureFlagNoRules(featureFlag:)`` or ``SigmaError/featureFlagRulesNotSatisfied(featureFlag:)``.
     /// - Returns: The value, or `nil` if it has another type.
     public func getFeatureValue<T: SigmaPropertyType>(flagName: String) throws(SigmaError) -> T? {
-        let placement = ruleset.project.flag(named: flagName).flatMap { flag in
-            ruleset.project.flags[flag].placements.first { $0.experiment == index }
+        T(sigmaString: try text(ofFlag: flagName))
+    }
+
+    /// The older name of ``getFeatureValue(flagName:)``.
+    public func getFeatureFlagValue<T: SigmaPropertyType>(flagName: String) throws(SigmaError) -> T? {
+        try getFeatureValue(flagName: flagName)
+    }
+
+    private func text(ofFlag flagName: String) throws(SigmaError) -> String {
+        let placement = project.flag(named: flagName).flatMap { flag in
+            project.flags[flag].placements.first { $0.experiment == index }
         }
         guard let placement else { throw .featureFlagNotFound(featureFlag: flagName) }
         guard let rules = placement.rules[group] else {
@@ -56,15 +70,26 @@ public struct SigmaExperiment: Sendable {
             )
         }
         guard !rules.isEmpty else { throw .featureFlagNoRules(featureFlag: flagName) }
-        guard let rule = rules.chosen(by: ruleset.evaluation(for: context, remembering: false).reading) else {
+        guard let rule = rules.chosen(by: reading) else {
             throw .featureFlagRulesNotSatisfied(featureFlag: flagName)
         }
-        return T(sigmaString: rules[rule].text)
+        return rules[rule].text
     }
 
-    /// The older name of ``getFeatureValue(flagName:)``.
-    public func getFeatureFlagValue<T: SigmaPropertyType>(flagName: String) throws(SigmaError) -> T? {
-        try getFeatureValue(flagName: flagName)
+    /// The assignment with the values that it sets.
+    var detail: SigmaExperimentDetail {
+        let flags = experiment.flagNames.compactMap { name in
+            (try? text(ofFlag: name)).map { SigmaExperimentDetail.Result(name: name, value: $0) }
+        }
+        let params = experiment.params.compactMap { param in
+            param.values[group].map { SigmaExperimentDetail.Result(name: param.name, value: $0) }
+        }
+        return SigmaExperimentDetail(
+            type: experiment.kind?.word,
+            id: name,
+            group: .init(index: reportedIndex),
+            results: flags + params
+        )
     }
 }
 
