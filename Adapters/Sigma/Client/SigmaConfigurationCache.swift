@@ -38,7 +38,7 @@ actor SigmaConfigurationCache {
     ///
     /// A cancelled caller leaves at once; the request continues for the others.
     func ruleset() async throws(SigmaError) -> SigmaRuleset {
-        if isRestored, let valid = validRules() { return valid }
+        if let valid = validRules { return valid }
         let result: Result<SigmaRuleset, SigmaError>
         do throws(ExperimentationError) {
             result = try await request("rules") { await self.fetch() }
@@ -49,44 +49,35 @@ actor SigmaConfigurationCache {
     }
 
     private func fetch() async -> Result<SigmaRuleset, SigmaError> {
-        let result: Result<SigmaRuleset, SigmaError>
-        do throws(SigmaError) { result = .success(try await refresh()) } catch { result = .failure(error) }
-        report(result)
-        return result
-    }
-
-    /// Logs the first of several failures in a row, since calls may answer all of them with `nil`.
-    private func report(_ result: Result<SigmaRuleset, SigmaError>) {
-        switch result {
-        case .success: isFailing = false
-        case .failure(let error):
+        do throws(SigmaError) {
+            let rules = try await refresh()
+            isFailing = false
+            return .success(rules)
+        } catch {
+            // Only the first of several failures in a row is logged, since calls may answer all of them with `nil`.
             if !isFailing { log.log(.warning, "sigma.fetch", "\(error)") }
             isFailing = true
+            return .failure(error)
         }
     }
 
-    private func validRules() -> SigmaRuleset? {
-        guard let rules, isValid(rules.date) else { return nil }
-        guard wantsPlace(rules.value) else { return rules.value }
-        guard let place, isValid(place.date) else { return nil }
-        return rules.value
+    /// The rules, if they and the location that they may need are valid.
+    private var validRules: SigmaRuleset? {
+        guard let rules = valid(rules), !rules.wantsPlace || valid(place) != nil else { return nil }
+        return rules
     }
 
-    private func wantsPlace(_ rules: SigmaRuleset) -> Bool {
-        rules.wantsPlace && service.configuration.asksForPlace
-    }
-
-    /// Whether something stored at this date is still valid; a date in the future means that the clock was set back.
-    private func isValid(_ date: Date) -> Bool {
-        let age = time.now.timeIntervalSince(date)
-        return age >= 0 && age <= Double(service.configuration.cacheLifetime.components.seconds)
+    /// Returns what is still valid; a date in the future means that the clock was set back.
+    private func valid<Value>(_ kept: (value: Value, date: Date)?) -> Value? {
+        guard let kept else { return nil }
+        let age = time.now.timeIntervalSince(kept.date)
+        return age >= 0 && age <= Double(service.configuration.cacheLifetime.components.seconds) ? kept.value : nil
     }
 
     private func refresh() async throws(SigmaError) -> SigmaRuleset {
         await restore()
-        if let valid = validRules() { return valid }
         let privateID = await profile.privateID()
-        if rules.map({ !isValid($0.date) }) ?? true {
+        if valid(rules) == nil {
             do throws(SigmaNetworkError) {
                 let fetched = try await service.configuration(privateID: privateID)
                 // First: its age counts from now, however long the store takes.
@@ -97,24 +88,24 @@ actor SigmaConfigurationCache {
             }
         }
         guard let fresh = rules?.value else { throw .requestConfigFailed(.noData) }
-        guard wantsPlace(fresh), place.map({ !isValid($0.date) }) ?? true else { return fresh }
+        guard fresh.wantsPlace, valid(place) == nil else { return fresh }
         do throws(SigmaNetworkError) {
-            await setPlace(try await service.place(privateID: privateID))
+            let found = try await service.place(privateID: privateID)
+            setPlace(found)
+            let bytes = try? JSON.encode(FlagValue.object(found.mapValues { .string($0) }))
+            if let bytes { try? await records.set(bytes, .place) }
         } catch {
             guard !failsWithoutPlace else { throw .requestLocationFailed(error) }
             log.log(.warning, "sigma.place", "The location is unavailable; calls continue without: \(error)")
-            // Stored as no location, so that there is still only one request per lifetime.
-            place = ([:], time.now)
-            rules = rules.map { ($0.value.at([:]), $0.date) }
+            // Kept as no location, so that there is still only one request per lifetime.
+            setPlace([:])
         }
         return rules?.value ?? fresh
     }
 
-    private func setPlace(_ value: [String: String]) async {
+    private func setPlace(_ value: [String: String]) {
         place = (value, time.now)
         rules = rules.map { ($0.value.at(value), $0.date) }
-        guard let bytes = try? JSON.encode(FlagValue.object(value.mapValues { .string($0) })) else { return }
-        try? await records.set(bytes, .place)
     }
 
     /// Restores an earlier run's state, once; what can't be read is fetched.
@@ -127,15 +118,15 @@ actor SigmaConfigurationCache {
         {
             place = (value, entry.date)
         }
-        if let entry = try? await records.entry(.configuration), isValid(entry.date),
-            let root = try? JSON.decode(SigmaWire.Root.self, from: entry.value)
+        if let entry = try? await records.entry(.configuration), let bytes = valid(entry),
+            let root = try? JSON.decode(SigmaWire.Root.self, from: bytes)
         {
             rules = (ruleset(root), entry.date)
         }
     }
 
     private func ruleset(_ root: SigmaWire.Root) -> SigmaRuleset {
-        let place = root.useGeo && service.configuration.asksForPlace ? place?.value : nil
+        let place = root.useGeo ? place?.value : nil
         return SigmaRuleset(root, place: place ?? [:], configuration: service.configuration)
     }
 }
