@@ -128,8 +128,8 @@ struct ConditionTests {
     func joining(statement: String, operands: [String], holds: Bool) throws {
         let conditions = operands.map { #"{"name":"custom.p","condition_sign":"equal","value":["\#($0)"]}"# }
         let json = #"{"conditional_statement":"\#(statement)","conditions":[\#(conditions.joined(separator: ","))]}"#
-        let wire = try JSONDecoder().decode(SigmaWire.Targets.self, from: Data(json.utf8))
-        let audience = Audience(wire.statement, wire.conditions, assuming: SigmaAssumptions())
+        let wire = try JSONDecoder().decode(SigmaWire.Audience.self, from: Data(json.utf8))
+        let audience = Audience(wire, assuming: SigmaAssumptions())
         let reading = try Reference.ruleset().evaluation(for: Reference.context("u", ["p": "1"])).reading
         #expect(audience.includes(reading) == holds)
     }

@@ -6,8 +6,8 @@ struct OutcomeIndex: Sendable {
 
     /// For each flag: the outcomes of its own rules, of each placement's rules by group and origin, and of no value.
     private let flags: [Flag]
-    /// For each experiment: where its assignments begin in the catalogue, and how many groups have one.
-    private let places: [Places]
+    /// For each experiment: where its assignments begin in the catalogue.
+    private let places: [Int]
 
     private struct Flag: Sendable {
         var own: [Int] = []
@@ -15,18 +15,13 @@ struct OutcomeIndex: Sendable {
         var none = 0
     }
 
-    private struct Places: Sendable {
-        let start: Int
-        let groups: Int
-    }
-
     private static let origins: [Assignment.Origin] = [.allocated, .forcedByVendor, .forcedHere]
 
     init(_ project: SigmaProject) {
         var assignments: [Assignment] = []
-        var places: [Places] = []
+        var places: [Int] = []
         for experiment in project.experiments {
-            places.append(Places(start: assignments.count, groups: experiment.groups.count))
+            places.append(assignments.count)
             for group in experiment.groups.indices {
                 for origin in Self.origins {
                     assignments.append(SigmaTranslation.assignment(in: experiment, group: group, origin))
@@ -54,7 +49,7 @@ struct OutcomeIndex: Sendable {
                                     in: experiment,
                                     group: group,
                                     Self.origins[origin],
-                                    assignment: places[placement.experiment].start + group * Self.origins.count + origin
+                                    assignment: places[placement.experiment] + group * Self.origins.count + origin
                                 )
                             )
                         }
@@ -79,7 +74,7 @@ struct OutcomeIndex: Sendable {
 
     func assignment(for membership: Membership, in experiment: Int) -> Int? {
         guard case .inside(let group, let origin) = membership else { return nil }
-        return places[experiment].start + group * Self.origins.count + Self.position(of: origin)
+        return places[experiment] + group * Self.origins.count + Self.position(of: origin)
     }
 
     private static func position(of origin: Assignment.Origin) -> Int {

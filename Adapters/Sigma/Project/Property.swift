@@ -5,18 +5,13 @@ struct Property: Sendable, Hashable {
         case none
         case userID
         case profileID
-        case device(Device)
-        case time
-        case date
-        case place
-    }
-
-    /// A property of the device.
-    enum Device: Sendable, Hashable {
-        case id
+        case deviceID
         case appVersion
         case osName
         case osVersion
+        case time
+        case date
+        case place
     }
 
     /// The vendor's name.
@@ -55,10 +50,10 @@ struct Property: Sendable, Hashable {
     }
 
     /// Whether experiments may split by it; an empty text then counts as none.
-    var isID: Bool { source == .userID || source == .profileID || source == .device(.id) }
+    var isID: Bool { source == .userID || source == .profileID || source == .deviceID }
 
     /// Whether to compare texts as versions.
-    var isVersion: Bool { source == .device(.appVersion) || source == .device(.osVersion) }
+    var isVersion: Bool { source == .appVersion || source == .osVersion }
 
     /// The vendor's prefix for the applications' own names.
     static let customPrefix = "custom."
@@ -68,8 +63,8 @@ struct Property: Sendable, Hashable {
 
     /// The names with a meaning of their own; attributes with other names are custom properties.
     static let reserved: [String: Source] = [
-        "userId": .userID, "profileId": .profileID, "deviceId": .device(.id), "email": .none,
-        "appVersion": .device(.appVersion), "os.name": .device(.osName), "os.version": .device(.osVersion),
+        "userId": .userID, "profileId": .profileID, "deviceId": .deviceID, "email": .none,
+        "appVersion": .appVersion, "os.name": .osName, "os.version": .osVersion,
         "geo.code": .place, "geo.country": .place, "geo.state": .place, "geo.city": .place, "geo.ip": .place,
         "time": .time, "date": .date,
     ]

@@ -30,10 +30,10 @@ struct PropertyReading {
         // A user with only one id is split by it, whichever id an experiment asks for.
         case .userID: return isAuthenticated ? anonymousID ?? id : id ?? anonymousID
         case .profileID: return isAuthenticated ? id : nil
-        case .device(.id): return surroundings.device.id
-        case .device(.appVersion): return surroundings.device.appVersion
-        case .device(.osName): return surroundings.device.osName
-        case .device(.osVersion): return surroundings.device.osVersion
+        case .deviceID: return surroundings.device.id
+        case .appVersion: return surroundings.device.appVersion
+        case .osName: return surroundings.device.osName
+        case .osVersion: return surroundings.device.osVersion
         case .time: return surroundings.device.time(at: context.date)
         case .date: return surroundings.device.day(at: context.date)
         case .place: return surroundings.place[property.name]

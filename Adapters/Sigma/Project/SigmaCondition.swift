@@ -3,18 +3,18 @@ struct SigmaCondition: Sendable {
     /// The tested property.
     let property: Property
     private let test: Test
+    private let isNegated: Bool
     /// Whether a missing property passes.
     private let passesWithoutProperty: Bool
     private let ignoresCase: Bool
 
     private enum Test: Sendable {
         case never
-        case text(Comparison, [String], negated: Bool)
+        case text(Comparison, [String])
         case number(Order, Double)
         case version(Order, VersionNumber)
-        case sameDay(LocalMoment)
-        case later(LocalMoment)
-        case earlier(LocalMoment)
+        case day(LocalMoment)
+        case moment(Order, LocalMoment)
     }
 
     private enum Comparison: Sendable {
@@ -48,7 +48,8 @@ struct SigmaCondition: Sendable {
         property = Property(wire.name)
         ignoresCase = assumptions.textIgnoresCase
         test = Self.test(for: wire, of: property, ignoringCase: assumptions.textIgnoresCase)
-        passesWithoutProperty = assumptions.missingPropertyPassesNegations && wire.sign.isNegation
+        isNegated = wire.sign.isNegation
+        passesWithoutProperty = assumptions.missingPropertyPassesNegations && isNegated
     }
 
     /// Whether a property with this text passes; a missing property doesn't.
@@ -56,23 +57,20 @@ struct SigmaCondition: Sendable {
         guard let text else { return passesWithoutProperty }
         switch test {
         case .never: return false
-        case .text(let comparison, let operands, let negated):
+        case .text(let comparison, let operands):
             let text = ignoresCase ? text.lowercased() : text
-            return operands.contains { Self.matches(text, comparison, $0) } != negated
+            return operands.contains { Self.matches(text, comparison, $0) } != isNegated
         case .number(let order, let operand):
             guard let number = Double(described: text) else { return false }
             return order.holds(number, operand)
         case .version(let order, let operand):
             guard let version = VersionNumber(text) else { return false }
             return order.holds(version, operand)
-        case .sameDay(let operand):
+        case .day(let operand):
             return LocalMoment(text)?.day == operand.day
-        case .later(let operand):
+        case .moment(let order, let operand):
             guard let moment = LocalMoment(text) else { return false }
-            return moment > operand
-        case .earlier(let operand):
-            guard let moment = LocalMoment(text) else { return false }
-            return moment < operand
+            return order.holds(moment, operand)
         }
     }
 
@@ -102,25 +100,21 @@ struct SigmaCondition: Sendable {
         func moment(_ test: (LocalMoment) -> Test) -> Test { LocalMoment(first).map(test) ?? .never }
 
         return switch wire.sign {
-        case .equal: property.isVersion ? ordered(.equal) : .text(.equal, [first], negated: false)
-        case .notEqual: property.isVersion ? ordered(.notEqual) : .text(.equal, [first], negated: true)
-        case .anyOf: .text(.equal, operands, negated: false)
-        case .noneOf: .text(.equal, operands, negated: true)
-        case .contains: .text(.part, [first], negated: false)
-        case .notContains: .text(.part, [first], negated: true)
-        case .containsAnyOf: .text(.part, operands, negated: false)
-        case .containsNoneOf: .text(.part, operands, negated: true)
-        case .startsWith: .text(.prefix, [first], negated: false)
-        case .notStartsWith: .text(.prefix, [first], negated: true)
-        case .endsWith: .text(.suffix, [first], negated: false)
-        case .notEndsWith: .text(.suffix, [first], negated: true)
+        case .equal where property.isVersion: ordered(.equal)
+        case .notEqual where property.isVersion: ordered(.notEqual)
+        case .equal, .notEqual: .text(.equal, [first])
+        case .anyOf, .noneOf: .text(.equal, operands)
+        case .contains, .notContains: .text(.part, [first])
+        case .containsAnyOf, .containsNoneOf: .text(.part, operands)
+        case .startsWith, .notStartsWith: .text(.prefix, [first])
+        case .endsWith, .notEndsWith: .text(.suffix, [first])
         case .greater: ordered(.greater)
         case .less: ordered(.less)
         case .greaterEqual: ordered(.greaterOrEqual)
         case .lessEqual: ordered(.lessOrEqual)
-        case .onDate: moment { .sameDay($0) }
-        case .afterTime: moment { .later($0) }
-        case .beforeTime: moment { .earlier($0) }
+        case .onDate: moment { .day($0) }
+        case .afterTime: moment { .moment(.greater, $0) }
+        case .beforeTime: moment { .moment(.less, $0) }
         }
     }
 }
@@ -140,10 +134,9 @@ struct Audience: Sendable {
     private let statement: SigmaWire.Statement
     private let conditions: [SigmaCondition]
 
-    init(_ statement: SigmaWire.Statement, _ conditions: [SigmaWire.Condition], assuming assumptions: SigmaAssumptions)
-    {
-        self.statement = statement
-        self.conditions = conditions.map { SigmaCondition($0, assuming: assumptions) }
+    init(_ wire: SigmaWire.Audience, assuming assumptions: SigmaAssumptions) {
+        statement = wire.statement
+        conditions = wire.conditions.map { SigmaCondition($0, assuming: assumptions) }
     }
 
     /// Whether a user with these properties belongs to it.

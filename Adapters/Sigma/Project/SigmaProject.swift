@@ -24,14 +24,8 @@ final class SigmaProject: Sendable {
         wantsPlace = root.useGeo
         let kept = root.experiments.filter { Platform.isOurs($0.platforms) }
 
-        // Of equal names the first counts.
-        var indices: [String: Int] = [:]
-        var holdouts: [String: Int] = [:]
-        for (index, experiment) in kept.enumerated() {
-            if indices[experiment.name] == nil { indices[experiment.name] = index }
-            if experiment.type == .holdout, holdouts[experiment.name] == nil { holdouts[experiment.name] = index }
-        }
-        experimentIndices = indices
+        experimentIndices = Dictionary(firstOf: kept.enumerated().map { ($1.name, $0) })
+        let holdouts = Dictionary(firstOf: kept.enumerated().filter { $1.type == .holdout }.map { ($1.name, $0) })
 
         var layers: [String: Int] = [:]
         experiments = kept.map { wire in
@@ -39,11 +33,7 @@ final class SigmaProject: Sendable {
                 let key = wire.splitBy.rawValue + " " + id
                 let draw = layers[key] ?? layers.count
                 layers[key] = draw
-                return SigmaProjectExperiment.Layer(
-                    id: id,
-                    draw: draw,
-                    bounds: wire.layerBounds.map { .init(lower: $0.lower, upper: $0.upper) }
-                )
+                return SigmaProjectExperiment.Layer(id: id, draw: draw, bounds: wire.layerBounds)
             }
             return SigmaProjectExperiment(wire, layer: layer, holdouts: holdouts, assuming: assumptions)
         }
@@ -72,7 +62,7 @@ struct SigmaProjectRule: Sendable {
     init(_ wire: SigmaWire.Rule, assuming assumptions: SigmaAssumptions) {
         text = wire.value
         isDefault = wire.isDefault
-        audience = Audience(wire.statement, wire.conditions, assuming: assumptions)
+        audience = Audience(wire.audience, assuming: assumptions)
     }
 }
 

@@ -7,12 +7,7 @@ final class SigmaProjectExperiment: Sendable {
         let id: String
         /// Which of the project's draws of layers it shares.
         let draw: Int
-        let bounds: [Bounds]
-
-        struct Bounds: Sendable {
-            let lower: Double
-            let upper: Double
-        }
+        let bounds: [SigmaWire.Bounds]
 
         func contains(_ position: Double) -> Bool {
             bounds.contains { $0.lower <= position && position < $0.upper }
@@ -87,7 +82,7 @@ final class SigmaProjectExperiment: Sendable {
             }
         )
         self.holdouts = wire.type == .holdout ? [] : wire.holdouts.compactMap { holdouts[$0] }
-        audience = wire.targets.map { Audience($0.statement, $0.conditions, assuming: assumptions) }
+        audience = wire.targets.map { Audience($0, assuming: assumptions) }
     }
 
     /// Returns the group at a position, or `nil` past the sum of the weights.

@@ -46,7 +46,7 @@ enum SigmaWire {
         @Lossy var layerBounds: [Bounds]
         @Lossy var groups: [Group]
         @Lossy var params: [Param]
-        var targets: Targets?
+        var targets: Audience?
         @Lossy var featureFlags: [Flag]
         @Lossy var forcedUserList: [String]
         @Lossy var holdouts: [String]
@@ -76,7 +76,7 @@ enum SigmaWire {
             _layerBounds = try container.decode(Lossy.self, forKey: .layerBounds)
             _groups = try container.decode(Lossy.self, forKey: .groups)
             _params = try container.decode(Lossy.self, forKey: .params)
-            targets = try container.decodeIfPresent(Targets.self, forKey: .targets)
+            targets = try container.decodeIfPresent(Audience.self, forKey: .targets)
             _featureFlags = try container.decode(Lossy.self, forKey: .featureFlags)
             _forcedUserList = try container.decode(Lossy.self, forKey: .forcedUserList)
             _holdouts = try container.decode(Lossy.self, forKey: .holdouts)
@@ -174,26 +174,23 @@ enum SigmaWire {
     struct Rule: Decodable, Sendable {
         var isDefault: Bool
         var value: String
-        var statement: Statement
-        var conditions: [Condition]
+        var audience: Audience
 
         enum CodingKeys: String, CodingKey {
-            case value, conditions
+            case value
             case isDefault = "is_default"
-            case statement = "conditional_statement"
         }
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             isDefault = try container.decodeIfPresent(Bool.self, forKey: .isDefault) ?? false
             value = try container.decode(String.self, forKey: .value)
-            statement = try container.decode(Statement.self, forKey: .statement)
-            conditions = try container.decodeIfPresent([Condition].self, forKey: .conditions) ?? []
+            audience = try Audience(from: decoder)
         }
     }
 
-    /// The audience of an experiment.
-    struct Targets: Decodable, Sendable {
+    /// The users that an experiment or a rule is for.
+    struct Audience: Decodable, Sendable {
         var statement: Statement
         var conditions: [Condition]
 
