@@ -27,7 +27,8 @@ struct Evaluation {
     let project: SigmaProject
     let reading: PropertyReading
     let bucketing: SigmaBucketing
-    private let splitIDs: SplitIDs?
+    /// The user's ids, read once for all experiments.
+    private let splitIDs: (user: String?, profile: String?, device: String?)?
     private var memberships: [Membership?]
     private var layerPositions: [Double?]
     private var bytes: [UInt8] = []
@@ -37,7 +38,8 @@ struct Evaluation {
         self.project = project
         self.reading = reading
         self.bucketing = bucketing
-        splitIDs = remembering ? SplitIDs(reading) : nil
+        splitIDs =
+            remembering ? (reading.text(of: .userID), reading.text(of: .profileID), reading.text(of: .deviceID)) : nil
         memberships = remembering ? Array(repeating: nil, count: project.experiments.count) : []
         layerPositions = remembering ? Array(repeating: nil, count: project.layerDraws) : []
     }
@@ -83,31 +85,13 @@ struct Evaluation {
         return id
     }
 
-    /// A user's ids, read once for all experiments.
-    private struct SplitIDs {
-        let user: String?
-        let profile: String?
-        let device: String?
-
-        init(_ reading: PropertyReading) {
-            user = reading.text(of: .userID)
-            profile = reading.text(of: .profileID)
-            device = reading.text(of: .deviceID)
-        }
-    }
-
     /// Determines a membership in the vendor's order: local list, lists of the groups, list of the experiment,
     /// holdouts, audience, layer, allocation, weights.
     private mutating func decideMembership(in index: Int) -> Membership {
         let experiment = project.experiments[index]
         let id = splitID(for: experiment)
 
-        switch localPlace(in: experiment) {
-        case .out: return .out
-        case .group(let group): return .inside(group: group, .forcedHere)
-        case .anyGroup: return forcedGroup(in: experiment, for: id, .forcedHere)
-        case nil: break
-        }
+        if let forced = localPlace(in: experiment, of: id) { return forced }
         guard let id else { return .out }
         let escapes = project.assumptions.forcedUsersEscapeHoldouts
         if escapes, let forced = vendorPlace(in: experiment, of: id) { return forced }
@@ -125,22 +109,17 @@ struct Evaluation {
         return experiment.group(at: position).map { .inside(group: $0, .allocated) } ?? .out
     }
 
-    private enum LocalPlace {
-        case out
-        case anyGroup
-        case group(Int)
-    }
-
     /// Returns what this device forces; the last override of an experiment counts, and one for a removed group is
     /// ignored.
-    private func localPlace(in experiment: SigmaProjectExperiment) -> LocalPlace? {
+    private mutating func localPlace(in experiment: SigmaProjectExperiment, of id: String?) -> Membership? {
         guard let override = reading.context.overrides.last(where: { $0.experiment == experiment.name }) else {
             return nil
         }
         switch override {
         case .exclude: return .out
-        case .include(_, nil): return .anyGroup
-        case .include(_, let variation?): return experiment.group(named: variation).map { .group($0) }
+        case .include(_, nil): return forcedGroup(in: experiment, for: id, .forcedHere)
+        case .include(_, let variation?):
+            return experiment.group(named: variation).map { .inside(group: $0, .forcedHere) }
         }
     }
 
