@@ -7,7 +7,6 @@ final class SigmaLocator: Sendable {
     static let patience = Duration.seconds(2)
 
     private struct Request {
-        let isOver: AsyncGate
         let deadline: ContinuousClock.Instant
         let asking: Task<Void, Never>
     }
@@ -38,7 +37,9 @@ final class SigmaLocator: Sendable {
     ///
     /// A late answer becomes the last known location.
     func place() async -> [String: String] {
-        if let request = request(), await !request.isOver.wait(until: request.deadline, by: environment.time) {
+        if let request = request(),
+            await !environment.time.ends(by: request.deadline, { await request.asking.value })
+        {
             environment.log.log(.warning, "sigma.place", "The location is late; the last known one is used.")
         }
         return state.withLock { $0.place }
@@ -58,15 +59,9 @@ final class SigmaLocator: Sendable {
         let deadline = environment.time.instant.advanced(by: Self.patience)
         return state.withLock { state in
             if state.isStopped { return nil }
-            if let request = state.request { return request }
-            let isOver = AsyncGate()
-            let asking = Task {
-                await self.ask()
-                isOver.open()
-            }
-            let new = Request(isOver: isOver, deadline: deadline, asking: asking)
-            state.request = new
-            return new
+            let request = state.request ?? Request(deadline: deadline, asking: Task { await self.ask() })
+            state.request = request
+            return request
         }
     }
 
