@@ -65,15 +65,10 @@ public struct SigmaDevice: Sendable, Hashable {
 
     /// Formats a date as `yyyy-MM-dd HH:mm:ss` in this device's zone.
     func time(at date: Date) -> String {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = timeZone
-        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
-        func text(_ part: Int?, _ width: Int) -> String {
-            let digits = String(part ?? 0)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        return "\(text(parts.year, 4))-\(text(parts.month, 2))-\(text(parts.day, 2)) "
-            + "\(text(parts.hour, 2)):\(text(parts.minute, 2)):\(text(parts.second, 2))"
+        date.formatted(
+            Date.ISO8601FormatStyle(dateTimeSeparator: .space, timeZone: timeZone)
+                .year().month().day().time(includingFractionalSeconds: false)
+        )
     }
 
     /// Returns the first ten characters of ``time(at:)``.
