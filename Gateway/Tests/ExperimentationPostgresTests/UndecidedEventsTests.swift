@@ -112,11 +112,12 @@ struct UndecidedEventsTests {
         // The acceptance stands still in the server for as long as this is held.
         let name = newSchema()
         let lock = try HeldLock(openingOf: name, at: server)
-        func isWaiting(for text: String) throws -> Bool {
-            try server.ask(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(text)%'"
-            ) != "0\n"
-        }
+        // By its own lock: other tests wait in the same server.
+        let standing = """
+            FROM pg_locks AS standing WHERE locktype = 'advisory' AND NOT granted
+            AND (classid::bigint << 32 | objid::bigint) = hashtextextended('\(name)', 5551)
+            """
+        func isThere(_ rows: String) throws -> Bool { try server.ask("SELECT count(*) \(rows)") != "0\n" }
         async let appended: Void = store.pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
             let arrivals = Arrivals([event("late")], limit: 1_000_000, events.person)
             var acceptance = Acceptance(arrivals, events, transaction, now: start)
@@ -126,9 +127,13 @@ struct UndecidedEventsTests {
             )
             if !commits { throw .store(ExperimentationError(.store, "as the test wants it")) }
         }
-        try await eventually("the acceptance is under way") { try isWaiting(for: "pg_advisory_xact_lock") }
+        try await eventually("the acceptance is under way") { try isThere(standing) }
         async let answer = store.wasAccepted("late", of: "u")
-        try await eventually("the question waits for it") { try isWaiting(for: "FOR SHARE") }
+        try await eventually("the question waits for it") {
+            try isThere(
+                "\(standing) AND EXISTS (SELECT FROM pg_stat_activity WHERE standing.pid = ANY(pg_blocking_pids(pid)))"
+            )
+        }
         try lock.release()
         #expect(try await answer == commits)
         _ = try? await appended
