@@ -31,14 +31,17 @@ extension Intake {
         }
     }
 
-    /// Has the next caller carry the line: one that waits for its own statement doesn't keep carrying those of others.
+    /// Has the line carried on: a caller that waits for its own statement doesn't keep carrying those of others.
+    ///
+    /// The next caller does it, which saves a change of task; a task of its own where many wait, because otherwise there
+    /// would be a change of task between any two transactions.
     private func handOver() {
-        let next = state.withLock { state in
+        let (next, count) = state.withLock { state in
             state.isCarried = !state.line.isEmpty
-            return state.line.first
+            return (state.line.first, state.line.count)
         }
         guard let next else { return }
-        if next.isNoted { Task { await carry() } } else { next.answer.askToCarry() }
+        if next.isNoted || count > Self.few { Task { await carry() } } else { next.answer.askToCarry() }
     }
 
     /// Stores statements in order: consecutive events in one transaction, changes of consent in another.
@@ -58,7 +61,8 @@ extension Intake {
                     }
                 await told()
                 rest = rest.dropFirst(run.count)
-                if stored.answers.count <= Self.few || rest.isEmpty && state.withLock({ $0.line.isEmpty }) {
+                let next = rest.count + state.withLock { $0.line.count }
+                if next == 0 || max(next, stored.answers.count) <= Self.few {
                     tell(stored)
                 } else {
                     state.withLock { $0.telling = Task { tell(stored) } }

@@ -44,7 +44,8 @@ final class Intake: Sendable {
 
     /// The maximum number of entries in one transaction.
     static let mostAtOnce = 512
-    /// The number of callers that are answered before the next transaction begins: resuming them takes no time.
+    /// The number of callers that are answered before the next transaction begins, and one of which carries the line on:
+    /// resuming them takes no time.
     static let few = 8
     /// The maximum number of noted events that wait for a failing store.
     static let mostNoted = 10_000
