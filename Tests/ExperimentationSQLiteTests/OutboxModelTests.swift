@@ -147,6 +147,9 @@ private final class ModelRun {
             expect(lease.batches.allSatisfy { !$0.isEmpty && $0.count <= request.count }, true)
             let before = last.map(\.events) ?? []
             inHand[place][owner] = (lease.token, holding, before + lease.events)
+            let (left, next) = model.next(place, request, isGoingOn: last != nil)
+            // With unreadable events the rest is known only once they are dropped.
+            if case .nothing(let date)? = lease.rest { expect([date], left.isEmpty ? [next] : []) }
         case (.nothing(let date), .nothing(let other)): expect(date, other)
         case (.busy(let date), .busy(let other)): expect(date, other)
         case (.paused(let date), .paused(let other)): expect(date, other)

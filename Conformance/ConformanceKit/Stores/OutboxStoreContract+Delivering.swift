@@ -81,6 +81,23 @@ extension OutboxStoreContract {
             try await trial.expectAll(at: 6, ["a1", "b1", "a2", "a3"])
         },
         rule(
+            "delivering/set-back",
+            "a wait that isn't believed, because the clock was set back, isn't said to keep an event from the next round"
+        ) { trial in
+            let store = trial.store
+            try await store.add("b1", "a1")
+            let first = try await store.taken(at: 200)
+            try await store.settle(first, at: 200, ["a1": .again(220)])
+            try await store.release(first, at: 200)
+            let lease = try await store.taken(count: 1)
+            trial.expect(lease.ids, ["b1"])
+            let behind = try await store.taken(behind: lease.token)
+            trial.expect(behind.ids, [])
+            if case .nothing(let date)? = behind.rest { trial.expect(date.map { $0 <= start }, true) }
+            try await store.release(lease)
+            try await trial.expectAll(["b1", "a1"])
+        },
+        rule(
             "delivering/delayed-late",
             "what is refused late in a long round lets none of its user overtake in that round"
         ) { trial in

@@ -87,6 +87,9 @@ import Foundation
         public func isHeldBack(by wait: Wait) -> Bool {
             wait.isOn(at: now) || goesOn && (wait.isOn(at: began) || wait.noted > began)
         }
+
+        /// When an event that its wait holds back may be tried: in the next round, if the wait isn't on.
+        public func end(of wait: Wait) -> Date { wait.isOn(at: now) ? wait.due : min(wait.due, now) }
     }
 
     /// Whether the lane has a holder at a moment.

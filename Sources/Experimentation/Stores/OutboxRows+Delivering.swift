@@ -33,7 +33,8 @@ extension OutboxRows {
             guard let delivery = rows[index].deliveries[place], !delivery.isHeld else { continue }
             if turn.isHeldBack(by: delivery.wait) {
                 waiting.insert(rows[index].user)
-                next = min(next ?? delivery.wait.due, delivery.wait.due)
+                let end = turn.end(of: delivery.wait)
+                next = min(next ?? end, end)
             }
             if rows[index].envelope.sequence <= first { continue }
             if !waiting.isEmpty, waiting.contains(rows[index].user) { continue }

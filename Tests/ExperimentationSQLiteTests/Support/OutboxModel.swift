@@ -190,7 +190,7 @@ struct OutboxModel {
         }
     }
 
-    private func next(_ place: Int, _ request: LeaseRequest, isGoingOn: Bool) -> (taken: [Int], next: Date?) {
+    func next(_ place: Int, _ request: LeaseRequest, isGoingOn: Bool) -> (taken: [Int], next: Date?) {
         let began = lanes[place].lease.noted
         var blocked: Set<String> = []
         var taken: [Int] = []
@@ -198,9 +198,10 @@ struct OutboxModel {
         for (index, row) in rows.enumerated() {
             guard let delivery = row.deliveries[place], !delivery.isHeld else { continue }
             let isOn = delivery.wait.isOn(request.now)
-            if isOn { due = min(due ?? delivery.wait.due, delivery.wait.due) }
             if isOn || isGoingOn && (delivery.wait.isOn(began) || delivery.wait.noted > began) {
                 blocked.insert(row.user)
+                let end = isOn ? delivery.wait.due : min(delivery.wait.due, request.now)
+                due = min(due ?? end, end)
             }
             if row.sequence <= lanes[place].out || blocked.contains(row.user) { continue }
             if taken.count < request.count * request.batches { taken.append(index) }
