@@ -160,6 +160,8 @@ extension Deliverer {
     private func ending(_ began: Moment) -> DeliverySchedule.Ending {
         if round?.hasPassedOver == true { return .waits(until: later(Self.passedOverWait)) }
         guard case .nothing(let date)? = round?.remainder else { return .again }
+        // What has become due meanwhile belongs to this run: a flush waits for it.
+        if let date, date <= now(since: began) { return .again }
         return .nothing(until: date.map(began.instant))
     }
 

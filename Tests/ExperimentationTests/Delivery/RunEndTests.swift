@@ -71,4 +71,29 @@ struct RunEndTests {
         #expect(vendor.record.batches.map { $0.map(\.event) } == [[1], [2], [1]].map { $0.map { .numbered($0) } })
         await client.shutdown(within: .zero)
     }
+
+    @Test("an event whose wait ends while others are sent is tried in the same run, so that a flush waits for it")
+    func meanwhile() async throws {
+        let (retried, answer) = (AsyncGate(), AsyncGate())
+        let policy = BatchPolicy(count: 1_000, largest: 10, interval: .seconds(3_600))
+        let vendor = ScriptedVendor(batching: policy) { [time] batch in
+            if batch[0].identity.id == "bob" { time.advance(by: .seconds(5)) }
+            if batch[0].identity.id == "ada", batch[0].attempts == 0 { return DeliveryReport(.failed("busy")) }
+            if batch[0].attempts > 0 {
+                retried.open()
+                await answer.wait()
+            }
+            return DeliveryReport(.delivered)
+        }
+        let client = try await client(vendor)
+        try await client.session(for: User(id: "ada")).track(.numbered(1))
+        #expect(try await !client.flush(retrying: false).isDone)
+        try await client.session(for: User(id: "bob")).track(.numbered(2))
+        async let flushed = client.flush(retrying: false).isDone
+        await retried.wait()
+        await time.settle()
+        answer.open()
+        #expect(try await flushed)
+        await client.shutdown(within: .zero)
+    }
 }
