@@ -11,21 +11,19 @@ extension Deliverer {
     ///     first run.
     func flush(by deadline: Instant, isPatient: Bool) async {
         let time = environment.time
-        var hasOwnRun = false
+        // The current run may have read the store before the last events were stored; those that follow haven't.
+        var isOwn = !isRunning
         while alarm.holds.isEmpty, !Task.isCancelled {
             let began = time.instant
-            let isOwn = !isRunning
             let mayRun = alarm.schedule.earliest(at: began) == nil
-            if isOwn, mayRun { deliverNow() }
+            if !isRunning, mayRun { deliverNow() }
             if isRunning || mayRun {
                 guard await runEnded.wait(until: deadline, by: time) else { return }
             }
-            // The current run may have read the store before the last events were stored.
-            let schedule = alarm.schedule
-            if !isOwn, !schedule.isBackingOff || (!isPatient && !hasOwnRun) {
-                hasOwnRun = true
-                continue
-            }
+            // Another run may have begun already.
+            let schedule = isRunning ? ended : alarm.schedule
+            defer { isOwn = true }
+            if !isOwn, !schedule.isBackingOff || !isPatient { continue }
             guard isPatient, var next = schedule.nextAttempt(at: began) else { return }
             next = max(next, began.advanced(by: Self.leastBetweenRuns))
             guard next < deadline else { return }

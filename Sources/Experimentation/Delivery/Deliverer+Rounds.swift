@@ -18,7 +18,10 @@ extension Deliverer {
         let ending = await nextRound()
         round = nil
         sending = nil
-        alarm.change { $0.ended(ending, at: $1, jitter: environment.jitter()) }
+        ended = alarm.change { schedule, now in
+            schedule.ended(ending, at: now, jitter: environment.jitter())
+            return schedule
+        }
         if ending != .again { endRun() }
     }
 

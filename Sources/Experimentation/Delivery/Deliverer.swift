@@ -46,6 +46,8 @@ actor Deliverer {
     /// Opens when the current run has ended, or the next one if there is none.
     var runEnded = AsyncGate()
     var isRunning = false
+    /// The schedule at the end of the last run.
+    var ended: DeliverySchedule
 
     init(
         to destination: Destination,
@@ -68,6 +70,7 @@ actor Deliverer {
         policy = sink.batching
         clock = CautiousClock(environment.time)
         alarm = DeliveryAlarm(sink.batching, by: environment.time)
+        ended = alarm.schedule
     }
 
     // MARK: The task

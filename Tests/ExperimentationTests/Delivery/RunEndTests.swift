@@ -96,4 +96,28 @@ struct RunEndTests {
         #expect(try await flushed)
         await client.shutdown(within: .zero)
     }
+
+    @Test("a flush ends with the first run that began after it, though events are accepted all the time")
+    func load() async throws {
+        let (asked, answer) = (AsyncGate(), AsyncGate())
+        let vendor = ScriptedVendor(batching: BatchPolicy(count: 1, largest: 10))
+        let client = try await client(vendor)
+        let session = client.session(for: User(id: "ada"))
+        vendor.answer { batch in
+            asked.open()
+            await answer.wait()
+            // Each request brings about the next.
+            if let number = batch.last?.event.number, number < 200 { try? await session.track(.numbered(number + 1)) }
+            return DeliveryReport(.delivered)
+        }
+        try await session.track(.numbered(0))
+        await asked.wait()
+        async let flushed = client.flush()
+        await time.waitForSleepers(1)
+        answer.open()
+        _ = try await flushed
+        #expect(vendor.record.batches.count < 100)
+        vendor.answer { _ in DeliveryReport(.delivered) }
+        await client.shutdown()
+    }
 }
