@@ -6,8 +6,9 @@ internal import GRDB
 ///
 /// When a vendor has taken exactly the first events of a lane, one number in the destination's row records that, which
 /// writes one page instead of a dozen. The rows are deleted when the lane is empty, all at once if nothing else is in
-/// the store, and behind everything else if there are many; before anything else is done with deliveries; and otherwise
-/// as fast as new events arrive. Readers skip them. The end of the head is in the destination's row: ``StoredLane/head``.
+/// the store, and behind everything else if there are many; behind everything else when the lane is released; before
+/// anything else is done with deliveries; and otherwise as fast as new events arrive. Readers skip them. The end of the
+/// head is in the destination's row: ``StoredLane/head``.
 extension OutboxTable {
     /// How many rows are deleted in one transaction where they needn't all go, and how many new events prompt that.
     static let headPortion = 1_600
