@@ -71,7 +71,8 @@ final class Answer: Sendable {
         if let outcome { listener(outcome) }
     }
 
-    /// Waits for the outcome or for the caller's turn; cancellation doesn't end the wait, because the statement is carried out all the same.
+    /// Waits for the outcome or for the caller's turn; cancellation doesn't end the wait, because the statement is
+    /// carried out all the same.
     var word: Word {
         get async {
             if let word = state.withLock({ $0.takeWord() }) { return word }

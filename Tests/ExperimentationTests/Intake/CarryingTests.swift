@@ -55,6 +55,14 @@ struct CarryingTests {
         return .event(NewEvent(envelope, owedTo: [.init(to: Self.destination, isHeld: false)]))
     }
 
+    /// A caller whose event, the first one, is being stored.
+    private func carrier(of intake: Intake, _ store: SteppedAppends) async -> Task<ConsentOutcome, any Error> {
+        let ticket = intake.enter(event(0))
+        let carrying = Task { try await intake.outcome(of: ticket) }
+        await store.untilReached(0)
+        return carrying
+    }
+
     @Test("many callers are answered while the next transaction is under way, and in order")
     func answers() async throws {
         let store = SteppedAppends(3)
@@ -83,9 +91,7 @@ struct CarryingTests {
     func handedOver() async throws {
         let store = SteppedAppends(2)
         let intake = intake(store)
-        let first = intake.enter(event(0))
-        let carrying = Task { try await intake.outcome(of: first) }
-        await store.untilReached(0)
+        let carrying = await carrier(of: intake, store)
         let (second, third) = (intake.enter(event(1)), intake.enter(event(2)))
         let answered = Shared<[Int]>([])
         second.answer.whenGiven { _ in answered.change { $0.append(1) } }
@@ -106,9 +112,7 @@ struct CarryingTests {
     func askedEarly() async throws {
         let store = SteppedAppends(1)
         let intake = intake(store)
-        let first = intake.enter(event(0))
-        let carrying = Task { try await intake.outcome(of: first) }
-        await store.untilReached(0)
+        let carrying = await carrier(of: intake, store)
         let second = intake.enter(event(1))
         intake.note(event(2))
         store.open(0)
@@ -122,9 +126,7 @@ struct CarryingTests {
     func cancelled() async throws {
         let store = SteppedAppends(1)
         let intake = intake(store)
-        let first = intake.enter(event(0))
-        let carrying = Task { try await intake.outcome(of: first) }
-        await store.untilReached(0)
+        let carrying = await carrier(of: intake, store)
         let second = intake.enter(event(1))
         let waiting = Task { try await intake.outcome(of: second) }
         waiting.cancel()
@@ -140,9 +142,7 @@ struct CarryingTests {
     func noted() async throws {
         let store = SteppedAppends(2)
         let intake = intake(store)
-        let first = intake.enter(event(0))
-        let carrying = Task { try await intake.outcome(of: first) }
-        await store.untilReached(0)
+        let carrying = await carrier(of: intake, store)
         intake.note(event(1))
         let second = intake.enter(event(2))
         store.open(0)
