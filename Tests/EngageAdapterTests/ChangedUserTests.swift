@@ -153,4 +153,30 @@ struct ChangedUserTests {
         #expect(try await setup.value == .init(recipientID: "100001", mobileUserID: "ben"))
         #expect(engage.profile.recipientID(of: id) == "")
     }
+
+    @Test("says nothing of a former user who is removed before their wish for a recipient is stored")
+    func removedWhileStoring() async throws {
+        let store = GatedStateStore()
+        func engage(_ state: any StateStore) -> Engage {
+            let context = ProviderContext(environment: bench.environment, state: state)
+            return Engage(EngageWorkbench.configuration(), transport: bench.transport, in: context)
+        }
+        try await engage(store.baseState).profile.update { record in
+            record.mobileUserID = "ada"
+            record.campaigns.put(.init(name: "Spring", from: .distantPast, until: .distantFuture, users: ["ada"]))
+        }
+        let engage = engage(store)
+        let setup = Task { try await engage.mobileIdentity.setupRecipient() }
+        try await eventually("the wish on its way to the store") { store.gate.waiting == 1 }
+        let succession = Task { try await engage.profile.storeMobileUserID("ben") }
+        try await eventually("the other user") { engage.profile.mobileUserID == "ben" }
+        let removal = Task { try await engage.profile.forget("ada") }
+        try await eventually("the removal") { engage.profile.record.campaigns.entries.isEmpty }
+        store.gate.open()
+        #expect(try await setup.value.mobileUserID == "ben")
+        try await succession.value
+        try await removal.value
+        #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == ["ben"])
+        #expect(engage.profile.recipientID(of: "ada") == "")
+    }
 }

@@ -30,15 +30,17 @@ struct RecipientSetup: Sendable {
         try configuration.validateRecipients()
         try await profile.load()
         let own = profile.watches.begin([UserWatches.ownUser])
+        let user = profile.watches.begin([])
         let record = profile.record
         if record.isComplete, !record.isDenied(record.mobileUserID) { return (record.recipientID, record.mobileUserID) }
         let before = try await ensureID { record, _ in
+            // At once: they may be removed while this is being stored.
+            user.add([ExactText(record.mobileUserID)])
             // The next attempt must know that an answer may have been lost.
             record.addUnderWay = record.mobileUserID
             record.isWanted = true
         }
         let mobileUserID = before.mobileUserID
-        let user = profile.watches.begin([ExactText(mobileUserID)])
         let recipientID: String
         // Whatever the answer: it may be lost.
         defer { profile.watches.note(.overtaken, of: [ExactText(mobileUserID)]) }
