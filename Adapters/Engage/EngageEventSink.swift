@@ -90,16 +90,16 @@ struct EngageEventSink: EventSink {
     /// Records outcomes that the outbox is about to forget.
     private func remember(_ batch: [Behavior], _ verdict: Verdict) async {
         let attempts = connection.configuration.networking.attempts
-        let settled = batch.compactMap { envelope, draft -> EngageJournal.Entry? in
-            var entry = EngageJournal.Entry(id: envelope.id, code: draft.type.rawValue, date: envelope.date)
+        let settled = batch.compactMap { envelope, draft -> EngageEvent? in
+            var event = EngageEvent(id: envelope.id, type: draft.type, date: envelope.date, state: .failedPost)
             switch verdict {
-            case .delivered: entry.isDelivered = true
+            case .delivered: event.state = .successfullyPosted
             case .rejected(let reason),
                 .failed(let reason) where envelope.attempts + 1 >= attempts:
-                entry.reason = reason.replacing(/[\t\n]/, with: " ")
+                event.reason = reason.replacing(/[\t\n]/, with: " ")
             default: return nil
             }
-            return entry
+            return event
         }
         completed.forget(settled.map(\.id))
         do throws(ExperimentationError) {

@@ -173,8 +173,8 @@ struct EventStoreTests {
     @Test("an event that is settled while old ones are being forgotten is remembered")
     func settledMeanwhile() async throws {
         let store = GatedStateStore()
-        @Sendable func entry(_ id: String, at seconds: Double) -> EngageJournal.Entry {
-            EngageJournal.Entry(id: id, code: 17, date: Date(timeIntervalSince1970: seconds), isDelivered: true)
+        @Sendable func entry(_ id: String, at seconds: Double) -> EngageEvent {
+            EngageEvent(id: id, type: 17, date: Date(timeIntervalSince1970: seconds), state: .successfullyPosted)
         }
         try await EngageJournal(store: store.baseState, prefix: "j/").note([entry("old", at: 0)])
         let journal = EngageJournal(store: store, prefix: "j/")
@@ -206,7 +206,7 @@ struct EventStoreTests {
     func unremoved() async throws {
         let journal = EngageJournal(store: StickyStore(), prefix: "j/")
         let entries = [0.0, 100].map { seconds in
-            EngageJournal.Entry(id: "", code: 17, date: Date(timeIntervalSince1970: seconds), isDelivered: true)
+            EngageEvent(id: "", type: 17, date: Date(timeIntervalSince1970: seconds), state: .successfullyPosted)
         }
         try await journal.note(entries)
         await #expect(throws: ExperimentationError.self) {
@@ -219,14 +219,14 @@ struct EventStoreTests {
     func journal(batch: Int) async throws {
         let store = InMemoryStateStore()
         let journal = EngageJournal(store: store, prefix: "j/")
-        let all = (0..<2_000).map { number -> EngageJournal.Entry in
+        let all = (0..<2_000).map { number -> EngageEvent in
             let isDelivered = number % 3 != 0
-            return EngageJournal.Entry(
+            return EngageEvent(
                 id: "id-\(number)",
-                code: 17,
+                type: 17,
                 date: Date(timeIntervalSince1970: Double(number)),
-                isDelivered: isDelivered,
-                reason: isDelivered ? "" : "refused"
+                state: isDelivered ? .successfullyPosted : .failedPost,
+                reason: isDelivered ? nil : "refused"
             )
         }
         for start in stride(from: 0, to: all.count, by: batch) {

@@ -1,20 +1,6 @@
 import Experimentation
 import Foundation
 
-/// An event of the store, as the reference's queries return it.
-public struct EngageEvent: Sendable, Hashable, Identifiable {
-    /// The id that `UserSession.trackWithID(_:at:on:)` returned.
-    public var id: String
-    /// Its kind.
-    public var type: BehaviorType
-    /// When it happened.
-    public var date: Date
-    /// Its state.
-    public var state: EngageEventState
-    /// Why it hasn't been delivered yet, or why it was dropped.
-    public var reason: String?
-}
-
 /// The queries and deletions of the reference's event store, over the client's outbox.
 ///
 /// ```swift
@@ -83,16 +69,7 @@ public struct EngageEventStore: Sendable {
         }
         // An event may still wait although its journal says that it is settled, if the process ended in between.
         let ids = Set(waiting.map(\.id))
-        let settled = try await engage.journal.entries().filter { !ids.contains($0.id) }.map { entry in
-            EngageEvent(
-                id: entry.id,
-                type: BehaviorType(rawValue: entry.code),
-                date: entry.date,
-                state: entry.isDelivered ? .successfullyPosted : .failedPost,
-                reason: entry.reason.isEmpty ? nil : entry.reason
-            )
-        }
-        return settled + waiting
+        return try await engage.journal.entries().filter { !ids.contains($0.id) } + waiting
     }
 
     private func event(_ waiting: WaitingEvent) -> EngageEvent? {

@@ -1,3 +1,19 @@
+import Foundation
+
+/// An event of the store, as the reference's queries return it.
+public struct EngageEvent: Sendable, Hashable, Identifiable {
+    /// The id that `UserSession.trackWithID(_:at:on:)` returned.
+    public var id: String
+    /// Its kind.
+    public var type: BehaviorType
+    /// When it happened.
+    public var date: Date
+    /// Its state.
+    public var state: EngageEventState
+    /// Why it hasn't been delivered yet, or why it was dropped.
+    public var reason: String?
+}
+
 /// The event statuses of the reference, by number.
 public enum EngageEventState: Int, Sendable, Hashable, Codable, CaseIterable {
     /// Ready, waiting after a failure, or held for consent, which the reference doesn't have.

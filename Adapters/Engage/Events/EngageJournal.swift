@@ -8,22 +8,13 @@ import Synchronization
 /// the latest 960, in segments, so that a batch costs a write of a few kilobytes instead of everything. It names no
 /// users.
 final class EngageJournal: Sendable {
-    struct Entry: Sendable, Hashable {
-        var id: String
-        var code: Int
-        var date: Date
-        var isDelivered = false
-        /// Why it was dropped.
-        var reason = ""
-    }
-
     static let segmentLength = 64
     static let segmentCount = 16
     /// The minimum number of events remembered, once there have been as many.
     static let length = segmentLength * (segmentCount - 1)
 
     private struct State {
-        /// The entries in their written form, in the order in which they were settled: a segment is written several
+        /// The events in their written form, in the order in which they were settled: a segment is written several
         /// times, but each event is formatted once.
         var lines: [String] = []
         /// The number of the first one, counted from the first ever.
@@ -46,16 +37,15 @@ final class EngageJournal: Sendable {
     }
 
     /// The remembered events, earliest first.
-    func entries() async throws(ExperimentationError) -> [Entry] {
+    func entries() async throws(ExperimentationError) -> [EngageEvent] {
         try await load()
-        return state.withLock(\.lines).compactMap { Entry($0) }
+        return state.withLock(\.lines).compactMap { EngageEvent($0) }
     }
 
     /// The number of changes that wait for their turn.
     var waiting: Int { turn.waiting }
 
-    /// Adds entries.
-    func note(_ new: [Entry]) async throws(ExperimentationError) {
+    func note(_ new: [EngageEvent]) async throws(ExperimentationError) {
         guard !new.isEmpty else { return }
         try await turn.take()
         defer { turn.leave() }
@@ -63,14 +53,13 @@ final class EngageJournal: Sendable {
         try await append(new)
     }
 
-    /// Removes all entries.
     func clear() async throws(ExperimentationError) {
         try await turn.take()
         defer { turn.leave() }
         try await removeAll()
     }
 
-    /// Removes the entries before a date.
+    /// Removes the events before a date.
     ///
     /// - Returns: How many were removed.
     func forget(before date: Date) async throws(ExperimentationError) -> Int {
@@ -87,7 +76,7 @@ final class EngageJournal: Sendable {
 
     // MARK: In the store
 
-    private func append(_ new: [Entry]) async throws(ExperimentationError) {
+    private func append(_ new: [EngageEvent]) async throws(ExperimentationError) {
         let segments = state.withLock { state -> [(number: Int, text: [UInt8])] in
             let begin = state.end
             state.lines += new.map(\.line)
@@ -98,7 +87,9 @@ final class EngageJournal: Sendable {
             let earliest = max(begin, oldest) / Self.segmentLength
             return (earliest...current).map { ($0, Self.text(of: $0, in: state)) }
         }
-        for segment in segments { try await write(segment.text, to: segment.number) }
+        for (number, text) in segments {
+            try await store?.setValue(text, for: prefix + String(number % Self.segmentCount))
+        }
     }
 
     private func removeAll() async throws(ExperimentationError) {
@@ -128,10 +119,6 @@ final class EngageJournal: Sendable {
         }
     }
 
-    private func write(_ text: [UInt8], to segment: Int) async throws(ExperimentationError) {
-        try await store?.setValue(text, for: prefix + String(segment % Self.segmentCount))
-    }
-
     /// Formats a line with the number of the first event, and one line for each event.
     private static func text(of segment: Int, in state: State) -> [UInt8] {
         let from = max(segment * segmentLength, state.first)
@@ -143,26 +130,27 @@ final class EngageJournal: Sendable {
     private static func segment(_ bytes: [UInt8]) -> (first: Int, lines: [String])? {
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
-        guard let first = Int(lines.removeFirst()), first >= 0, lines.allSatisfy({ Entry($0) != nil }) else {
+        guard let first = Int(lines.removeFirst()), first >= 0, lines.allSatisfy({ EngageEvent($0) != nil }) else {
             return nil
         }
         return (first, lines)
     }
 }
 
-extension EngageJournal.Entry {
+extension EngageEvent {
     fileprivate var line: String {
         let milliseconds = Int(exactly: (date.timeIntervalSince1970 * 1000).rounded()) ?? 0
-        return "\(id)\t\(code)\t\(milliseconds)\t\(isDelivered ? "1" : "0")\t\(reason)"
+        let isDelivered = state == .successfullyPosted
+        return "\(id)\t\(type)\t\(milliseconds)\t\(isDelivered ? "1" : "0")\t\(reason ?? "")"
     }
 
     fileprivate init?(_ line: String) {
         let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
         guard fields.count == 5, let code = Int(fields[1]), let milliseconds = Int(fields[2]) else { return nil }
         id = String(fields[0])
-        self.code = code
+        type = BehaviorType(rawValue: code)
         date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-        isDelivered = fields[3] == "1"
-        reason = String(fields[4])
+        state = fields[3] == "1" ? .successfullyPosted : .failedPost
+        reason = fields[4].isEmpty ? nil : String(fields[4])
     }
 }
