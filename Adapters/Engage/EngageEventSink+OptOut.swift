@@ -1,22 +1,14 @@
 import Experimentation
 
 extension EngageEventSink {
-    /// Opts out the recipients of users who withdrew consent, one after the other.
-    func optOut(_ envelopes: [Envelope]) async -> DeliveryReport {
-        var report = DeliveryReport(noAnswerTo: envelopes.count)
-        for (place, envelope) in envelopes.enumerated() { report[place] = await optOut(envelope) }
-        return report
-    }
-
     /// Opts out the recipient of a user who withdrew consent.
-    private func optOut(_ envelope: Envelope) async -> Verdict {
+    func optOut(_ user: String) async -> Verdict {
         do throws(ExperimentationError) {
             // In turn: a recipient that is still being added, in spite of the denial, must be found.
             try await recipients.turn.take()
             defer { recipients.turn.leave() }
             try await profile.load()
             let client = XMLAPIClient(connection: connection)
-            let user = envelope.identity.id
             var recipient = profile.recipientID(of: user)
             if recipient.isEmpty {
                 // Usually the denial has removed it here, so the vendor is asked.

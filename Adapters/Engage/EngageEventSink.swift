@@ -37,17 +37,11 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// The interface of a request.
+    /// The interface of a request; one takes as many behaviors as a delivery holds.
     enum Lane: DeliveryLane {
         case optOuts, behaviors
 
-        var most: Int {
-            switch self {
-            case .optOuts: 1
-            // No more than one delivery holds.
-            case .behaviors: .max
-            }
-        }
+        var most: Int { self == .optOuts ? 1 : .max }
     }
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
@@ -56,8 +50,11 @@ struct EngageEventSink: EventSink {
         }
         return await plan.deliver { request in
             switch request.lane {
-            case .optOuts: await optOut(request.events)
-            case .behaviors: await post(request.events)
+            case .optOuts:
+                var verdicts: [Verdict?] = []
+                for envelope in request.events { verdicts.append(await optOut(envelope.identity.id)) }
+                return DeliveryReport(verdicts)
+            case .behaviors: return await post(request.events)
             }
         }
     }
@@ -122,7 +119,7 @@ struct EngageEventSink: EventSink {
         // A delivery doesn't wait for a token.
         _ = try await connection.authorization.token(until: connection.environment.time.instant)
         do throws(ExperimentationError) {
-            try await recipients.makeUpForRecipient()
+            if profile.record.isWanted { try await recipients.setupRecipient() }
         } catch {
             let isUnasked = [.transport, .timeout, .cancelled, .store].contains(error.code)
             if isUnasked || error.cause is RefusedTokens { throw error }
@@ -181,14 +178,15 @@ struct EngageEventSink: EventSink {
         let (envelope, draft) = behavior
         let said = translation.attributes(of: envelope.event)
         let whole = translation.behavior(envelope, draft: draft, said: said, record: profile.record)
-        return AugmentedEvent(
+        var event = AugmentedEvent(
             type: draft.type,
             date: envelope.date,
             userID: envelope.identity.id,
-            attributes: Dictionary(whole.attributes.map { ($0.name, $0.value) }) { first, _ in first },
-            said: said,
-            age: .seconds(max(0, connection.environment.time.now.timeIntervalSince(envelope.date)))
+            attributes: Dictionary(whole.attributes.map { ($0.name, $0.value) }) { first, _ in first }
         )
+        event.changed = said
+        event.age = .seconds(max(0, connection.environment.time.now.timeIntervalSince(envelope.date)))
+        return event
     }
 
     private func submit(_ batch: [Behavior], said: [String: [String: String]]) async -> Verdict {

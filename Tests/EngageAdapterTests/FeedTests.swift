@@ -98,14 +98,8 @@ struct FeedTests {
         arguments: [(0, 14, true), (0, 15, false), (10, 4, true), (10, 5, false), (86_400, 0, false)]
     )
     func oldEvent(age: Int, waited: Int, isAwaited: Bool) async {
-        let event = AugmentedEvent(
-            type: .namedEvent,
-            date: bench.time.now,
-            userID: "u",
-            attributes: [:],
-            said: [:],
-            age: .seconds(age)
-        )
+        var event = AugmentedEvent(type: .namedEvent, date: bench.time.now, userID: "u")
+        event.age = .seconds(age)
         for plugin in LocationFeed().plugins(names: .init()) {
             let readiness = await plugin.readiness(for: event, waited: .seconds(waited))
             #expect(readiness == (isAwaited ? .notYet : .never))

@@ -68,12 +68,6 @@ public struct MobileIdentity: Sendable {
         return try await setup.prepare()
     }
 
-    /// Sets up a recipient that was prepared, or that couldn't be set up before.
-    func makeUpForRecipient() async throws(ExperimentationError) {
-        guard profile.record.isWanted else { return }
-        try await setupRecipient()
-    }
-
     /// Finds the recipient that has all of these values, and uses it from now on.
     ///
     /// If no recipient has them, they are written to this installation's own. Otherwise the two are merged:

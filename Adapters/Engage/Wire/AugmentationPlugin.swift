@@ -59,29 +59,17 @@ public struct AugmentedEvent: Sendable, Hashable {
     /// The attributes from the application and the plug-ins.
     ///
     /// The others are determined for each attempt: a recipient may be known by then.
-    private(set) var changed: [String: String]
+    var changed: [String: String]
     /// How long ago it happened when plug-ins began to complete it.
-    private(set) var age = Duration.zero
+    var age = Duration.zero
 
     /// Creates a behavior.
     public init(type: BehaviorType, date: Date, userID: String, attributes: [String: String] = [:]) {
-        self.init(type: type, date: date, userID: userID, attributes: attributes, said: attributes)
-    }
-
-    init(
-        type: BehaviorType,
-        date: Date,
-        userID: String,
-        attributes: [String: String],
-        said: [String: String],
-        age: Duration = .zero
-    ) {
         self.type = type
         self.date = date
         self.userID = userID
         self.attributes = attributes
-        changed = said
-        self.age = age
+        changed = attributes
     }
 
     /// The value of an attribute; setting `nil` has no effect, as in the reference.
