@@ -120,20 +120,21 @@ extension EngageConfiguration {
         _ list: inout PropertyReader,
         registry: EngageRegistry
     ) throws(ExperimentationError) {
-        func generator(_ group: String, _ key: String, _ list: inout PropertyReader) throws(ExperimentationError)
-            -> (@Sendable () -> String)??
-        {
+        func read(
+            _ generator: inout (@Sendable () -> String)?,
+            _ group: String,
+            _ key: String
+        ) throws(ExperimentationError) {
             var name = ""
             try list.text(group, key, &name)
-            if name.isEmpty { return nil }
-            if name == "EngageDefaultUUIDGenerator" { return .some(nil) }
-            guard let generator = registry.generators[name] else {
+            if name.isEmpty { return }
+            generator = registry.generators[name]
+            guard generator != nil || name == "EngageDefaultUUIDGenerator" else {
                 throw list.error(group, key, "no generator is registered as \(name)")
             }
-            return .some(generator)
         }
         try list.flag("Recipient", "enableAutoAnonymousTracking", &recipients.autoAnonymous)
-        if let made = try generator("Recipient", "mobileUserIdGeneratorClassName", &list) { recipients.makeID = made }
+        try read(&recipients.makeID, "Recipient", "mobileUserIdGeneratorClassName")
         try list.text("Recipient", "mobileUserIdColumn", &recipients.mobileUserIDColumn)
         try list.text("Recipient", "mergedRecipientIdColumn", &recipients.mergedRecipientIDColumn)
         try list.text("Recipient", "mergedDateColumn", &recipients.mergedDateColumn)
@@ -146,9 +147,7 @@ extension EngageConfiguration {
         try list.text("AuditRecord", "oldRecipientIdColumnName", &table.oldRecipientColumn)
         try list.text("AuditRecord", "newRecipientIdColumnName", &table.newRecipientColumn)
         try list.text("AuditRecord", "createDateColumnName", &table.dateColumn)
-        if let made = try generator("AuditRecord", "auditRecordPrimaryKeyGeneratorClassName", &list) {
-            table.makeKey = made
-        }
+        try read(&table.makeKey, "AuditRecord", "auditRecordPrimaryKeyGeneratorClassName")
         guard !isAudited || !table.tableID.isEmpty else {
             throw list.error("AuditRecord", "auditRecordListId", "needed where mergeHistoryInAuditRecordTable is on")
         }
@@ -181,62 +180,61 @@ private struct PropertyReader {
 
     private mutating func take(_ group: String, _ key: String) -> PropertyValue? {
         let value = left[group]?[key]
-        left[group]?[key] = nil
+        skip(group, key)
         return value
     }
 
-    mutating func text(_ group: String, _ key: String, _ target: inout String) throws(ExperimentationError) {
+    /// Replaces a setting with the list's, if the list has it.
+    private mutating func read<Value>(
+        _ group: String,
+        _ key: String,
+        _ target: inout Value,
+        expecting kind: String,
+        _ parse: (PropertyValue) -> Value?
+    ) throws(ExperimentationError) {
         guard let value = take(group, key) else { return }
-        guard let text = value.text else { throw error(group, key, "expected a text") }
-        target = text
+        guard let parsed = parse(value) else { throw error(group, key, "expected \(kind)") }
+        target = parsed
+    }
+
+    mutating func text(_ group: String, _ key: String, _ target: inout String) throws(ExperimentationError) {
+        try read(group, key, &target, expecting: "a text", \.text)
     }
 
     mutating func texts(_ group: String, _ key: String) throws(ExperimentationError) -> [String]? {
-        guard let value = take(group, key) else { return nil }
-        guard case .list(let values) = value else { throw error(group, key, "expected a list of texts") }
-        var texts: [String] = []
-        for value in values {
-            guard let text = value.text else { throw error(group, key, "expected a list of texts") }
-            texts.append(text)
+        var texts: [String]?
+        try read(group, key, &texts, expecting: "a list of texts") { value in
+            guard case .list(let values) = value else { return nil }
+            let texts = values.compactMap(\.text)
+            guard texts.count == values.count else { return nil }
+            return texts
         }
         return texts
     }
 
     mutating func decimal(_ group: String, _ key: String, _ target: inout Double) throws(ExperimentationError) {
-        guard let value = take(group, key) else { return }
-        guard let number = value.text.flatMap(Double.init), number.isFinite else {
-            throw error(group, key, "expected a number")
-        }
-        target = number
+        try read(group, key, &target, expecting: "a number", \.number)
     }
 
     mutating func number(_ group: String, _ key: String, _ target: inout Int) throws(ExperimentationError) {
-        var number = Double(target)
-        try decimal(group, key, &number)
-        guard let whole = Int(exactly: number) else { throw error(group, key, "expected a whole number") }
-        target = whole
+        try read(group, key, &target, expecting: "a whole number") { $0.number.flatMap { Int(exactly: $0) } }
     }
 
     mutating func flag(_ group: String, _ key: String, _ target: inout Bool) throws(ExperimentationError) {
-        guard let value = take(group, key) else { return }
-        if case .flag(let flag) = value {
-            target = flag
-            return
-        }
-        switch value.text?.lowercased() {
-        case "yes", "true", "1": target = true
-        case "no", "false", "0": target = false
-        default: throw error(group, key, "expected YES or NO")
+        try read(group, key, &target, expecting: "YES or NO") { value in
+            if case .flag(let flag) = value { return flag }
+            return ["yes": true, "true": true, "1": true, "no": false, "false": false, "0": false][
+                value.text?.lowercased() ?? ""
+            ]
         }
     }
 
     mutating func length(_ group: String, _ key: String, _ target: inout Duration) throws(ExperimentationError) {
-        guard let value = take(group, key) else { return }
-        guard let text = value.text else { throw error(group, key, "expected a length such as 5 minutes") }
-        let expiration = Expiration(text)
-        guard expiration.moment == nil, expiration.seconds > 0 || expiration.isPrecise && !text.isEmpty else {
-            throw error(group, key, "expected a length such as 5 minutes")
+        try read(group, key, &target, expecting: "a length such as 5 minutes") { value in
+            guard let text = value.text, !text.isEmpty else { return nil }
+            let expiration = Expiration(text)
+            let isLength = expiration.moment == nil && (expiration.seconds > 0 || expiration.isPrecise)
+            return isLength ? expiration.duration : nil
         }
-        target = expiration.duration
     }
 }

@@ -83,4 +83,7 @@ enum PropertyValue: Decodable {
         default: nil
         }
     }
+
+    /// A finite number, which may be written as a text.
+    var number: Double? { text.flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil } }
 }
