@@ -10,14 +10,11 @@ struct MergeExecution: Sendable {
     private var configuration: EngageConfiguration { client.connection.configuration }
     private var recipients: EngageConfiguration.Recipients { configuration.recipients }
 
-    /// Takes the next step.
+    /// Takes the next step of a merge, which is stored already and whose users are watched.
     ///
-    /// - Parameters:
-    ///   - intent: The merge, already stored.
-    ///   - watch: The watch over its users since it began, or since the process did.
     /// - Returns: The merge after the step, to be stored.
     /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated. ``EngageErrors/forgotten`` if a
-    ///   user was removed since the merge began, whatever the outcome.
+    ///   user was removed since the watch began, whatever the outcome.
     func take(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) -> MergeIntent {
         do throws(ExperimentationError) {
             if !watch.isOneRemoved {

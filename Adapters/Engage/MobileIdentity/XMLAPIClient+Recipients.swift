@@ -19,31 +19,20 @@ extension XMLAPIClient {
         return (id, result.column(configuration.recipients.mobileUserIDColumn) ?? "")
     }
 
-    /// Gives a mobile user id its recipient: the known one, or else one that is added.
+    /// Gives a mobile user id its recipient, and returns that one's id: the known one that lacks it, or, if none is,
+    /// one that is added unless a search finds it first.
     ///
-    /// - Parameters:
-    ///   - mobileUserID: The mobile user id.
-    ///   - known: The id of the recipient that lacks it; empty if there is none.
-    ///   - afterSearch: Whether to look for the recipient before one is added.
-    /// - Returns: The recipient's id.
     /// - Throws: What ``perform(_:)`` throws, or that a success names no recipient.
     func setUp(_ mobileUserID: String, known: String, afterSearch: Bool) async throws(ExperimentationError) -> String {
-        guard !known.isEmpty else { return try await addRecipient(mobileUserID, afterSearch: afterSearch) }
-        let configuration = connection.configuration
-        let columns: XMLAPIFields = [configuration.recipients.mobileUserIDColumn: mobileUserID]
-        let update = XMLAPI.updateRecipient(id: known, list: configuration.listID, columns: columns)
-        return try await perform(update).recipientID ?? known
-    }
-
-    /// Adds a recipient with a mobile user id, unless a search finds one first.
-    ///
-    /// - Returns: The recipient's id.
-    private func addRecipient(_ mobileUserID: String, afterSearch: Bool) async throws(ExperimentationError) -> String {
-        let configuration = connection.configuration
-        let column = configuration.recipients.mobileUserIDColumn
+        let list = connection.configuration.listID
+        let column = connection.configuration.recipients.mobileUserIDColumn
+        guard known.isEmpty else {
+            let update = XMLAPI.updateRecipient(id: known, list: list, columns: [column: mobileUserID])
+            return try await perform(update).recipientID ?? known
+        }
         if afterSearch, let found = try await recipient(with: [column: mobileUserID]) { return found.id }
-        let call = XMLAPI.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: configuration.listID)
-        guard let id = try await perform(call).recipientID else { throw EngageErrors.emptyRecipient }
+        let addition = XMLAPI.addRecipient(mobileUserIDColumn: column, id: mobileUserID, list: list)
+        guard let id = try await perform(addition).recipientID else { throw EngageErrors.emptyRecipient }
         return id
     }
 }

@@ -21,8 +21,8 @@ struct CampaignShelf: Sendable, Hashable, Codable {
     /// The maximum number of campaigns kept.
     static let longest = 50
 
-    /// Sorted by beginning, earliest first.
-    private(set) var entries: [Entry] = []
+    /// Sorted by beginning, earliest first; ``put(_:)`` adds to them.
+    var entries: [Entry] = []
     /// When all campaigns were last removed; `nil` for never.
     private(set) var emptied: Date?
 
@@ -50,21 +50,11 @@ struct CampaignShelf: Sendable, Hashable, Codable {
         put(entry)
     }
 
-    /// Removes campaigns.
-    mutating func remove(where isRemoved: (Entry) -> Bool) { entries.removeAll(where: isRemoved) }
-
     /// Gives campaigns to a user, who may not be the only one to have them.
     mutating func give(to userID: String, where isGiven: (Entry) -> Bool) {
         for place in entries.indices where isGiven(entries[place]) && !entries[place].isOf(userID) {
             entries[place].users.append(userID)
         }
-    }
-
-    /// Returns the shelf with only some of the campaigns.
-    func only(where isKept: (Entry) -> Bool) -> CampaignShelf {
-        var shelf = self
-        shelf.remove { !isKept($0) }
-        return shelf
     }
 
     /// Returns the campaign that counts at a given time; empty if there is none, or the last one has ended.

@@ -25,12 +25,7 @@ public final class EngageProfile: Sendable {
     /// One write at a time.
     private let turn = AsyncSemaphore(limit: 1)
 
-    /// Creates a profile.
-    ///
-    /// - Parameters:
-    ///   - store: Where it is stored; `nil` for this process only.
-    ///   - key: The key in the store.
-    ///   - environment: The clock, the source of ids, and where a stored state that can't be used is reported.
+    /// Creates a profile that is kept under a key of a store; without a store, for this process only.
     init(store: (any StateStore)?, key: String, environment: ClientEnvironment = ClientEnvironment()) {
         state = Mutex(State())
         self.store = store
@@ -59,7 +54,6 @@ public final class EngageProfile: Sendable {
         }
     }
 
-    /// The current state.
     var record: EngageRecord { state.withLock(\.record) }
 
     /// Changes the state; the change is in the store when this returns.
@@ -83,7 +77,6 @@ public final class EngageProfile: Sendable {
     /// Changes the state, unless a watched user was removed meanwhile: nothing of theirs may come back.
     ///
     /// - Returns: Whether it was changed.
-    /// - Throws: `ErrorCode.store`.
     @discardableResult
     func update(
         unlessRemoved watch: UserWatch,

@@ -11,7 +11,7 @@ extension EngageRecord {
 
     /// Records that a former id's recipient is a known user's from now on; once, if the merge is repeated.
     mutating func handOn(_ recipient: String, from userID: String, at date: Date) {
-        if let place = place(of: userID) { others.remove(at: place) }
+        if let place = place(of: userID, in: others) { others.remove(at: place) }
         var former = place(of: userID, in: handedOn).map { handedOn[$0].value } ?? []
         if former.last?.recipient == recipient { return }
         former.append(HandedOnRecipient(recipient: recipient, date: date))

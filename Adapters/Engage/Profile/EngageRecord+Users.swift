@@ -25,7 +25,9 @@ extension EngageRecord {
 
     /// Returns the campaigns that brought a user.
     func campaigns(of userID: String) -> CampaignShelf {
-        campaigns.entries.isEmpty ? campaigns : campaigns.only { isCampaign($0, of: userID) }
+        var own = campaigns
+        own.entries.removeAll { !isCampaign($0, of: userID) }
+        return own
     }
 
     /// Gives a user the campaigns of another, who is the same person.
@@ -65,15 +67,15 @@ extension EngageRecord {
     mutating func forget(_ userID: String) {
         let person = person(userID)
         for id in person.ids {
-            if let place = place(of: id.text) { others.remove(at: place) }
+            if let place = place(of: id.text, in: others) { others.remove(at: place) }
         }
         forgetHandedOn(of: person)
         audits.removeAll { person.owns($0) }
-        campaigns.remove { campaign in person.ids.contains { campaign.isOf($0.text) } }
+        campaigns.entries.removeAll { campaign in person.ids.contains { campaign.isOf($0.text) } }
         if let merge, person.owns(merge) { self.merge = nil }
         if let user = session.userID, person.ids.contains(ExactText(user)) { session = SessionClock() }
         guard isOwn(userID) else { return }
-        campaigns.remove { $0.users.isEmpty }
+        campaigns.entries.removeAll { $0.users.isEmpty }
         var rest = withoutUsers
         if session.userID != nil { rest.session = session }
         rest.others = others

@@ -52,13 +52,11 @@ struct EngageRecord: Sendable, Hashable, Codable {
 
     /// Returns a user's recipient; empty if it isn't known.
     func recipient(of userID: String) -> String {
-        isOwn(userID) ? recipientID : place(of: userID).map { others[$0].value } ?? ""
+        isOwn(userID) ? recipientID : place(of: userID, in: others).map { others[$0].value } ?? ""
     }
 
-    /// Returns another user's place; of several ids that differ only in their Unicode form, a dictionary holds one.
-    func place(of userID: String) -> Dictionary<String, String>.Index? { place(of: userID, in: others) }
-
-    /// Returns a user's place among values by user.
+    /// Returns a user's place among values by user; of several ids that differ only in their Unicode form, a dictionary
+    /// holds one.
     func place<Value>(of userID: String, in values: [String: Value]) -> Dictionary<String, Value>.Index? {
         guard let place = values.index(forKey: userID), ExactText(values[place].key) == ExactText(userID) else {
             return nil

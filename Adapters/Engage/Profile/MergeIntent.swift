@@ -29,12 +29,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case done
 
         /// Whether it changes a recipient that has been found.
-        var isWrite: Bool {
-            switch self {
-            case .updateCurrent, .claimCurrent, .claimExisting, .releaseCurrent: true
-            case .setUp, .search, .switchIDs, .audit, .done: false
-            }
-        }
+        var isWrite: Bool { [.updateCurrent, .claimCurrent, .claimExisting, .releaseCurrent].contains(self) }
     }
 
     /// The result of the search.
@@ -176,12 +171,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     var survivor: String { merged == nil ? current : existing }
 
     /// The abandoned recipient, if there is one.
-    var merged: String? {
-        switch scenario {
-        case .unclaimed, .claimed: current
-        default: nil
-        }
-    }
+    var merged: String? { scenario == .unclaimed || scenario == .claimed ? current : nil }
 
     /// Returns the user's mobile user id after the merge.
     ///

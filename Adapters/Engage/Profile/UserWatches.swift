@@ -71,14 +71,16 @@ final class UserWatches: Sendable {
 
     /// Watches the users of a merge, as far as they are known, until ``end(_:)``.
     func begin(_ intent: MergeIntent) -> UserWatch {
-        let known = state.withLock { $0.merges[intent.id] }
-        known?.add(intent.users)
-        let watch = known ?? begin(intent.users)
-        state.withLock { state in
-            if known == nil, state.merges.count >= Self.mostMerges { _ = state.merges.popFirst() }
-            state.merges[intent.id] = watch
+        let new = begin(intent.users)
+        return state.withLock { state in
+            if let known = state.merges[intent.id] {
+                known.add(intent.users)
+                return known
+            }
+            if state.merges.count >= Self.mostMerges { _ = state.merges.popFirst() }
+            state.merges[intent.id] = new
+            return new
         }
-        return watch
     }
 
     /// Notes that a merge is over.
