@@ -78,6 +78,9 @@ actor EngageAuthorization {
         }
     }
 
+    /// Recognizes the configured refresh token.
+    private var origin: String { EngageDigest.of(configuration.credentials.refreshToken.reveal()) }
+
     /// Whether a time is still to come; `nil` always is.
     private func isBefore(_ instant: ContinuousClock.Instant?) -> Bool {
         instant.map { environment.time.instant < $0 } ?? true
@@ -101,16 +104,20 @@ actor EngageAuthorization {
         do throws(ExperimentationError) {
             // Until it is loaded, it is unknown whether a refresh token has replaced the configured one.
             try await profile.load()
-            let configured = configuration.credentials.refreshToken.reveal()
             let kept = profile.record
-            let isOurs = kept.refreshTokenOrigin == EngageDigest.of(configured)
-            let refresh = isOurs ? kept.refreshToken ?? configured : configured
+            var credentials = configuration.credentials
+            if let refresh = kept.refreshToken, kept.refreshTokenOrigin == origin {
+                credentials.refreshToken = Secret(refresh)
+            }
             let begun = environment.time.instant
-            let reply = try await send(refresh)
+            let reply = try await client.send(
+                EngageRequests(endpoint: configuration.endpoint).token(credentials),
+                limits: HTTPLimits(deadline: configuration.networking.timeout, responseBytes: 1 << 16)
+            )
             wait = reply.retryAfter(at: environment.time.now)
             let grant = try EngageWire.grant(reply)
             // Before anyone uses the token: a process that ends in between would leave a refresh token that is used up.
-            if let next = grant.refreshToken, next != refresh { await keep(next) }
+            if let next = grant.refreshToken, next != credentials.refreshToken.reveal() { await keep(next) }
             // However short the vendor says it is: it wants few requests, and refuses an expired token.
             let shortest = configuration.networking.firstBackoff
             let life = grant.expiresIn.map { max(.seconds($0), shortest) }
@@ -135,25 +142,12 @@ actor EngageAuthorization {
         }
     }
 
-    private func send(_ refreshToken: String) async throws(ExperimentationError) -> HTTPReply {
-        let credentials = configuration.credentials
-        return try await client.send(
-            EngageRequests(endpoint: configuration.endpoint).token(
-                clientID: credentials.clientID,
-                secret: credentials.clientSecret,
-                refreshToken: Secret(refreshToken)
-            ),
-            limits: HTTPLimits(deadline: configuration.networking.timeout, responseBytes: 1 << 16)
-        )
-    }
-
     /// Stores a refresh token that replaces the configured one, for as long as the latter stays configured.
     private func keep(_ refresh: String) async {
-        let origin = EngageDigest.of(configuration.credentials.refreshToken.reveal())
         do {
-            try await profile.update {
-                $0.refreshToken = refresh
-                $0.refreshTokenOrigin = origin
+            try await profile.update { [origin] record in
+                record.refreshToken = refresh
+                record.refreshTokenOrigin = origin
             }
         } catch {
             environment.log.log(.error, "engage.token.unkept", "the new refresh token wasn't stored: \(error.message)")
@@ -169,9 +163,7 @@ actor EngageAuthorization {
 
 extension ExperimentationError {
     /// Whether the same request may succeed later without a change.
-    var isWorthWaiting: Bool {
-        code == .transport || code == .timeout || code == .vendorFault
-    }
+    var isWorthWaiting: Bool { [.transport, .timeout, .vendorFault].contains(code) }
 }
 
 /// A short, one-way name for a string; for comparison, not for security.

@@ -17,11 +17,7 @@ final class EngageCallLine: Sendable {
     private let limit: Int
     private let longest: Int
 
-    /// Creates a line.
-    ///
-    /// - Parameters:
-    ///   - limit: How many calls may run at a time once there is a token.
-    ///   - longest: How many calls may wait.
+    /// Creates a line with a limit on the calls under way once there is a token, and one on those that wait.
     init(limit: Int, longest: Int = 10_000) {
         self.limit = limit
         self.longest = longest

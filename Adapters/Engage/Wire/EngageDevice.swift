@@ -41,16 +41,14 @@ public struct EngageDevice: Sendable, Hashable {
     }
 
     /// The device of this process, as far as the system tells without a permission.
-    public static let current: EngageDevice = {
-        EngageDevice(
-            name: family,
-            version: hardware,
-            osName: system,
-            osVersion: HostDevice.systemVersion,
-            appName: HostDevice.application("CFBundleDisplayName") ?? HostDevice.application("CFBundleName") ?? unknown,
-            appVersion: HostDevice.application("CFBundleVersion") ?? unknown
-        )
-    }()
+    public static let current = EngageDevice(
+        name: family,
+        version: hardware,
+        osName: system,
+        osVersion: HostDevice.systemVersion,
+        appName: HostDevice.application("CFBundleDisplayName") ?? HostDevice.application("CFBundleName") ?? unknown,
+        appVersion: HostDevice.application("CFBundleVersion") ?? unknown
+    )
 
     /// Returns the device with the platform's id for this application's vendor, unless it has one already.
     func identified() async -> EngageDevice {

@@ -7,10 +7,11 @@ struct EngageRequests: Sendable {
     let endpoint: Endpoint
 
     /// Requests an access token; all four fields go in the form, without basic authorization.
-    func token(clientID: String, secret: Secret, refreshToken: Secret) -> HTTPMessage {
+    func token(_ credentials: EngageConfiguration.Credentials) -> HTTPMessage {
         let fields = [
-            ("grant_type", "refresh_token"), ("client_id", clientID), ("client_secret", secret.reveal()),
-            ("refresh_token", refreshToken.reveal()),
+            ("grant_type", "refresh_token"), ("client_id", credentials.clientID),
+            ("client_secret", credentials.clientSecret.reveal()),
+            ("refresh_token", credentials.refreshToken.reveal()),
         ]
         return form(fields, path: ["oauth", "token"], headers: [.accept: "application/json"])
     }

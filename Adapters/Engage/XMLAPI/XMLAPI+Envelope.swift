@@ -72,15 +72,10 @@ struct EnvelopeWriter {
 
     /// Writes an element with a name and a value.
     mutating func pair(_ name: String, _ field: XMLAPIFields.Field) {
-        write("<")
-        write(name)
-        write("><NAME>")
-        escape(field.name)
-        write("</NAME><VALUE>")
-        escape(field.value)
-        write("</VALUE></")
-        write(name)
-        write(">")
+        element(name) { writer in
+            writer.element("NAME", field.name)
+            writer.element("VALUE", field.value)
+        }
     }
 
     /// Writes a row of a table.

@@ -89,8 +89,11 @@ public struct XMLAPIResult: Sendable, Hashable {
     /// Returns the text at a short path such as `Fault.FaultString` or `columns.Lname`, in any case; empty if there is
     /// none.
     public func text(at path: String) -> String {
-        if let name = columnName(in: path) { return column(name) ?? "" }
-        return nodes(at: path).first?.text ?? ""
+        let prefix = "columns."
+        guard path.lowercased().hasPrefix(prefix) else { return nodes(at: path).first?.text ?? "" }
+        // The reference compares only the part before the next dot, so it can't name a column with a dot; comparing the
+        // whole rest finds both.
+        return column(String(path.dropFirst(prefix.count))) ?? ""
     }
 
     /// Returns all elements at a short path, in document order.
@@ -102,13 +105,6 @@ public struct XMLAPIResult: Sendable, Hashable {
             if step == "email", let last = found.last { found = [last] }
         }
         return path.isEmpty ? [] : found
-    }
-
-    private func columnName(in path: String) -> String? {
-        guard path.lowercased().hasPrefix("columns.") else { return nil }
-        // The reference compares only the part before the next dot, so it can't name a column with a dot; comparing the
-        // whole rest finds both.
-        return String(path.dropFirst("columns.".count))
     }
 
     private func nonEmpty(_ text: String) -> String? { text.isEmpty ? nil : text }
