@@ -124,11 +124,32 @@ struct NeutralExposureTests {
         #expect(heard.values == keys)
     }
 
-    /// Has the vendor accept the exposure of a flag.
-    private static func deliver(_ key: String, of visitor: String, to observations: FlagshipObservations) {
+    @Test("what a visitor saw is told as it was seen, however many others are refreshed until the vendor has it")
+    func manyRefreshes() async {
+        let heard = Heard<Told>()
+        let observations = FlagshipObservations { visitor, flag in
+            heard.add(Told(visitor: visitor.id, flag: flag.key, city: visitor.context["city"]))
+        }
+        for (key, isRecorded) in [("size", true), ("on", false)] {
+            observations.see(FlagSight(user: Self.ada, exposure: Self.exposure(key), isRecorded: isRecorded))
+        }
+        for number in 0..<10_000 {
+            observations.note(EvaluationContext(user: User(id: "\(number)"), date: ManualTime().now))
+        }
+        Self.deliver("size", of: "ada", to: observations)
+        await observations.untilTold()
+        #expect(heard.values == ["size", "on"].map { Told(visitor: "ada", flag: $0, city: "lyon") })
+    }
+
+    private static func exposure(_ key: String) -> Exposure {
         let (campaign, variation) = (Experiment(id: "camp-plain"), Variation(id: "var-plain"))
         let assignment = Assignment(experiment: campaign, group: "grp-plain", variation: variation)
-        let exposure = Exposure(assignment: assignment, flagKey: key)
+        return Exposure(assignment: assignment, flagKey: key)
+    }
+
+    /// Has the vendor accept the exposure of a flag.
+    private static func deliver(_ key: String, of visitor: String, to observations: FlagshipObservations) {
+        let exposure = exposure(key)
         let event = TrackingEvent(.exposure(exposure))
         let envelope = Envelope(id: key, identity: Identity(id: visitor), event: event, date: ManualTime().now)
         observations.exposed(envelope, exposure)

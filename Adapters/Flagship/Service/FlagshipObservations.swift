@@ -32,24 +32,25 @@ final class FlagshipObservations: Sendable {
         var sights: [Sight] = []
     }
 
-    private struct Visitor {
-        /// The context of the last refresh, for exposures of an earlier run.
-        var context: [String: FlagValue]?
-        var underWay: [Mark: UnderWay] = [:]
-    }
-
     private struct State {
-        var visitors = RecentlyUsed<Visitor>(limit: 2_000)
+        /// Visitors' contexts as of their last refresh, for exposures of an earlier run.
+        var contexts = RecentlyUsed<[String: FlagValue]>(limit: 1_000)
+        /// Visitors' exposures that are being delivered; apart, so that other visitors' refreshes don't evict them.
+        var underWay = RecentlyUsed<[Mark: UnderWay]>(limit: 1_000)
         /// What the application is yet to be notified of, in order, and the task that is doing so.
         var untold: [Sight] = []
         var telling: Task<Void, Never>?
 
-        mutating func change<Value>(_ id: ExactText, _ change: (inout Visitor) -> Value) -> Value {
-            var visitor = visitors.use(id) ?? Visitor()
-            let value = change(&visitor)
-            let weight = (visitor.context == nil ? 0 : 1) + visitor.underWay.count
-            if weight == 0 { visitors.remove(id) } else { visitors.keep(visitor, for: id, weighing: weight) }
-            return value
+        mutating func change<Value>(_ mark: Mark, _ change: (inout UnderWay?) -> Value) -> Value {
+            var exposures = underWay.use(mark.visitor) ?? [:]
+            defer {
+                if exposures.isEmpty {
+                    underWay.remove(mark.visitor)
+                } else {
+                    underWay.keep(exposures, for: mark.visitor, weighing: exposures.count)
+                }
+            }
+            return change(&exposures[mark])
         }
     }
 
@@ -65,7 +66,7 @@ final class FlagshipObservations: Sendable {
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
         state.withLock { state in
-            state.change(ExactText(context.user.id)) { $0.context = context.user.attributes.values }
+            state.contexts.keep(context.user.attributes.values, for: ExactText(context.user.id), weighing: 1)
         }
     }
 
@@ -77,9 +78,9 @@ final class FlagshipObservations: Sendable {
         let visitor = FlagshipExposedVisitor(sight.user)
         state.withLock { state in
             let further = Sight(visitor: visitor, flag: FlagshipExposedFlag(sight.exposure))
-            let isUnderWay = state.change(mark.visitor) { known in
-                guard sight.isRecorded else { return known.underWay[mark]?.sights.append(further) != nil }
-                if known.underWay[mark] == nil { known.underWay[mark] = UnderWay(context: visitor.context) }
+            let isUnderWay = state.change(mark) { underWay in
+                guard sight.isRecorded else { return underWay?.sights.append(further) != nil }
+                if underWay == nil { underWay = UnderWay(context: visitor.context) }
                 return true
             }
             if !isUnderWay { state.untold.append(further) }
@@ -91,7 +92,8 @@ final class FlagshipObservations: Sendable {
     func forget(_ visitor: String) {
         let visitor = ExactText(visitor)
         state.withLock { state in
-            state.visitors.remove(visitor)
+            state.contexts.remove(visitor)
+            state.underWay.remove(visitor)
             state.untold.removeAll { ExactText($0.visitor.id) == visitor }
         }
     }
@@ -102,9 +104,9 @@ final class FlagshipObservations: Sendable {
         let id = envelope.identity.id
         state.withLock { state in
             let mark = Mark(of: exposure, visitor: id)
-            let (underWay, last) = state.change(mark.visitor) { ($0.underWay.removeValue(forKey: mark), $0.context) }
+            let underWay = state.change(mark) { $0.take() }
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
-            let context = carried ?? underWay?.context ?? last ?? [:]
+            let context = carried ?? underWay?.context ?? state.contexts.use(mark.visitor) ?? [:]
             let visitor = FlagshipExposedVisitor(
                 id: id,
                 anonymousID: envelope.identity.anonymousID,
