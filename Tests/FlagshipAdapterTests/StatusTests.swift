@@ -116,6 +116,19 @@ struct StatusTests {
         #expect(await bench.eventually { heard.values == [.initializing, .initialized] })
     }
 
+    @Test("finding out whether there is a file evaluates nothing, which the application's hooks would be told of")
+    func evaluatesNothing() async throws {
+        let bench = try await Bench()
+        bench.transport.fail("bucketing", .status(500))
+        let flagship = await bench.flagship(.bucketing)
+        #expect(await bench.eventually { bench.transport.exchanges("bucketing").count == 1 })
+        let hook = RecordingHook()
+        flagship.client?.addHooks(hook)
+        #expect(await bench.nextPoll())
+        #expect(await bench.eventually { flagship.status == .initialized })
+        #expect(hook.calls.map(\.stage) == [])
+    }
+
     @Test("F05 with a stored file it is initialized before any answer")
     func storedFile() async throws {
         let bench = try await Bench()

@@ -163,18 +163,13 @@ public final class Flagship: Sendable {
         return status
     }
 
-    /// Whether there are rules to decide by, of this run or an earlier one.
-    private var hasRules: Bool {
-        let probe = client?.details("", default: false, for: User(id: "probe", consent: .denied))
-        return probe?.errorCode != .providerNotReady
-    }
-
     /// Sets the status that corresponds to the client's.
     private func follow() {
         guard let client else { return }
-        // Outside the lock: it evaluates a flag, and so may run the application's hooks.
-        let canDecide = options.mode == .decisionAPI || hasRules
-        set { $0.following(isDisabled: client.status == .disabled, canDecide: canDecide) }
+        set { status in
+            let canDecide = options.mode == .decisionAPI || client.rulesAge != nil
+            return status.following(isDisabled: client.status == .disabled, canDecide: canDecide)
+        }
     }
 
     private func watch() {
