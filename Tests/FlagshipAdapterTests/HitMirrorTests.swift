@@ -11,6 +11,7 @@ struct HeldCache: FlagshipHitCache {
     let own = OwnCache()
     let gate = AsyncGate()
     let holdsWriting: Bool
+    var holdsFlushing = false
 
     func cacheHits(_ hits: [String: FlagshipHitRecord]) async {
         if holdsWriting { await gate.wait() }
@@ -18,7 +19,11 @@ struct HeldCache: FlagshipHitCache {
     }
 
     func lookupHits() async -> [String: FlagshipHitRecord] { await own.lookupHits() }
-    func flushHits(_ ids: [String]) async { await own.flushHits(ids) }
+
+    func flushHits(_ ids: [String]) async {
+        if holdsFlushing { await gate.wait() }
+        await own.flushHits(ids)
+    }
 
     func flushAllHits() async {
         if !holdsWriting { await gate.wait() }
@@ -30,13 +35,14 @@ struct HeldCache: FlagshipHitCache {
 struct HitMirrorTests {
     private static func mirror(
         _ strategy: FlagshipOptions.Tracking.Strategy,
-        in cache: any FlagshipHitCache
+        in cache: any FlagshipHitCache,
+        lookUpOthers: FlagshipHitMirror.LookUp? = nil
     ) -> FlagshipHitMirror {
         FlagshipHitMirror(
             cache,
             strategy: strategy,
             environmentID: Bench.environmentID,
-            lookUpOthers: nil,
+            lookUpOthers: lookUpOthers,
             holding: [],
             dropped: 0
         )
@@ -79,6 +85,31 @@ struct HitMirrorTests {
         await accepted.value
         await delivered.value
         #expect(Array(cache.own.hits.keys) == ["ben"])
+    }
+
+    @Test("a hit of a visitor who consents again while the denial is carried out stays in the cache")
+    func consentedAgain() async throws {
+        let cache = HeldCache(holdsWriting: false, holdsFlushing: true)
+        defer { cache.gate.open() }
+        let mirror = Self.mirror(.continuousCaching, in: cache) { [own = cache.own] in await own.lookupHits() }
+        mirror.expect(Self.hits)
+        await mirror.accept(["ada", "ben"], of: Self.hits)
+        let denied = Task { await mirror.remove(of: [ExactText("ada")]) }
+        try await eventually("the denied hit is being deleted") { cache.gate.waiting == 1 }
+        let again = Envelope(
+            id: "again",
+            identity: Identity(id: "ada"),
+            event: .screenView("again"),
+            date: ManualTime().now
+        )
+        mirror.expect([again])
+        let accepted = Task { await mirror.accept(["again"], of: [again]) }
+        try await eventually("the new hit waits") { mirror.waiting.count == 2 }
+        for _ in 0..<100 { await Task.yield() }
+        cache.gate.open()
+        await denied.value
+        await accepted.value
+        #expect(cache.own.hits.keys.sorted() == ["again", "ben"])
     }
 
     @Test(

@@ -105,8 +105,11 @@ final class FlagshipHitMirror: Sendable {
         guard let lookUpOthers else { return }
         await turn.run {
             let found = await lookUpOthers() ?? [:]
+            // A visitor who has consented again may have new hits.
+            let waiting = self.state.withLock { $0.entries.keys }
             let gone = found.filter { id, record in
                 record.belongs(to: self.environmentID) && record.envelope(id: id).map(isGone) == true
+                    && !waiting.contains(FlagshipHitRecord.event(of: id)) && !waiting.contains(id)
             }
             if !gone.isEmpty { await self.cache.flushHits(gone.keys.sorted()) }
         }
