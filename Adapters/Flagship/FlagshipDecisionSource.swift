@@ -47,6 +47,10 @@ struct FlagshipDecisionSource: DecisionSource {
         }
         if !watch.isRemoved { service.observations.note(context) }
         reporter?.note(answer.settings)
+        if answer.unreadable > 0 {
+            let sentence = "parts that can't be read in the Decision API's answer: \(answer.unreadable)"
+            service.environment.log.log(.warning, "flagship.unreadable", sentence)
+        }
         return answer.isPanicking ? .disabled : .decided(answer.campaigns.decisions)
     }
 }

@@ -127,6 +127,21 @@ struct DecisionAPITests {
     }
 
     @Test(
+        "a campaign without a variation hides no other, and the log counts it",
+        arguments: ["7", "{}", #"{"id":"other","variation":null}"#, #"{"id":"other","variation":["var"]}"#]
+    )
+    func withoutVariation(campaign: String) async throws {
+        let bench = try await Bench()
+        let session = try await bench.client().session(for: Self.ada)
+        let good = #"{"id":"camp","variation":{"id":"var","modifications":{"type":"FLAG","value":{"cta":"new"}}}}"#
+        bench.transport.fail("campaigns", .body(#"{"campaigns":[\#(campaign),\#(good)]}"#))
+        try await session.refresh()
+        #expect(session.string("cta", default: "none") == "new")
+        let warnings = bench.log.entries.filter { $0.event == "flagship.unreadable" && $0.level == .warning }
+        #expect(warnings.map(\.message) == ["parts that can't be read in the Decision API's answer: 1"])
+    }
+
+    @Test(
         "F16 an object without a list of campaigns is no answer: flags stay, and without any the client isn't ready",
         arguments: [
             "{}", #"{"visitorId":"ada"}"#, #"{"message":"Hello"}"#, #"{"campaigns":null}"#, #"{"campaigns":{}}"#,

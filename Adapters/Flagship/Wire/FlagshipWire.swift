@@ -27,6 +27,8 @@ struct CampaignsAnswer: Sendable {
 
     var isPanicking: Bool
     var campaigns: [Campaign]
+    /// The number of campaigns without a variation; the vendor leaves these out itself.
+    var unreadable: Int
     var settings: AccountSettings?
 
     /// Parses an answer.
@@ -41,11 +43,11 @@ struct CampaignsAnswer: Sendable {
             throw ExperimentationError(.parseError, "the Decision API's answer: an object is expected at the top")
         }
         isPanicking = members["panic"]?.boolValue ?? false
-        let list = members["campaigns"]?.arrayValue
-        guard isPanicking || list != nil else {
+        guard let list = members["campaigns"]?.arrayValue ?? (isPanicking ? [] : nil) else {
             throw ExperimentationError(.parseError, "the Decision API's answer: campaigns must be a list")
         }
-        campaigns = (list ?? []).compactMap(\.objectValue).compactMap(Self.campaign)
+        campaigns = list.compactMap(\.objectValue).compactMap(Self.campaign)
+        unreadable = list.count - campaigns.count
         settings = members["extras"]?.objectValue?["accountSettings"]?.objectValue.map(AccountSettings.init)
     }
 
