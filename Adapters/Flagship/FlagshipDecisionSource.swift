@@ -22,7 +22,7 @@ struct FlagshipDecisionSource: DecisionSource {
             return try service.requests.campaigns(context.flagshipQuestion(configuration.device.context))
         }
         var refusal: HTTPReply?
-        let answer: CampaignsAnswer
+        let answer: CampaignsDocument
         do throws(ExperimentationError) {
             let reply = try await service.client.send(
                 limits: HTTPLimits(deadline: configuration.timeout),
@@ -33,9 +33,7 @@ struct FlagshipDecisionSource: DecisionSource {
                 refusal = reply
                 throw failure
             }
-            answer = try CampaignsAnswer(
-                try FlagshipErrors.document(reply.body, named: "the Decision API's answer")
-            )
+            answer = try CampaignsDocument(reply.body, named: "the Decision API's answer")
         } catch {
             if watch.isRemoved { throw error }
             if let refusal {
@@ -47,10 +45,9 @@ struct FlagshipDecisionSource: DecisionSource {
         }
         if !watch.isRemoved { service.observations.note(context) }
         reporter?.note(answer.settings)
-        if answer.unreadable > 0 {
-            let sentence = "parts that can't be read in the Decision API's answer: \(answer.unreadable)"
-            service.environment.log.log(.warning, "flagship.unreadable", sentence)
-        }
-        return answer.isPanicking ? .disabled : .decided(answer.campaigns.decisions)
+        if answer.isPanicking { return .disabled }
+        let campaigns = answer.campaigns.compactMap { DecidedCampaign($0) }
+        service.note(unreadable: answer.campaigns.count - campaigns.count, in: "the Decision API's answer")
+        return .decided(campaigns.decisions)
     }
 }

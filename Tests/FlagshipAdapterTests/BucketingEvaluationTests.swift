@@ -36,7 +36,7 @@ struct BucketingSample {
     }
 
     func ruleset() throws -> BucketingRuleset {
-        BucketingRuleset(try BucketingFile(try JSON.parse(json)), rules: rules, automatic: [:])
+        BucketingRuleset(try CampaignsDocument(try JSON.parse(json)), rules: rules, automatic: [:])
     }
 
     /// The visitor's variation, decided as a whole and flag by flag, with a check that both agree.
@@ -213,7 +213,8 @@ struct BucketingAllocationTests {
 
     @Test("a variation without flags is assigned like any other", arguments: FlagshipRules.allCases)
     func withoutFlags(rules: FlagshipRules) throws {
-        let ruleset = BucketingRuleset(try BucketingFile(try JSON.parse(Self.control)), rules: rules, automatic: [:])
+        let file = try CampaignsDocument(try JSON.parse(Self.control))
+        let ruleset = BucketingRuleset(file, rules: rules, automatic: [:])
         var found: Set<[String]> = []
         for number in 0..<200 {
             let context = EvaluationContext(user: User(id: "u-\(number)"), date: Date(timeIntervalSince1970: 0))
@@ -281,7 +282,8 @@ struct BucketingAllocationTests {
                     #""bucketRanges":[{"r":[0,100]}]"#,
                     with: #""bucketRanges":\#(ranges)"#
                 )
-                let ruleset = BucketingRuleset(try BucketingFile(try JSON.parse(text)), rules: rules, automatic: [:])
+                let file = try CampaignsDocument(try JSON.parse(text))
+                let ruleset = BucketingRuleset(file, rules: rules, automatic: [:])
                 let context = EvaluationContext(user: User(id: "abc"), date: Date(timeIntervalSince1970: 0))
                 #expect((ruleset.decisions(for: context)["flag"] != nil) == (isOpen || rules == .ios))
             }
@@ -293,7 +295,7 @@ struct BucketingAllocationTests {
         func campaign(_ value: Int) -> String {
             #"{"id":"c","type":"flag","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g","targeting":\#(BucketingSample.everybody),"variations":[{"id":"v","allocation":100,"modifications":{"type":"FLAG","value":{"flag":\#(value)}}},{"id":"v","allocation":100,"modifications":{"type":"FLAG","value":{"flag":9}}}]}]}"#
         }
-        let file = try BucketingFile(try JSON.parse(#"{"campaigns":[\#(campaign(1)),\#(campaign(2))]}"#))
+        let file = try CampaignsDocument(try JSON.parse(#"{"campaigns":[\#(campaign(1)),\#(campaign(2))]}"#))
         let context = EvaluationContext(user: User(id: "visitor"), date: Date(timeIntervalSince1970: 0))
         for (rules, value) in [(FlagshipRules.ios, 2), (.server, 1)] {
             let ruleset = BucketingRuleset(file, rules: rules, automatic: [:])
@@ -309,7 +311,7 @@ struct BucketingAllocationTests {
         }
         let campaigns = [campaign("one", "ab"), campaign("two", "ab"), campaign("free", "perso")].joined(separator: ",")
         let text = #"{"accountSettings":{"enabled1V1T":true},"campaigns":[\#(campaigns)]}"#
-        let file = try BucketingFile(try JSON.parse(text))
+        let file = try CampaignsDocument(try JSON.parse(text))
         let context = EvaluationContext(user: User(id: "visitor"), date: Date(timeIntervalSince1970: 0))
         for (rules, keys) in [(FlagshipRules.ios, ["one", "two", "free"]), (.server, ["one", "free"])] {
             let ruleset = BucketingRuleset(file, rules: rules, automatic: [:])
@@ -332,7 +334,7 @@ struct BucketingAllocationTests {
             {"campaigns":[{"id":"c","type":"ab","variationGroups":[{"id":"g","targeting":\(BucketingSample.everybody),
             "variations":[\(variations.joined(separator: ","))]}]}]}
             """
-        let ruleset = BucketingRuleset(try BucketingFile(try JSON.parse(json)), rules: .ios, automatic: [:])
+        let ruleset = BucketingRuleset(try CampaignsDocument(try JSON.parse(json)), rules: .ios, automatic: [:])
         let context = EvaluationContext(user: User(id: "ada"), date: Date(timeIntervalSince1970: 0))
         let flags = ["all", "flag-50-half", "flag-99", "flag-100", "flag-15999"]
         let values = try flags.map { key in

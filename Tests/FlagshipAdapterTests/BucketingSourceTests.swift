@@ -108,7 +108,7 @@ struct BucketingSourceTests {
         let campaigns = (0..<5_500).map { one.replacingOccurrences(of: "N", with: "\($0)") }
         let text = #"{"campaigns":[\#(campaigns.joined(separator: ","))]}"#
         #expect(text.utf8.count > 5_000_000)
-        let file = try BucketingFile(try JSON.parse(text))
+        let file = try CampaignsDocument(try JSON.parse(text))
         let ruleset = BucketingRuleset(file, rules: .ios, automatic: [:])
         #expect(ruleset.count == 5_500)
         let user = User(id: "ada", attributes: ["city": "town-4711"])

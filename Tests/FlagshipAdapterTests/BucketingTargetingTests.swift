@@ -206,7 +206,7 @@ struct BucketingTargetingTests {
         let sample = Sample(
             groups: [("g", Sample.targeting([[Sample.rule("EQUALS", "sdk_osName", #""iOS""#)]]), [("v", "100")])]
         )
-        let file = try BucketingFile(try JSON.parse(sample.json))
+        let file = try CampaignsDocument(try JSON.parse(sample.json))
         let ruleset = BucketingRuleset(file, rules: .ios, automatic: ["sdk_osName": "iOS"])
         func keys(_ attributes: Attributes) -> [String] {
             let user = User(id: "v", attributes: attributes)

@@ -116,7 +116,7 @@ struct ContextTests {
                 "visitor_id": "ada", "context": ["fs_users": "ada"], "trigger_hit": false, "visitor_consent": true,
             ]
         )
-        let rule = BucketingFile.Rule(key: FlagshipContextKey.users, comparison: "EQUALS", target: "ada")
+        let rule: [String: FlagValue] = ["key": "fs_users", "operator": "EQUALS", "value": "ada"]
         #expect(BucketingRule(rule, rules: .ios, automatic: [:]).holdsOnIOS(for: context))
         let split = BucketingSample(groups: [("g", BucketingSample.everybody, (0..<50).map { ("v-\($0)", "2") })])
         let own = EvaluationContext(user: User(id: "ada"), date: ManualTime().now)

@@ -8,33 +8,20 @@ extension BucketingRule {
         guard let comparison, let value = value(for: context), FlagshipTranslation.isContextValue(value) else {
             return false
         }
-        switch target {
-        case .array(let list):
-            switch comparison {
-            case .equals, .contains: return list.contains { Self.iosHolds(comparison, value, $0) }
-            case .notEquals, .notContains: return list.allSatisfy { Self.iosHolds(comparison, value, $0) }
-            default: return false
-            }
-        default: return Self.iosHolds(comparison, value, target)
-        }
+        return compare(comparison, value, by: Self.iosHolds) ?? false
     }
 
-    private static func iosHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: FlagValue) -> Bool {
+    private static func iosHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: FlagValue) -> Bool? {
         switch (value, operand) {
         case (.string(let value), .string(let operand)):
             switch comparison {
             case .contains: BucketingText.contains(value, operand)
             case .notContains: !BucketingText.contains(value, operand)
-            default: order(comparison, value, operand) ?? false
+            default: order(comparison, value, operand)
             }
-        case (.int(let value), .int(let operand)): order(comparison, value, operand) ?? false
-        case (.double(let value), .double(let operand)): order(comparison, value, operand) ?? false
-        case (.bool(let value), .bool(let operand)):
-            switch comparison {
-            case .equals: value == operand
-            case .notEquals: value != operand
-            default: false
-            }
+        case (.int(let value), .int(let operand)): order(comparison, value, operand)
+        case (.double(let value), .double(let operand)): order(comparison, value, operand)
+        case (.bool(let value), .bool(let operand)): equality(comparison, value == operand)
         // Values of different types are never equal, and so always unequal; nothing equals a target that can't be read.
         default: comparison == .notEquals
         }

@@ -12,28 +12,13 @@ extension BucketingRule {
             return ((value != nil) == wanted) == (comparison == .exists)
         }
         guard let value else { return false }
-        guard case .array(let elements) = value else { return serverHolds(comparison, value) }
-        var any = false
-        var all = true
+        guard case .array(let elements) = value else { return compare(comparison, value, by: Self.serverHolds) }
+        var (any, all) = (false, true)
         for element in elements {
-            guard let holds = serverHolds(comparison, element) else { return nil }
-            any = any || holds
-            all = all && holds
+            guard let holds = compare(comparison, element, by: Self.serverHolds) else { return nil }
+            (any, all) = (any || holds, all && holds)
         }
         return comparison.isNegative ? all : any
-    }
-
-    private func serverHolds(_ comparison: Comparison, _ value: FlagValue) -> Bool? {
-        switch target {
-        case .array(let list):
-            switch comparison {
-            case .equals, .contains, .startsWith, .endsWith:
-                list.contains { Self.serverHolds(comparison, value, $0) ?? false }
-            case .notEquals, .notContains: list.allSatisfy { Self.serverHolds(comparison, value, $0) ?? false }
-            default: false
-            }
-        default: Self.serverHolds(comparison, value, target)
-        }
     }
 
     private static func serverHolds(_ comparison: Comparison, _ value: FlagValue, _ operand: FlagValue) -> Bool? {
@@ -47,18 +32,10 @@ extension BucketingRule {
             case .endsWith: value.hasSuffix(operand)
             default: order(comparison, value, operand)
             }
-        case (.bool(let value), .bool(let operand)):
-            return switch comparison {
-            case .equals: value == operand
-            case .notEquals: value != operand
-            default: nil
-            }
+        case (.bool(let value), .bool(let operand)): return equality(comparison, value == operand)
         default:
             guard let value = number(value), let operand = number(operand) else { return nil }
-            return switch comparison {
-            case .contains, .notContains: false
-            default: order(comparison, value, operand)
-            }
+            return comparison == .contains || comparison == .notContains ? false : order(comparison, value, operand)
         }
     }
 }

@@ -6,9 +6,7 @@ struct BucketingRule: Sendable {
     enum Subject: Sendable {
         /// The visitor's id, regardless of the context.
         case visitor
-        /// All users.
         case everybody
-        /// A context value.
         case attribute(String)
     }
 
@@ -26,6 +24,7 @@ struct BucketingRule: Sendable {
         case exists = "EXISTS"
         case notExists = "NOT_EXISTS"
 
+        /// Whether it has to hold for all values of a list, rather than for any.
         var isNegative: Bool { self == .notEquals || self == .notContains }
     }
 
@@ -36,30 +35,21 @@ struct BucketingRule: Sendable {
     /// The value to compare with, or a list of alternatives; null if there is none that these rules can read.
     var target: FlagValue
 
-    /// Prepares a condition.
-    ///
-    /// - Parameters:
-    ///   - rule: The condition in its written form.
-    ///   - rules: The rules to evaluate it by.
-    ///   - automatic: The context that the device provides.
-    init(_ rule: BucketingFile.Rule, rules: FlagshipRules, automatic: [String: FlagValue]) {
-        switch rule.key {
+    /// Prepares a condition in its written form, to be evaluated by these rules and with the device's part of the context.
+    init(_ members: [String: FlagValue], rules: FlagshipRules, automatic: [String: FlagValue]) {
+        let (key, value) = (members.text("key"), members["value"] ?? .null)
+        switch key {
         case FlagshipContextKey.users: subject = .visitor
         case FlagshipContextKey.allUsers: subject = .everybody
-        default: subject = .attribute(rule.key)
+        default: subject = .attribute(key)
         }
-        fallback = automatic[rule.key]
-        comparison = Comparison(rawValue: rule.comparison)
-        switch rules {
-        case .ios:
-            switch comparison {
-            case .startsWith, .endsWith, .exists, .notExists: comparison = nil
-            default: break
-            }
-            target = Self.iosTarget(rule.target)
-        case .server:
-            target = Self.serverTarget(rule.target)
+        fallback = automatic[key]
+        comparison = Comparison(rawValue: members.text("operator"))
+        switch (rules, comparison) {
+        case (.ios, .startsWith), (.ios, .endsWith), (.ios, .exists), (.ios, .notExists): comparison = nil
+        default: break
         }
+        target = rules == .ios ? Self.iosTarget(value) : Self.serverTarget(value)
     }
 
     /// The value that the condition is evaluated on; `nil` if there is none.
@@ -104,19 +94,36 @@ struct BucketingRule: Sendable {
         }
     }
 
-    /// Compares two values of one type; `nil` if the comparison isn't an ordering.
-    static func order<Value: Comparable>(
+    /// Whether a value compares with the target, or with those of a list, one by one; `nil` if that can't be evaluated.
+    func compare(
         _ comparison: Comparison,
-        _ value: Value,
-        _ operand: Value
+        _ value: FlagValue,
+        by holds: (Comparison, FlagValue, FlagValue) -> Bool?
     ) -> Bool? {
+        guard case .array(let list) = target else { return holds(comparison, value, target) }
+        return switch comparison {
+        case .equals, .contains, .startsWith, .endsWith: list.contains { holds(comparison, value, $0) ?? false }
+        case .notEquals, .notContains: list.allSatisfy { holds(comparison, value, $0) ?? false }
+        default: false
+        }
+    }
+
+    /// Compares two values of one type; `nil` if the comparison isn't an ordering.
+    static func order<Value: Comparable>(_ comparison: Comparison, _ value: Value, _ operand: Value) -> Bool? {
         switch comparison {
-        case .equals: value == operand
-        case .notEquals: value != operand
         case .greaterThan: value > operand
         case .lowerThan: value < operand
         case .greaterThanOrEquals: value >= operand
         case .lowerThanOrEquals: value <= operand
+        default: equality(comparison, value == operand)
+        }
+    }
+
+    /// Compares two values that are equal or not; `nil` if the comparison asks for more.
+    static func equality(_ comparison: Comparison, _ isEqual: Bool) -> Bool? {
+        switch comparison {
+        case .equals: isEqual
+        case .notEquals: !isEqual
         default: nil
         }
     }

@@ -27,7 +27,7 @@ struct BucketingRuleset: Ruleset {
     }
 
     /// A variation, which has the same number among the catalogue's assignments.
-    struct Variation: Sendable {
+    struct Choice: Sendable {
         var id: String
         /// The part of a hundred below which it is chosen.
         var upTo: Int
@@ -46,22 +46,20 @@ struct BucketingRuleset: Ruleset {
     private let isOneTestPerVisitor: Bool
     private let campaigns: [Campaign]
     private let groups: [Group]
-    private let variations: [Variation]
+    private let variations: [Choice]
     private let settings: [Setting]
     /// For each flag the campaigns that can set it, those that win first.
     private let candidates: [[Int]]
+    /// The number of campaigns, and of lists of groups or variations, that couldn't be read.
+    let unreadable: Int
 
-    /// Prepares a file.
-    ///
-    /// - Parameters:
-    ///   - file: The file.
-    ///   - rules: The rules to decide by.
-    ///   - automatic: The context that the device provides.
-    init(_ file: BucketingFile, rules: FlagshipRules, automatic: [String: FlagValue]) {
+    /// Prepares a file, to decide by these rules and with the device's part of the context.
+    init(_ file: CampaignsDocument, rules: FlagshipRules, automatic: [String: FlagValue]) {
         self.rules = rules
-        isOneTestPerVisitor = rules == .server && file.settings.enabled1V1T
+        isOneTestPerVisitor = rules == .server && file.settings?.enabled1V1T == true
         var builder = BucketingRulesetBuilder(rules: rules, automatic: automatic)
         campaigns = builder.campaigns(of: file)
+        unreadable = builder.unreadable
         groups = builder.groups
         variations = builder.variations
         settings = builder.settings
@@ -111,7 +109,6 @@ struct BucketingRuleset: Ruleset {
     // A file has no dates; when a campaign begins or ends, there is another file.
     func nextChange(after date: Date) -> Date { .distantFuture }
 
-    /// The number of campaigns.
     var count: Int { campaigns.count }
 
     // MARK: One campaign

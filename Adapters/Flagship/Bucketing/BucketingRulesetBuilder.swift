@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// Numbers the variations, flags and outcomes of a file.
+/// Reads the campaigns of a file, and numbers their variations, flags and outcomes.
 struct BucketingRulesetBuilder {
     let rules: FlagshipRules
     let automatic: [String: FlagValue]
@@ -9,8 +9,9 @@ struct BucketingRulesetBuilder {
     private(set) var assignments: [Assignment] = []
     private(set) var candidates: [[Int]] = []
     private(set) var groups: [BucketingRuleset.Group] = []
-    private(set) var variations: [BucketingRuleset.Variation] = []
+    private(set) var variations: [BucketingRuleset.Choice] = []
     private(set) var settings: [BucketingRuleset.Setting] = []
+    private(set) var unreadable = 0
     private var indices: [[UInt8]: Int] = [:]
 
     init(rules: FlagshipRules, automatic: [String: FlagValue]) {
@@ -18,64 +19,101 @@ struct BucketingRulesetBuilder {
         self.automatic = automatic
     }
 
-    mutating func campaigns(of file: BucketingFile) -> [BucketingRuleset.Campaign] {
+    mutating func campaigns(of file: CampaignsDocument) -> [BucketingRuleset.Campaign] {
         var seen: Set<String> = []
         var campaigns: [BucketingRuleset.Campaign] = []
-        for campaign in file.campaigns {
+        for json in file.campaigns {
+            guard let members = json.objectValue else {
+                unreadable += 1
+                continue
+            }
+            let origin = FlagshipFlagMetadata(campaign: members)
             // Of two campaigns with the same id the server takes the first.
-            if rules == .server, !seen.insert(campaign.id).inserted { continue }
-            campaigns.append(prepare(campaign, index: campaigns.count))
+            if rules == .server, !seen.insert(origin.campaignId).inserted { continue }
+            campaigns.append(prepare(campaign: members, origin, index: campaigns.count))
         }
         for flag in candidates.indices { candidates[flag].reverse() }
         return campaigns
     }
 
-    private mutating func prepare(_ campaign: BucketingFile.Campaign, index: Int) -> BucketingRuleset.Campaign {
+    private mutating func prepare(
+        campaign members: [String: FlagValue],
+        _ origin: FlagshipFlagMetadata,
+        index: Int
+    ) -> BucketingRuleset.Campaign {
         let first = groups.count
-        for group in campaign.groups { groups.append(prepare(group, of: index)) }
+        for group in objects(members["variationGroups"]) { groups.append(prepare(group: group, of: origin, index)) }
+        let ranges = (members["bucketRanges"]?.arrayValue ?? []).compactMap { range -> Range<Double>? in
+            let ends = range.objectValue?["r"]?.arrayValue?.compactMap(\.doubleValue) ?? []
+            return ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : nil
+        }
         return BucketingRuleset.Campaign(
-            isOpenTo: campaign.bucketRanges,
-            isTest: campaign.type == "ab",
+            isOpenTo: ranges,
+            isTest: origin.campaignType == "ab",
             groups: first..<groups.count
         )
     }
 
-    private mutating func prepare(_ group: BucketingFile.Group, of campaign: Int) -> BucketingRuleset.Group {
+    private mutating func prepare(
+        group members: [String: FlagValue],
+        of campaign: FlagshipFlagMetadata,
+        _ index: Int
+    ) -> BucketingRuleset.Group {
+        var origin = campaign
+        (origin.variationGroupId, origin.variationGroupName) = (members.text("id"), members.text("name"))
         var hash = FlagshipMurmur3()
-        hash.feed(group.id)
+        hash.feed(origin.variationGroupId)
+        let alternatives = objects(members["targeting"]?.objectValue?["targetingGroups"])
         let start = variations.count
         var sum = 0
-        for variation in group.variations {
-            let (next, isOverflow) = sum.addingReportingOverflow(variation.allocation)
-            sum = isOverflow ? (variation.allocation > 0 ? .max : .min) : next
+        for variation in objects(members["variations"]) {
+            let allocation = variation["allocation"]?.intValue ?? 0
+            let (next, isOverflow) = sum.addingReportingOverflow(allocation)
+            sum = isOverflow ? (allocation > 0 ? .max : .min) : next
+            origin.add(variation: variation)
             let first = settings.count
-            settings += outcomes(of: variation, at: campaign)
-            let (id, range) = (variation.origin.variationId, first..<settings.count)
-            variations.append(BucketingRuleset.Variation(id: id, upTo: sum, settings: range))
+            settings += outcomes(of: variation, origin, index)
+            let range = first..<settings.count
+            variations.append(BucketingRuleset.Choice(id: origin.variationId, upTo: sum, settings: range))
         }
-        var prepared = BucketingRuleset.Group(
-            id: group.id,
+        var group = BucketingRuleset.Group(
+            id: origin.variationGroupId,
             hash: hash,
-            targeting: group.targeting.map { list in
-                (list ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
-            },
+            targeting: alternatives.map { conditions($0["targetings"]) },
             variations: start..<variations.count
         )
-        let asksForMore = prepared.targeting.joined().contains { rule in
+        let asksForMore = group.targeting.joined().contains { rule in
             if case .everybody = rule.subject { false } else { true }
         }
         if !asksForMore {
             let anybody = EvaluationContext(user: User(id: ""), date: .distantPast)
-            prepared.isForEverybody = prepared.isMeant(for: anybody, by: rules)
+            group.isForEverybody = group.isMeant(for: anybody, by: rules)
         }
-        return prepared
+        return group
+    }
+
+    /// As in the original, one element that isn't an object makes the whole list unreadable, which then counts as empty.
+    private func conditions(_ list: FlagValue?) -> [BucketingRule] {
+        let list = list?.arrayValue ?? []
+        let objects = list.compactMap(\.objectValue)
+        guard objects.count == list.count else { return [] }
+        return objects.map { BucketingRule($0, rules: rules, automatic: automatic) }
+    }
+
+    /// Returns the objects of a list; a list with anything else in it counts as empty, as in the original.
+    private mutating func objects(_ json: FlagValue?) -> [[String: FlagValue]] {
+        guard let list = json?.arrayValue else { return [] }
+        let objects = list.compactMap(\.objectValue)
+        if objects.count == list.count { return objects }
+        unreadable += 1
+        return []
     }
 
     private mutating func outcomes(
-        of variation: BucketingFile.Variation,
-        at index: Int
+        of variation: [String: FlagValue],
+        _ origin: FlagshipFlagMetadata,
+        _ index: Int
     ) -> [BucketingRuleset.Setting] {
-        let origin = variation.origin
         let assignment = assignments.count
         // One for all: it is the largest part of a flag.
         let metadata = origin.toDictionary()

@@ -4,6 +4,8 @@ import HTTPTypes
 
 /// A source that fetches the file of all campaigns if it has changed, for decisions on this device.
 struct BucketingSource: RulesetSource {
+    private static let name = "the bucketing file"
+
     let service: FlagshipService
 
     var freshness: Freshness { Freshness(polling: configuration.pollingInterval) }
@@ -30,7 +32,7 @@ struct BucketingSource: RulesetSource {
         case 200: break
         default:
             reporter?.report(.fileFailed, message.request, reply, since: start)
-            throw FlagshipErrors.failure(of: reply, asking: "the bucketing file")
+            throw FlagshipErrors.failure(of: reply, asking: Self.name)
                 ?? ExperimentationError(.vendorFault, "Flagship answered \(reply.status) without a bucketing file")
         }
         let file = try file(reply.body)
@@ -48,26 +50,20 @@ struct BucketingSource: RulesetSource {
         ruleset(of: try file(raw))
     }
 
-    private func ruleset(of file: BucketingFile) -> BucketingRuleset {
-        BucketingRuleset(file, rules: configuration.rules, automatic: configuration.device.context)
+    private func ruleset(of file: CampaignsDocument) -> BucketingRuleset {
+        let ruleset = BucketingRuleset(file, rules: configuration.rules, automatic: configuration.device.context)
+        service.note(unreadable: ruleset.unreadable, in: Self.name)
+        return ruleset
     }
 
-    private func file(_ bytes: [UInt8]) throws(ExperimentationError) -> BucketingFile {
-        let file: BucketingFile
+    private func file(_ bytes: [UInt8]) throws(ExperimentationError) -> CampaignsDocument {
         do throws(ExperimentationError) {
-            file = try BucketingFile(try FlagshipErrors.document(bytes, named: "the bucketing file"))
+            let file = try CampaignsDocument(bytes, named: Self.name)
+            reporter?.note(file.settings ?? AccountSettings([:]))
+            return file
         } catch {
             reporter?.report(error)
             throw error
         }
-        reporter?.note(file.settings)
-        if file.unreadable > 0 {
-            service.environment.log.log(
-                .warning,
-                "flagship.file",
-                "\(file.unreadable) parts of the bucketing file can't be read"
-            )
-        }
-        return file
     }
 }

@@ -62,14 +62,13 @@ public struct FlagshipVisitorRecord: Sendable, Hashable {
     }
 
     /// The campaigns of the flags, sorted, each with its flags.
-    private var decided: [CampaignsAnswer.Campaign] {
+    private var decided: [DecidedCampaign] {
         let byCampaign = Dictionary(grouping: flags.sorted { $0.key < $1.key }, by: \.value.metadata)
         return byCampaign.sorted { $0.key.campaignId < $1.key.campaignId }.map { origin, flags in
-            CampaignsAnswer.Campaign(origin: origin, flags: flags.map { ($0.key, $0.value.value) })
+            DecidedCampaign(origin: origin, flags: flags.map { ($0.key, $0.value.value) })
         }
     }
 
-    /// The flags as decisions.
     var decisions: Decisions { decided.decisions }
 
     /// The campaigns in their written form.

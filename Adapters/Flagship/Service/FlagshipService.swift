@@ -24,6 +24,12 @@ struct FlagshipService: Sendable {
         observations = FlagshipObservations(configuration.onVisitorExposed)
     }
 
+    /// Warns of parts of a document that count as missing.
+    func note(unreadable count: Int, in document: String) {
+        guard count > 0 else { return }
+        environment.log.log(.warning, "flagship.unreadable", "parts that can't be read in \(document): \(count)")
+    }
+
     /// Removes a visitor who has withdrawn consent.
     func forget(_ visitor: String) {
         removals.note(visitor)

@@ -27,11 +27,7 @@ extension FlagshipFlagMetadata {
 
     /// Returns the resolution of a flag with this metadata; the variant is the variation's id, which renaming doesn't
     /// change.
-    func resolution(
-        of value: FlagValue,
-        assignment: Int,
-        describedBy metadata: [String: FlagValue]
-    ) -> Resolution {
+    func resolution(of value: FlagValue, assignment: Int, describedBy metadata: [String: FlagValue]) -> Resolution {
         Resolution(value, variant: variationId, reason: reason, metadata: metadata, assignment: assignment)
     }
 
@@ -46,7 +42,7 @@ extension FlagshipFlagMetadata {
     }
 }
 
-extension [CampaignsAnswer.Campaign] {
+extension [DecidedCampaign] {
     /// The campaigns as neutral decisions; of two with the same flag the later counts.
     ///
     /// As in the original, a visitor isn't assigned to a campaign none of whose flags is left, but is to one that sets
@@ -125,10 +121,8 @@ enum FlagshipTranslation {
 
     /// Returns the hits for an event: several for a purchase, and none for an exposure, which has a wire of its own.
     ///
-    /// - Parameters:
-    ///   - event: The event.
-    ///   - id: The event's id, which identifies an order without an id of its own.
-    /// - Returns: The hits, in order.
+    /// The event's id identifies an order without an id of its own.
+    ///
     /// - Throws: ``ErrorCode/unsupported`` for an event that the vendor has no hit for, ``ErrorCode/invalidArgument``
     ///   for one that the collector wouldn't take.
     static func hits(of event: TrackingEvent, id: String) throws(ExperimentationError) -> [FlagshipHit] {

@@ -5,11 +5,6 @@ import Foundation
 /// The meaning of the vendor's statuses.
 enum FlagshipErrors {
     /// Returns why an answer to a read is invalid; `nil` if it is valid.
-    ///
-    /// - Parameters:
-    ///   - reply: The answer.
-    ///   - what: A readable name of what was requested.
-    /// - Returns: Why it is invalid, or `nil`.
     static func failure(of reply: HTTPReply, asking what: String) -> ExperimentationError? {
         switch reply.status {
         // The environment is part of the path, and the only part that a setting can get wrong.
@@ -23,23 +18,10 @@ enum FlagshipErrors {
         }
     }
 
-    /// Parses the vendor's JSON; errors name the document.
-    static func document(_ bytes: [UInt8], named name: String) throws(ExperimentationError) -> FlagValue {
-        do throws(ExperimentationError) {
-            return try JSON.parse(bytes)
-        } catch {
-            throw error.about(name)
-        }
-    }
-
     /// Returns what became of the events whose request got this answer.
     ///
-    /// - Parameters:
-    ///   - reply: The answer. Its body is ignored, as by the vendor's SDKs, unless it is an HTML page: those come from
-    ///     a captive portal, never from the vendor.
-    ///   - count: The number of events in the request.
-    ///   - now: The time, for an answer that asks for a wait.
-    /// - Returns: The verdict on each of the events.
+    /// Its body is ignored, as by the vendor's SDKs, unless it is an HTML page: those come from a captive portal, never
+    /// from the vendor.
     static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
         switch reply.status {
         case 200...299 where reply.isPage: .outage(because: .foreign)

@@ -1,63 +1,71 @@
+import AdapterKit
 import Experimentation
 
-/// The constants of the vendor's wire.
 enum FlagshipWire {
     /// The SDK that this adapter replaces, by which the vendor's server distinguishes SDKs.
     static let sdkClient = "iOS"
-    /// The version of that SDK.
     static let sdkVersion = "4.0.3"
     /// The address of the Decision API in the vendor's notation, with a trailing slash.
     static let decisionURL = "https://decision.flagship.io/v2/"
-    /// The source of every hit.
     static let dataSource = "APP"
 
     /// The largest number of exposures in one request.
     static let largestActivation = 100
 }
 
-/// An answer to a request for campaigns.
+/// An answer of the Decision API, or a bucketing file.
 ///
-/// Read member by member: a missing member, or one of the wrong type, takes its default, except for the list of
-/// campaigns.
-struct CampaignsAnswer: Sendable {
-    struct Campaign: Sendable {
-        var origin: FlagshipFlagMetadata
-        var flags: [(key: String, value: FlagValue)]
-    }
-
+/// Read member by member, as by the original: a missing member, or one of the wrong type, takes its default, and the rest
+/// still counts. The vendor sends the list of campaigns with every answer, though. An answer without one comes from
+/// something in between, and must not count as one without campaigns, which would remove all users' flags; the original
+/// takes it for that.
+struct CampaignsDocument: Sendable {
     var isPanicking: Bool
-    var campaigns: [Campaign]
-    /// The number of campaigns without a variation; the vendor leaves these out itself.
-    var unreadable: Int
+    var campaigns: [FlagValue]
     var settings: AccountSettings?
 
-    /// Parses an answer.
+    /// Parses a document.
     ///
-    /// The vendor sends the list of campaigns with every answer. An answer without one comes from something in between,
-    /// and must not count as one without campaigns, which would remove all users' flags; the original takes it for
-    /// that.
-    ///
-    /// - Throws: ``ErrorCode/parseError`` if it isn't an object, or has no list of campaigns and no panic.
+    /// - Throws: ``ErrorCode/parseError`` if it isn't an object, or has neither a list of campaigns nor a panic.
     init(_ json: FlagValue) throws(ExperimentationError) {
         guard let members = json.objectValue else {
-            throw ExperimentationError(.parseError, "the Decision API's answer: an object is expected at the top")
+            throw ExperimentationError(.parseError, "an object is expected at the top")
         }
         isPanicking = members["panic"]?.boolValue ?? false
         guard let list = members["campaigns"]?.arrayValue ?? (isPanicking ? [] : nil) else {
-            throw ExperimentationError(.parseError, "the Decision API's answer: campaigns must be a list")
+            throw ExperimentationError(.parseError, "'campaigns' must be a list")
         }
-        campaigns = list.compactMap(\.objectValue).compactMap(Self.campaign)
-        unreadable = list.count - campaigns.count
-        settings = members["extras"]?.objectValue?["accountSettings"]?.objectValue.map(AccountSettings.init)
+        campaigns = list
+        let extras = members["extras"]?.objectValue ?? members
+        settings = extras["accountSettings"]?.objectValue.map(AccountSettings.init)
     }
 
-    private static func campaign(_ members: [String: FlagValue]) -> Campaign? {
-        guard let variation = members["variation"]?.objectValue else { return nil }
-        var origin = FlagshipFlagMetadata(campaign: members)
+    /// Parses a document by name; the errors tell it.
+    init(_ bytes: [UInt8], named name: String) throws(ExperimentationError) {
+        do throws(ExperimentationError) {
+            self = try Self(try JSON.parse(bytes))
+        } catch {
+            throw error.about(name)
+        }
+    }
+}
+
+/// A campaign as decided for a visitor.
+struct DecidedCampaign: Sendable {
+    /// The campaign, the group and the variation.
+    var origin: FlagshipFlagMetadata
+    var flags: [(key: String, value: FlagValue)]
+}
+
+extension DecidedCampaign {
+    /// Reads a campaign of an answer; `nil` without a variation, which the vendor's server never sends.
+    init?(_ json: FlagValue) {
+        guard let members = json.objectValue, let variation = members["variation"]?.objectValue else { return nil }
+        origin = FlagshipFlagMetadata(campaign: members)
         origin.variationGroupId = members.text("variationGroupId")
         origin.variationGroupName = members.text("variationGroupName")
         origin.add(variation: variation)
-        return Campaign(origin: origin, flags: variation.flags)
+        flags = variation.flags
     }
 }
 
