@@ -108,6 +108,13 @@ extension FlagshipHitRecord {
     }
 }
 
+extension [String: FlagshipHitRecord] {
+    /// The records as events, oldest first, without those that make no hit.
+    var envelopes: [Envelope] {
+        compactMap { $1.envelope(id: $0) }.sorted { ($0.date, $0.id) < ($1.date, $1.id) }
+    }
+}
+
 extension FlagshipHit {
     /// Whether a consent hit says that consent was given.
     fileprivate var grants: Bool { own["el"]?.stringValue?.hasSuffix(":true") ?? false }

@@ -67,13 +67,8 @@ extension Flagship {
         now: Date
     ) async throws(ExperimentationError) -> Int {
         let oldest = FlagshipHitRecord.oldest(at: now)
-        let envelopes = records.compactMap { id, data -> Envelope? in
-            guard let json = try? JSON.parse(data), let record = try? FlagshipHitRecord(json), record.time > oldest,
-                record.belongs(to: environmentID)
-            else { return nil }
-            return record.envelope(id: id)
-        }
-        .sorted { ($0.date, $0.id) < ($1.date, $1.id) }
+        let envelopes = records.compactMapValues { try? FlagshipHitRecord(try JSON.parse($0)) }
+            .filter { $1.time > oldest && $1.belongs(to: environmentID) }.envelopes
         let configuration = options.configuration(environmentID: environmentID, apiKey: apiKey)
         let destination = FlagshipProvider(configuration: configuration).destination
         let refusals = try await store.outbox.append(envelopes.map { NewEvent($0, to: destination) }, now: now)

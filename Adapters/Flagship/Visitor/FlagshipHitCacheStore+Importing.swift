@@ -18,26 +18,21 @@ extension FlagshipHitCacheStore {
         _ now: Date,
         _ log: any LogSink
     ) async -> [Envelope]? {
-        func delete(_ ids: [String], _ why: String) async {
+        func delete(_ ids: some Collection<String>, _ why: String) async {
             guard !ids.isEmpty else { return }
             log.log(.warning, .cache, "cached hits are deleted (\(ids.count)): \(why)")
             await cache.flushHits(ids.sorted())
         }
         let oldest = FlagshipHitRecord.oldest(at: now)
-        var (envelopes, old, unreadable): ([Envelope], [String], [String]) = ([], [], [])
-        for (id, record) in records {
-            if record.time <= oldest {
-                old.append(id)
-                continue
-            }
-            // A record that was imported by itself is an event of its own, whatever its id looks like.
-            guard known[id] == nil, known[FlagshipHitRecord.event(of: id)] == nil else { continue }
-            if let envelope = record.envelope(id: id) { envelopes.append(envelope) } else { unreadable.append(id) }
+        let old = records.filter { $1.time <= oldest }
+        // A record that was imported by itself is an event of its own, whatever its id looks like.
+        let fresh = records.filter { id, _ in
+            old[id] == nil && known[id] == nil && known[FlagshipHitRecord.event(of: id)] == nil
         }
-        await delete(old, "they are too old for the vendor")
-        await delete(unreadable, "they aren't hits")
+        let envelopes = fresh.envelopes
+        await delete(old.keys, "they are too old for the vendor")
+        await delete(Set(fresh.keys).subtracting(envelopes.map(\.id)), "they aren't hits")
         guard !envelopes.isEmpty else { return [] }
-        envelopes.sort { ($0.date, $0.id) < ($1.date, $1.id) }
         guard let refusals = try? await store.append(envelopes.map { NewEvent($0, to: destination) }, now: now) else {
             return nil
         }

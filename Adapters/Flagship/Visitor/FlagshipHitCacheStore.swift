@@ -43,14 +43,13 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
             await FlagshipLookup.value(within: limit, time) { await cache.lookupHits() }
         }
         let records = await lookUp()
+        let own = records?.filter { $1.belongs(to: environmentID) }
         let known = await Self.waiting(in: store, for: destination)
         var taken: [Envelope]?
-        var mayHoldOthers = true
-        if let records, let known {
-            let own = records.filter { $1.belongs(to: environmentID) }
+        if let own, let known {
             taken = await Self.takeOver(own, of: cache, but: known, into: store, owedTo: destination, time.now, log)
-            mayHoldOthers = taken == nil || own.count < records.count
         }
+        let mayHoldOthers = taken == nil || own?.count != records?.count
         mirror = FlagshipHitMirror(
             cache,
             strategy: strategy,
@@ -87,15 +86,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     }
 
     /// Removes from the cache what the outbox dropped to make room.
-    ///
-    /// - Parameter isExact: Whether the cache must be exact afterwards. Otherwise a few dropped events may stay until
-    ///   there are more, because finding them takes a list of all that wait.
-    private func followEvictions(isExact: Bool) async {
-        let count = base.overflowed
-        guard mirror.mayHold(dropped: count, isExact: isExact) else { return }
-        let before = mirror.waiting
-        guard let left = try? await Self.list(base, for: destination) else { return }
-        await mirror.remove(before.map(\.id).filter { left[$0] == nil }, dropped: count)
+    private func followDrops(isExact: Bool) async {
+        await mirror.follow(dropped: base.overflowed, isExact: isExact) { try? await Self.list(base, for: destination) }
     }
 }
 
@@ -117,7 +109,7 @@ extension FlagshipHitCacheStore {
             throw error
         }
         await mirror.accept(Set(zip(events, refusals).filter { $1 == nil }.map(\.0.envelope.id)), of: own)
-        if mirror.strategy == .continuousCaching { await followEvictions(isExact: false) }
+        if mirror.strategy == .continuousCaching { await followDrops(isExact: false) }
         return refusals
     }
 
@@ -129,20 +121,16 @@ extension FlagshipHitCacheStore {
     ) async throws(ExperimentationError) -> Bool {
         let isCurrent = try await base.settle(settlements, under: token, now: now)
         guard token.destination == destination else { return isCurrent }
-        var (delivered, dropped): ([String], [String]) = ([], [])
-        for settlement in settlements {
+        // The lease may have passed to another holder, for whom what was dropped still waits, or was only disturbed.
+        let left = isCurrent ? [:] : await Self.waiting(in: base, for: destination)
+        let gone = settlements.filter { settlement in
             switch settlement.outcome {
-            case .delivered: delivered.append(settlement.id)
-            case .dropped: dropped.append(settlement.id)
-            case .retry: break
+            case .delivered: true
+            case .dropped: left.map { $0[settlement.id] == nil } ?? false
+            case .retry: false
             }
         }
-        // Whether the lease has passed to another holder, for whom they still wait, or was only disturbed.
-        if !isCurrent, !dropped.isEmpty {
-            let left = await Self.waiting(in: base, for: destination)
-            dropped = left.map { left in dropped.filter { left[$0] == nil } } ?? []
-        }
-        await mirror.remove(delivered + dropped)
+        await mirror.remove(gone.map(\.id))
         return isCurrent
     }
 
@@ -150,7 +138,7 @@ extension FlagshipHitCacheStore {
     public func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError) {
         try await base.release(token, pause: pause, now: now)
         guard token.destination == destination, mirror.strategy == .periodicCaching else { return }
-        await followEvictions(isExact: true)
+        await followDrops(isExact: true)
         await mirror.write()
     }
 
@@ -187,7 +175,7 @@ extension FlagshipHitCacheStore {
 
     /// Brings the cache up to date, and waits until no trace is left of what was removed.
     public func finishErasing() async throws(ExperimentationError) {
-        await followEvictions(isExact: true)
+        await followDrops(isExact: true)
         try await base.finishErasing()
     }
 }

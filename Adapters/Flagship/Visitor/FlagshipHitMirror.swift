@@ -18,9 +18,9 @@ final class FlagshipHitMirror: Sendable {
     private struct State {
         /// What waits, by the ids of the events.
         var entries: [String: Entry] = [:]
-        /// What the cache holds although it no longer waits, and whether anything has changed since the cache was written.
+        /// What has happened since the cache was written: the ids of what it doesn't hold yet, and what it may still hold.
+        var news: [String] = []
         var gone: [Envelope] = []
-        var isChanged = false
         /// How many events the outbox has dropped to make room, as far as the cache has been told.
         var dropped: Int
 
@@ -49,7 +49,9 @@ final class FlagshipHitMirror: Sendable {
         self.environmentID = environmentID
         self.lookUpOthers = lookUpOthers
         let entries = waiting.map { ($0.id, Entry(envelope: $0, isAccepted: true)) }
-        state = Mutex(State(entries: Dictionary(entries) { $1 }, isChanged: !waiting.isEmpty, dropped: dropped))
+        // With the continuous strategy, the cache has had them since they were accepted.
+        let news = strategy == .periodicCaching ? waiting.map(\.id) : []
+        state = Mutex(State(entries: Dictionary(entries) { $1 }, news: news, dropped: dropped))
     }
 
     /// The events that the outbox has accepted and that aren't known to be gone.
@@ -65,30 +67,25 @@ final class FlagshipHitMirror: Sendable {
     /// Confirms those of expected events that the outbox accepted, removes the others, and with the continuous strategy
     /// caches what still waits.
     func accept(_ accepted: Set<String>, of events: [Envelope]) async {
-        let kept = events.filter { accepted.contains($0.id) }
+        let kept = events.map(\.id).filter(accepted.contains)
         state.withLock { state in
             for event in events where !accepted.contains(event.id) { state.entries[event.id] = nil }
-            for event in kept { state.entries[event.id]?.isAccepted = true }
-            if !kept.isEmpty { state.isChanged = true }
+            for id in kept { state.entries[id]?.isAccepted = true }
+            state.news += kept
         }
-        guard strategy == .continuousCaching, !kept.isEmpty else { return }
-        await turn.run {
-            let left = self.state.withLock { state in kept.filter { state.entries[$0.id] != nil } }
-            if !left.isEmpty { await self.cache.cacheHits(self.records(of: left)) }
-        }
+        if strategy == .continuousCaching, !kept.isEmpty { await write() }
     }
 
     // MARK: Departures
 
     /// Removes events that no longer wait, by their ids.
     func remove(_ ids: [String]) async {
-        let gone = state.withLock { state in
+        let isNews = state.withLock { state in
             let gone = ids.compactMap { state.entries.removeValue(forKey: $0)?.envelope }
             state.gone += gone
-            if !gone.isEmpty { state.isChanged = true }
-            return gone
+            return !gone.isEmpty
         }
-        if !gone.isEmpty { await write() }
+        if isNews { await write() }
     }
 
     /// Removes events that no longer wait.
@@ -115,42 +112,39 @@ final class FlagshipHitMirror: Sendable {
         }
     }
 
-    /// Whether it is time to look for events that the outbox has dropped.
+    /// Removes events that the outbox has dropped to make room.
     ///
     /// - Parameters:
     ///   - count: The number of events that it has dropped so far.
-    ///   - isExact: Whether one is reason enough; otherwise a look is worth its while for each 64th of the events.
-    /// - Returns: Whether it is.
-    func mayHold(dropped count: Int, isExact: Bool) -> Bool {
-        state.withLock { count - $0.dropped > (isExact ? 0 : $0.entries.count / 64) }
-    }
-
-    /// Removes events that the outbox has dropped.
-    func remove(_ ids: [String], dropped count: Int) async {
+    ///   - isExact: Whether one is reason enough to look for it. Otherwise a few may stay, until they are a 64th of all,
+    ///     because finding them takes a list of all that wait.
+    ///   - list: Lists what waits, by id.
+    func follow(dropped count: Int, isExact: Bool, in list: () async -> [String: Envelope]?) async {
+        let before = state.withLock { state in
+            count - state.dropped > (isExact ? 0 : state.entries.count / 64) ? state.waiting : nil
+        }
+        guard let before, let left = await list() else { return }
         state.withLock { $0.dropped = max($0.dropped, count) }
-        await remove(ids)
+        await remove(before.map(\.id).filter { left[$0] == nil })
     }
 
-    /// Writes what has changed: what is gone, or with the periodic strategy all that waits.
+    /// Writes what has changed: what has come and gone, or with the periodic strategy all that waits.
     func write() async {
         await turn.run {
-            let (left, gone, isChanged) = self.state.withLock { state in
-                defer { (state.gone, state.isChanged) = ([], false) }
-                return (state.waiting, state.gone, state.isChanged)
+            let (waiting, gone, isChanged) = self.state.withLock { state in
+                defer { (state.news, state.gone) = ([], []) }
+                let isChanged = !state.news.isEmpty || !state.gone.isEmpty
+                guard self.strategy == .continuousCaching else { return (state.waiting, state.gone, isChanged) }
+                return (state.news.compactMap { state.entries[$0]?.envelope }, state.gone, isChanged)
             }
-            switch self.strategy {
-            case .continuousCaching: await self.flush(gone)
-            case .periodicCaching:
-                guard isChanged else { return }
-                if self.lookUpOthers != nil { await self.flush(gone) } else { await self.cache.flushAllHits() }
-                if !left.isEmpty { await self.cache.cacheHits(self.records(of: left)) }
+            guard isChanged else { return }
+            if self.strategy == .periodicCaching, self.lookUpOthers == nil {
+                await self.cache.flushAllHits()
+            } else if !gone.isEmpty {
+                await self.cache.flushHits(self.records(of: gone).keys.sorted())
             }
+            if !waiting.isEmpty { await self.cache.cacheHits(self.records(of: waiting)) }
         }
-    }
-
-    private func flush(_ gone: [Envelope]) async {
-        guard !gone.isEmpty else { return }
-        await cache.flushHits(records(of: gone).keys.sorted())
     }
 
     private func records(of envelopes: [Envelope]) -> [String: FlagshipHitRecord] {
