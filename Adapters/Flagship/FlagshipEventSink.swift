@@ -34,11 +34,9 @@ struct FlagshipEventSink: EventSink {
             }
         }
 
-        /// The report of a failed request.
         var failure: FlagshipReport.Label { self == .exposures ? .exposuresFailed : .hitsFailed }
     }
 
-    /// The requests of a batch.
     static func plan(_ batch: [Envelope]) -> DeliveryPlan<Lane> {
         DeliveryPlan(batch) { envelope in
             if case .exposure = envelope.event.kind { .exposures } else { .hits }

@@ -72,16 +72,18 @@ public struct FlagshipHit: Sendable, Hashable {
 
     /// A screen appeared.
     public static func screen(_ location: String, common: Common = Common()) -> FlagshipHit {
-        var common = common
-        common.location = location
-        return FlagshipHit("SCREENVIEW", own: [:], common: common)
+        at(location, "SCREENVIEW", common)
     }
 
     /// A page was visited; its URL isn't checked.
     public static func page(_ location: String, common: Common = Common()) -> FlagshipHit {
-        var common = common
-        common.location = location
-        return FlagshipHit("PAGEVIEW", own: [:], common: common)
+        at(location, "PAGEVIEW", common)
+    }
+
+    private static func at(_ location: String, _ type: String, _ common: Common) -> FlagshipHit {
+        var hit = FlagshipHit(type, own: [:], common: common)
+        hit.common.location = location
+        return hit
     }
 
     /// A purchase was made.

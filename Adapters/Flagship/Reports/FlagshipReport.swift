@@ -45,14 +45,7 @@ struct FlagshipReport: Sendable, Hashable {
     /// Its contents; the vendor takes only strings.
     var fields: [String: String]
 
-    /// Returns the report as it is sent.
-    ///
-    /// - Parameters:
-    ///   - environmentID: The environment.
-    ///   - instanceID: A new id; the original also creates one for each report.
-    ///   - date: The time.
-    ///   - timeZone: The device's time zone.
-    /// - Returns: The body.
+    /// Returns the report as it is sent, with a new instance's id, which the original also creates for each report.
     func wire(environmentID: String, instanceID: String, date: Date, timeZone: TimeZone) -> FlagValue {
         let common = [
             "version": "1", "envId": environmentID, "timestamp": Self.text(of: date),

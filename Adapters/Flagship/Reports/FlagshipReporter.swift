@@ -26,11 +26,7 @@ final class FlagshipReporter: Sendable {
     private let state = Mutex(State())
 
     /// Creates a reporter; `nil` if reports are disabled.
-    init?(
-        _ requests: FlagshipRequests,
-        client: HTTPClient,
-        environment: ClientEnvironment
-    ) {
+    init?(_ requests: FlagshipRequests, client: HTTPClient, environment: ClientEnvironment) {
         guard !requests.configuration.reports.isEmpty else { return nil }
         sessionID = environment.makeID()
         self.requests = requests
@@ -54,12 +50,8 @@ final class FlagshipReporter: Sendable {
         }
     }
 
-    /// Sends a report, if the application and the vendor want it and the visitor has consented.
-    ///
-    /// - Parameters:
-    ///   - label: Its subject.
-    ///   - visitor: The visitor it is about; the last one noted if `nil`.
-    ///   - fields: Its contents beside the visitor's ids.
+    /// Sends a report about a visitor, or the last one noted, if the application and the vendor want it and the visitor has
+    /// consented.
     func report(
         _ label: FlagshipReport.Label,
         of visitor: FlagshipReport.Visitor? = nil,

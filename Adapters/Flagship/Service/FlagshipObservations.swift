@@ -19,29 +19,17 @@ final class FlagshipObservations: Sendable {
         }
     }
 
-    private struct Sight: Sendable {
-        var visitor: FlagshipExposedVisitor
-        var flag: FlagshipExposedFlag
-    }
-
-    /// An exposure that is being delivered.
-    private struct UnderWay: Sendable {
-        /// The visitor's context at that moment, for an exposure that doesn't carry it.
-        var context: [String: FlagValue]
-        /// The other flags seen because of it.
-        var sights: [Sight] = []
-    }
-
     private struct State {
         /// Visitors' contexts as of their last refresh, for exposures of an earlier run.
-        var contexts = RecentlyUsed<[String: FlagValue]>(limit: 1_000)
-        /// Visitors' exposures that are being delivered; apart, so that other visitors' refreshes don't evict them.
-        var underWay = RecentlyUsed<[Mark: UnderWay]>(limit: 1_000)
+        var contexts = RecentlyUsed<Attributes>(limit: 1_000)
+        /// Visitors' exposures that are being delivered, each with the other flags seen because of it; apart, so that other
+        /// visitors' refreshes don't evict them.
+        var underWay = RecentlyUsed<[Mark: [FlagSight]]>(limit: 1_000)
         /// What the application is yet to be notified of, in order, and the task that is doing so.
-        var untold: [Sight] = []
+        var untold: [FlagSight] = []
         var telling: Task<Void, Never>?
 
-        mutating func change<Value>(_ mark: Mark, _ change: (inout UnderWay?) -> Value) -> Value {
+        mutating func change<Value>(_ mark: Mark, _ change: (inout [FlagSight]?) -> Value) -> Value {
             var exposures = underWay.use(mark.visitor) ?? [:]
             defer {
                 if exposures.isEmpty {
@@ -66,7 +54,7 @@ final class FlagshipObservations: Sendable {
     func note(_ context: EvaluationContext) {
         guard isWanted, context.user.consent != .denied else { return }
         state.withLock { state in
-            state.contexts.keep(context.user.attributes.values, for: ExactText(context.user.id), weighing: 1)
+            state.contexts.keep(context.user.attributes, for: ExactText(context.user.id), weighing: 1)
         }
     }
 
@@ -75,15 +63,13 @@ final class FlagshipObservations: Sendable {
     func see(_ sight: FlagSight) {
         guard isWanted else { return }
         let mark = Mark(of: sight.exposure, visitor: sight.user.id)
-        let visitor = FlagshipExposedVisitor(sight.user)
         state.withLock { state in
-            let further = Sight(visitor: visitor, flag: FlagshipExposedFlag(sight.exposure))
-            let isUnderWay = state.change(mark) { underWay in
-                guard sight.isRecorded else { return underWay?.sights.append(further) != nil }
-                if underWay == nil { underWay = UnderWay(context: visitor.context) }
+            let isUnderWay = state.change(mark) { sights in
+                guard sight.isRecorded else { return sights?.append(sight) != nil }
+                if sights == nil { sights = [sight] }
                 return true
             }
-            if !isUnderWay { state.untold.append(further) }
+            if !isUnderWay { state.untold.append(sight) }
         }
         tell()
     }
@@ -94,7 +80,7 @@ final class FlagshipObservations: Sendable {
         state.withLock { state in
             state.contexts.remove(visitor)
             state.underWay.remove(visitor)
-            state.untold.removeAll { ExactText($0.visitor.id) == visitor }
+            state.untold.removeAll { ExactText($0.user.id) == visitor }
         }
     }
 
@@ -104,16 +90,13 @@ final class FlagshipObservations: Sendable {
         let id = envelope.identity.id
         state.withLock { state in
             let mark = Mark(of: exposure, visitor: id)
-            let underWay = state.change(mark) { $0.take() }
+            let sights = state.change(mark) { $0.take() } ?? []
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
-            let context = carried ?? underWay?.context ?? state.contexts.use(mark.visitor) ?? [:]
-            let visitor = FlagshipExposedVisitor(
-                id: id,
-                anonymousID: envelope.identity.anonymousID,
-                context: context
-            )
-            state.untold.append(Sight(visitor: visitor, flag: FlagshipExposedFlag(exposure)))
-            state.untold += underWay?.sights ?? []
+            let context = carried.map { Attributes($0) } ?? sights.first?.user.attributes
+            let attributes = context ?? state.contexts.use(mark.visitor) ?? [:]
+            let user = User(id: id, anonymousID: envelope.identity.anonymousID, attributes: attributes)
+            state.untold.append(FlagSight(user: user, exposure: exposure, isRecorded: true))
+            state.untold += sights.dropFirst()
         }
         tell()
     }
@@ -127,12 +110,14 @@ final class FlagshipObservations: Sendable {
         state.withLock { state in
             guard state.telling == nil, !state.untold.isEmpty else { return }
             state.telling = Task {
-                while let sight = self.nextUntold() { await callback(sight.visitor, sight.flag) }
+                while let sight = self.nextUntold() {
+                    await callback(FlagshipExposedVisitor(sight.user), FlagshipExposedFlag(sight.exposure))
+                }
             }
         }
     }
 
-    private func nextUntold() -> Sight? {
+    private func nextUntold() -> FlagSight? {
         state.withLock { state in
             guard !state.untold.isEmpty else {
                 state.telling = nil

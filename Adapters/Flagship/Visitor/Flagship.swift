@@ -31,12 +31,13 @@ public final class Flagship: Sendable {
     let state: any StateStore
     let consents: FlagshipConsentNotes
     private let announcements = Announcements<FlagshipStatus>()
-    private let current = Mutex(FlagshipStatus.notInitialized)
-    private let shared = Mutex(Shared())
-    private let watching = Mutex<Task<Void, Never>?>(nil)
+    private let current = Mutex(Current())
 
-    private struct Shared {
-        var visitor: FlagshipVisitor?
+    private struct Current {
+        var status = FlagshipStatus.notInitialized
+        /// What follows the client's status.
+        var watching: Task<Void, Never>?
+        var sharedVisitor: FlagshipVisitor?
         var isClosed = false
     }
 
@@ -59,7 +60,7 @@ public final class Flagship: Sendable {
         visitors = options.caches.visitors ?? FlagshipStateCache(state: store.state, scope: environmentID)
     }
 
-    deinit { watching.withLock { $0?.cancel() } }
+    deinit { current.withLock { $0.watching?.cancel() } }
 
     /// Starts Flagship.
     ///
@@ -136,7 +137,7 @@ public final class Flagship: Sendable {
     // MARK: Status
 
     /// The status.
-    public var status: FlagshipStatus { current.withLock { $0 } }
+    public var status: FlagshipStatus { current.withLock { $0.status } }
 
     /// Whether anything but fetching works: after the start, and not in panic.
     var isActive: Bool {
@@ -149,17 +150,17 @@ public final class Flagship: Sendable {
     /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.
     @discardableResult
     func set(_ find: (FlagshipStatus) -> FlagshipStatus) -> FlagshipStatus {
-        let (status, isNew) = current.withLock { current in
-            let status = find(current)
-            guard status != current else { return (status, false) }
-            current = status
+        let status = current.withLock { current in
+            let former = current.status
+            current.status = find(former)
             // Under the lock, so that announcements have the order of the changes.
-            announcements.add(status)
-            return (status, true)
+            if current.status != former { announcements.add(current.status) }
+            return current.status
         }
-        guard isNew else { return status }
-        environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
-        announcements.make { options.onStatusChanged?($0) }
+        announcements.make { status in
+            environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
+            options.onStatusChanged?(status)
+        }
         return status
     }
 
@@ -183,7 +184,7 @@ public final class Flagship: Sendable {
                 self.follow()
             }
         }
-        watching.withLock { $0 = task }
+        current.withLock { $0.watching = task }
     }
 
     // MARK: Visitors
@@ -197,7 +198,7 @@ public final class Flagship: Sendable {
     }
 
     /// The last visitor created as a shared one; `nil` after ``close(within:)``.
-    public var sharedVisitor: FlagshipVisitor? { shared.withLock { $0.visitor } }
+    public var sharedVisitor: FlagshipVisitor? { current.withLock { $0.sharedVisitor } }
 
     /// Begins to build a visitor.
     ///
@@ -215,7 +216,7 @@ public final class Flagship: Sendable {
     }
 
     /// Keeps a visitor as the shared one, unless this is closed.
-    func share(_ visitor: FlagshipVisitor) { shared.withLock { if !$0.isClosed { $0.visitor = visitor } } }
+    func share(_ visitor: FlagshipVisitor) { current.withLock { if !$0.isClosed { $0.sharedVisitor = visitor } } }
 
     // MARK: Closing
 
@@ -231,8 +232,11 @@ public final class Flagship: Sendable {
         if let observations = service?.observations {
             await environment.time.ends(by: deadline) { await observations.untilTold() }
         }
-        watching.withLock { $0?.cancel() }
-        // The visitor keeps this alive, and this the visitor.
-        shared.withLock { $0 = Shared(isClosed: true) }
+        let watching = current.withLock { current in
+            // The visitor keeps this alive, and this the visitor.
+            (current.sharedVisitor, current.isClosed) = (nil, true)
+            return current.watching
+        }
+        watching?.cancel()
     }
 }

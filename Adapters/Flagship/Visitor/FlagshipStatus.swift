@@ -11,12 +11,8 @@ public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 extension FlagshipStatus {
-    /// Returns the status that follows this one.
-    ///
-    /// - Parameters:
-    ///   - isDisabled: Whether the kill switch is on.
-    ///   - canDecide: Whether there was something to decide by a moment ago; a fetch may have found it since.
-    /// - Returns: The next status.
+    /// Returns the status that follows this one, from whether the kill switch is on, and whether there was something to
+    /// decide by a moment ago; a fetch may have found it since.
     func following(isDisabled: Bool, canDecide: Bool) -> FlagshipStatus {
         if isDisabled { return .panic }
         // What ends a panic is rules, which may not be in use yet, and nothing may follow that says so.
@@ -65,11 +61,7 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
     /// The vendor's kill switch is on, and reads return defaults.
     case panic = "PANIC"
 
-    /// Determines a flag's status.
-    ///
-    /// - Parameters:
-    ///   - fetchStatus: The status of all flags of the visitor.
-    ///   - isKnown: Whether this flag is among them.
+    /// Determines a flag's status by that of all flags of the visitor.
     init(fetchStatus: FlagshipFetchStatus, isKnown: Bool) {
         self =
             switch fetchStatus {
@@ -85,7 +77,6 @@ typealias FlagshipFetchListener = @Sendable (FlagshipFetchStatus, FlagshipFetchR
 
 /// A visitor's fetch status and reason, as a pure state machine.
 struct FlagshipFetchMachine: Sendable, Hashable {
-    /// A status and its reason.
     struct Announcement: Sendable, Hashable {
         var status: FlagshipFetchStatus
         var reason: FlagshipFetchReason
@@ -101,51 +92,42 @@ struct FlagshipFetchMachine: Sendable, Hashable {
 
     /// What happens to a visitor's flags.
     enum Event: Sendable, Hashable {
-        /// The visitor was found in the cache.
-        case cacheFound
         /// The visitor or the context changed.
         case changed(FlagshipFetchReason)
-        /// A fetch brought flags.
         case fetchSucceeded(Fetch)
-        /// A fetch failed.
         case fetchFailed(Fetch)
-        /// A fetch found the kill switch on.
-        case panicFound
-        /// A fetch was requested although nothing was started.
-        case fetchedUnstarted
     }
 
     private(set) var current = Announcement(status: .fetchRequired, reason: .visitorCreate)
     /// Counts the changes that make flags out of date, so that a fetch that began earlier doesn't clear them.
     private var changes = 0
-    /// The number of fetches that have begun.
     private var fetches = 0
 
-    /// Begins a fetch.
     mutating func begin() -> Fetch {
         fetches += 1
         // The original still reports the old reason here, unlike its own documentation.
-        current = Announcement(status: .fetching, reason: .none)
+        become(.fetching)
         return Fetch(number: fetches, changes: changes)
     }
 
-    /// Takes an event.
+    /// Takes a status from elsewhere.
+    mutating func become(_ status: FlagshipFetchStatus, _ reason: FlagshipFetchReason = .none) {
+        current = Announcement(status: status, reason: reason)
+    }
+
     mutating func take(_ event: Event) {
         switch event {
-        case .cacheFound: current = Announcement(status: .fetchRequired, reason: .fetchedFromCache)
         case .changed(let reason):
             changes += 1
-            current = Announcement(status: .fetchRequired, reason: reason)
+            become(.fetchRequired, reason)
         case .fetchSucceeded(let fetch):
             // Changes made during the request still need a fetch.
             if fetch.changes != changes, current.status != .panic { return }
-            current = Announcement(status: .fetched, reason: .none)
+            become(.fetched)
         case .fetchFailed(let fetch):
             // The outcome of a later fetch counts.
             if fetch.number != fetches { return }
-            current = Announcement(status: .fetchRequired, reason: .fetchError)
-        case .panicFound: current = Announcement(status: .panic, reason: .none)
-        case .fetchedUnstarted: current = Announcement(status: .fetchRequired, reason: .none)
+            become(.fetchRequired, .fetchError)
         }
     }
 }

@@ -53,12 +53,9 @@ extension FlagshipVisitor {
         await consents.wait(visitorID, at: now)
     }
 
-    /// Stops hits and deliveries first: the application's cache may take any time.
+    /// Withdraws consent under ids from before signing in or out, under which hits wait, and under the session's if given.
     ///
-    /// - Parameters:
-    ///   - earlier: Ids from before signing in or out, under which hits wait.
-    ///   - current: The session's id, if consent is withdrawn under that too.
-    ///   - isOwed: Whether the vendor is to be told although the session has had this consent before.
+    /// Stops hits and deliveries first: the application's cache may take any time.
     private func withdraw(_ earlier: [String], and current: String? = nil, isOwed: Bool = false) async {
         let ids = (current.map { [$0] } ?? []) + earlier
         for id in ids { flagship.service?.observations.forget(id) }
@@ -73,11 +70,8 @@ extension FlagshipVisitor {
         for id in ids { await flagship.visitors.flushVisitor(id) }
     }
 
-    /// - Parameters:
-    ///   - consent: The visitor's choice.
-    ///   - session: The session of the id that it is about.
-    ///   - isOwed: Whether the vendor is to be told although the session has had this consent before.
-    /// - Returns: Whether the store and the delivery queue have it.
+    /// Has the store and the delivery queue follow a choice, and returns whether they do; if it is owed, the vendor is told
+    /// although the session has had this consent before.
     @discardableResult
     private func carryOut(_ consent: Consent, in session: UserSession?, isOwed: Bool = false) async -> Bool {
         do throws(ExperimentationError) {

@@ -3,10 +3,6 @@ import Synchronization
 
 extension FlagshipVisitor {
     /// Remembers that a flag's value was read, for an exposure that is reported by itself.
-    ///
-    /// - Parameters:
-    ///   - key: The flag.
-    ///   - defaultValue: The default; `nil` for a read without one.
     func noteRead(_ key: String, default defaultValue: FlagValue?) {
         state.withLock { _ = $0.reads.updateValue(defaultValue, forKey: key) }
     }
@@ -16,10 +12,6 @@ extension FlagshipVisitor {
 
     /// Reports that the visitor has seen a flag, by the exposure policy: to the vendor for each variation, to the
     /// application for each flag.
-    ///
-    /// - Parameters:
-    ///   - key: The flag.
-    ///   - defaultValue: The default given by the caller.
     func expose(_ key: String, default defaultValue: FlagValue?) {
         guard let session, let resolution = decisions[key] else {
             return log.log(.info, .activate, "the flag is unknown, so nothing is exposed")
@@ -45,7 +37,7 @@ extension FlagshipVisitor {
         let mark = FlagshipObservations.Mark(of: exposure, visitor: visitor.id)
         do throws(ExperimentationError) {
             try session.trackSoon(TrackingEvent(.exposure(exposure), attributes: attributes))
-            reportExposure(mark)
+            report(.exposure) { ["hit.caid": mark.group, "hit.vaid": mark.variation] }
         } catch {
             state.withLock { $0.seen[mark] = nil }
             log.log(.trace, .activate, "the exposure is left out: \(error)")
@@ -54,10 +46,8 @@ extension FlagshipVisitor {
 }
 
 extension FlagshipVisitor.State {
-    /// Remembers that the visitor sees a flag.
-    ///
-    /// - Returns: The visitor, and whether the variation and the flag are new; `nil` without consent, and then nothing is
-    ///   remembered.
+    /// Remembers that the visitor sees a flag, and returns whether its variation and the flag itself are new; without
+    /// consent remembers nothing and returns `nil`.
     mutating func see(_ exposure: Exposure) -> (visitor: User, isNew: Bool, isNewFlag: Bool)? {
         guard hasConsented else { return nil }
         let (id, anonymousID) = (identity.id, identity.anonymousID)

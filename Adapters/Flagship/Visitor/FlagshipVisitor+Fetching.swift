@@ -12,10 +12,10 @@ extension FlagshipVisitor {
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
-            return transition { $0.machine.take(.fetchedUnstarted) }
+            return transition { $0.machine.become(.fetchRequired) }
         }
         let fetch = transition { $0.machine.begin() }
-        reportSetup()
+        report(.configuration) { flagship.reportedFields }
         let hasFlags: Bool
         do throws(ExperimentationError) {
             hasFlags = try await decide(in: session)
@@ -28,7 +28,7 @@ extension FlagshipVisitor {
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
         let hasSucceeded = hasFlags && status != .panic
         transition { state in
-            state.machine.take(hasSucceeded ? .fetchSucceeded(fetch) : .panicFound)
+            if hasSucceeded { state.machine.take(.fetchSucceeded(fetch)) } else { state.machine.become(.panic) }
             state.held = hasSucceeded ? nil : (.none, state.identity)
         }
         if hasSucceeded { await finishFetch(in: session, hasSucceeded: true) }
@@ -54,14 +54,11 @@ extension FlagshipVisitor {
         guard flagship.options.mode == .bucketing else { return try await session.refreshUnlessDisabled() }
         // With a file this takes no time. The first one may take as long as any transfer, and comes in any case.
         let limit = flagship.options.timeout
-        let outcome = await FlagshipLookup.value(within: limit, flagship.environment.time) {
-            () -> Result<Bool, ExperimentationError> in
-            do throws(ExperimentationError) { return .success(try await session.refreshUnlessDisabled()) } catch {
-                return .failure(error)
-            }
+        let hasFlags = try await FlagshipLookup.value(within: limit, flagship.environment.time) {
+            () async throws(ExperimentationError) in try await session.refreshUnlessDisabled()
         }
-        guard let outcome else { throw ExperimentationError(.timeout, "no file of campaigns has come within \(limit)") }
-        return try outcome.get()
+        if let hasFlags { return hasFlags }
+        throw ExperimentationError(.timeout, "no file of campaigns has come within \(limit)")
     }
 
     /// Stores the visitor, after a failure again with flags that it has: a look-up may have taken it out of the
@@ -88,22 +85,31 @@ extension FlagshipVisitor {
 
     /// Returns the visitor with these flags, for a run without the vendor, and adds their variations to its history.
     ///
+    /// The history keeps a group's first variation; the record has the current one.
+    ///
     /// - Returns: The record; `nil` without consent, and if the flags are another visitor's, from before signing in or
     ///   out.
     private func record(with owned: OwnedDecisions) -> FlagshipVisitorRecord? {
-        let (identity, context) = state.withLock { ($0.identity, $0.fullContext) }
-        guard owned.user == identity else { return nil }
-        var record = FlagshipVisitorRecord(visitorID: identity.id, anonymousID: identity.anonymousID, context: context)
+        var flags: [String: (value: FlagValue, metadata: FlagshipFlagMetadata)] = [:]
+        var current: [String: String] = [:]
         for key in owned.decisions.keys {
             guard let flag = owned.decisions[key] else { continue }
             let metadata = FlagshipFlagMetadata(flag.metadata)
-            record.flags[key] = (flag.value, metadata)
-            record.assignments[metadata.variationGroupId] = metadata.variationId
+            flags[key] = (flag.value, metadata)
+            current[metadata.variationGroupId] = metadata.variationId
         }
-        let current = record.assignments
-        guard let all = state.withLock({ $0.remember(current, of: identity.id) }) else { return nil }
-        record.assignments = all
-        return record
+        return state.withLock { [flags, current] state in
+            guard state.hasConsented, owned.user == state.identity else { return nil }
+            let known = state.history[ExactText(owned.user.id), default: [:]]
+            state.history[ExactText(owned.user.id)] = known.merging(current) { earlier, _ in earlier }
+            return FlagshipVisitorRecord(
+                visitorID: owned.user.id,
+                anonymousID: owned.user.anonymousID,
+                context: state.fullContext,
+                assignments: known.merging(current) { $1 },
+                flags: flags
+            )
+        }
     }
 
     // MARK: Hits
@@ -125,7 +131,7 @@ extension FlagshipVisitor {
         }
         do throws(ExperimentationError) {
             try await session.track(TrackingEvent(.native(hit.native)))
-            reportHit(hit)
+            report(.hit) { FlagshipReport.fields(of: hit.fields, under: "hit") }
             return true
         } catch {
             log.log(error.code == .consentDenied ? .info : .error, .hit, "the hit is left out: \(error)")
@@ -164,17 +170,5 @@ extension FlagshipVisitor.State {
         guard hasConsented, sentContext != context else { return nil }
         sentContext = context
         return context
-    }
-
-    /// Adds the variations of current flags to a visitor's history, in which none is replaced.
-    ///
-    /// - Returns: What is stored: the history, with the current variation of a group instead of an earlier one; `nil`
-    ///   without consent, and then nothing is added.
-    mutating func remember(_ current: [String: String], of visitorID: String) -> [String: String]? {
-        guard hasConsented else { return nil }
-        let visitor = ExactText(visitorID)
-        let known = history[visitor, default: [:]].merging(current) { earlier, _ in earlier }
-        history[visitor] = known
-        return known.merging(current) { $1 }
     }
 }

@@ -3,7 +3,6 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// The visitor as named in reports.
     private var reported: FlagshipReport.Visitor {
         state.withLock { FlagshipReport.Visitor(identity: $0.identity, hasConsented: $0.hasConsented) }
     }
@@ -11,16 +10,13 @@ extension FlagshipVisitor {
     /// Makes this the visitor that reports without one are about.
     func noteForReports() { flagship.service?.reporter?.note(reported) }
 
-    private func report(_ label: FlagshipReport.Label, _ fields: () -> [String: String]) {
+    func report(_ label: FlagshipReport.Label, _ fields: () -> [String: String]) {
         flagship.service?.reporter?.report(label, of: reported, fields)
     }
 
-    private var contextFields: [String: String] {
+    var contextFields: [String: String] {
         FlagshipReport.fields(of: context(), under: "visitor.context")
     }
-
-    /// Reports Flagship's set-up when a fetch begins.
-    func reportSetup() { report(.configuration) { flagship.reportedFields } }
 
     /// Reports a fetch's result: the whole visitor.
     func reportFetch(_ record: FlagshipVisitorRecord) {
@@ -41,21 +37,6 @@ extension FlagshipVisitor {
         }
     }
 
-    /// Reports that the visitor signed in or out.
-    func reportIdentity(_ reason: FlagshipFetchReason) {
-        report(reason == .authenticate ? .authenticated : .unauthenticated) { contextFields }
-    }
-
-    /// Reports an accepted hit.
-    func reportHit(_ hit: FlagshipHit) {
-        report(.hit) { FlagshipReport.fields(of: hit.fields, under: "hit") }
-    }
-
-    /// Reports an accepted exposure.
-    func reportExposure(_ mark: FlagshipObservations.Mark) {
-        report(.exposure) { ["hit.caid": mark.group, "hit.vaid": mark.variation] }
-    }
-
     /// Reports that an unknown flag was exposed, or one whose value was never read.
     func reportOddExposure(of key: String, isKnown: Bool) {
         let isRead = state.withLock { $0.reads.keys.contains(key) }
@@ -68,7 +49,6 @@ extension FlagshipVisitor {
 }
 
 extension Flagship {
-    /// Flagship's set-up as fields of a report.
     var reportedFields: [String: String] {
         let (endpoint, vendor) = (options.endpoints.decision, FlagshipConfiguration.Endpoints.vendor.decision)
         return [

@@ -41,14 +41,9 @@ public final class FlagshipVisitor: Sendable {
     private let listener: FlagshipFetchListener?
 
     /// Creates a visitor; ``prepare()`` carries out its consent.
-    init(
-        flagship: Flagship,
-        identity: Identity,
-        context: [String: FlagValue],
-        hasConsented: Bool,
-        listener: FlagshipFetchListener?
-    ) {
-        self.flagship = flagship
+    init(_ builder: FlagshipVisitorBuilder, _ identity: Identity, context: [String: FlagValue]) {
+        let hasConsented = builder.hasConsented
+        flagship = builder.flagship
         session = flagship.client?.session(
             for: User(
                 id: identity.id,
@@ -59,7 +54,7 @@ public final class FlagshipVisitor: Sendable {
             )
         )
         state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
-        self.listener = listener
+        listener = builder.onFetchStatusChanged
     }
 
     var log: any LogSink { flagship.environment.log }
@@ -93,7 +88,7 @@ public final class FlagshipVisitor: Sendable {
     private func restore(_ record: FlagshipVisitorRecord) {
         session?.honor(EarlierAssignments(record.assignments))
         transition { state in
-            state.machine.take(.cacheFound)
+            state.machine.become(.fetchRequired, .fetchedFromCache)
             state.history[ExactText(record.visitorID)] = record.assignments
             if !record.flags.isEmpty { state.held = (record.decisions, state.identity) }
         }
@@ -120,7 +115,7 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// In bucketing mode this has no effect, as in the original, and is logged.
     public func authenticate(_ visitorID: String) {
-        changeIdentity(.authenticate, .authenticate) { $0.authenticate(visitorID) }
+        changeIdentity(.authenticate) { $0.authenticate(visitorID) }
     }
 
     /// Signs out: the anonymous id is the visitor's again.
@@ -129,14 +124,11 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// In bucketing mode this has no effect, as in the original, and is logged.
     public func unauthenticate() {
-        changeIdentity(.unauthenticate, .unauthenticate) { $0.unauthenticate() }
+        changeIdentity(.unauthenticate) { $0.unauthenticate() }
     }
 
-    private func changeIdentity(
-        _ reason: FlagshipFetchReason,
-        _ tag: FlagshipTag,
-        _ change: (inout Identity) -> Bool
-    ) {
+    private func changeIdentity(_ reason: FlagshipFetchReason, _ change: (inout Identity) -> Bool) {
+        let tag: FlagshipTag = reason == .authenticate ? .authenticate : .unauthenticate
         guard flagship.options.mode == .decisionAPI else {
             return log.log(.warning, tag, "in bucketing mode this changes nothing")
         }
@@ -151,7 +143,7 @@ public final class FlagshipVisitor: Sendable {
         }
         guard isNews else { return }
         transition { $0.machine.take(.changed(reason)) }
-        reportIdentity(reason)
+        report(reason == .authenticate ? .authenticated : .unauthenticated) { contextFields }
     }
 
     // MARK: The context
@@ -170,10 +162,8 @@ public final class FlagshipVisitor: Sendable {
         guard flagship.isActive else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
         }
-        for objection in FlagshipContext.objections(to: values, of: visitorID) {
-            log.log(.error, .updateContext, objection)
-        }
-        guard changeContext({ $0.merge(FlagshipContext.usable(values)) { $1 } }) else { return }
+        let usable = flagship.usable(values, of: visitorID)
+        guard changeContext({ $0.merge(usable) { $1 } }) else { return }
         transition { $0.machine.take(.changed(.updateContext)) }
     }
 

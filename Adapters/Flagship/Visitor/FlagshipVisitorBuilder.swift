@@ -52,21 +52,13 @@ public struct FlagshipVisitorBuilder: Sendable {
             anonymousID: isAuthenticated ? await flagship.deviceID() : nil,
             isAuthenticated: isAuthenticated
         )
-        let log = flagship.environment.log
-        if visitorID.isEmpty { log.log(.warning, .visitor, "the visitor has no id; one was made") }
-        for objection in FlagshipContext.objections(to: context, of: identity.id) {
-            log.log(.error, .updateContext, objection)
+        if visitorID.isEmpty {
+            flagship.environment.log.log(.warning, .visitor, "the visitor has no id; one was made")
         }
         var values = flagship.options.device.context
         values[FlagshipContextKey.firstTimeInit.rawValue] = .bool(await flagship.isFirstRun())
-        values.merge(context) { $1 }
-        let visitor = FlagshipVisitor(
-            flagship: flagship,
-            identity: identity,
-            context: FlagshipContext.usable(values),
-            hasConsented: hasConsented,
-            listener: onFetchStatusChanged
-        )
+        values.merge(flagship.usable(context, of: identity.id)) { $1 }
+        let visitor = FlagshipVisitor(self, identity, context: values)
         visitor.noteForReports()
         await visitor.prepare()
         if instance == .shared { flagship.share(visitor) }

@@ -71,25 +71,7 @@ public struct FlagshipConfiguration: Sendable {
     /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
 
-    /// Creates settings.
-    ///
-    /// - Parameters:
-    ///   - environmentID: The environment.
-    ///   - apiKey: The key of the Decision API.
-    ///   - mode: Where campaigns are decided.
-    ///   - rules: The rules that decide in ``Mode/bucketing``.
-    ///   - endpoints: The vendor's addresses.
-    ///   - timeout: The time limit for a request for campaigns.
-    ///   - transferTimeout: The time limit for fetching the file of all campaigns, or for delivering events.
-    ///   - pollingInterval: How often to request the file of all campaigns; zero for once.
-    ///   - poolSize: The number of waiting events that starts a delivery, and the most that go into one; at least 1.
-    ///   - batchInterval: How long an event may wait.
-    ///   - maximumAge: The maximum age of an event at its delivery.
-    ///   - device: The device's part of every visitor's context.
-    ///   - retry: How to retry a failed request for campaigns, within its time limit.
-    ///   - onVisitorExposed: Called once for each flag that a visitor sees because of a variation, after the vendor has
-    ///     accepted the variation's exposure; with `ExposurePolicy.everyRead`, once for each read.
-    ///   - reports: The reports that may go to the vendor's developers; none by default.
+    /// Creates settings; each is described with its property.
     public init(
         environmentID: String,
         apiKey: Secret,

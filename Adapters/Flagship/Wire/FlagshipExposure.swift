@@ -139,7 +139,6 @@ public struct FlagshipFlagMetadata: Sendable, Hashable, Codable {
     public func toJson() -> String { FlagshipJSON.text(.object(toDictionary())) ?? "{}" }
 }
 
-/// JSON as a string.
 enum FlagshipJSON {
     /// Returns JSON with sorted names, or `nil` for a value that JSON can't represent.
     static func text(_ value: FlagValue) -> String? {

@@ -7,7 +7,6 @@ package struct FlagshipMurmur3: Sendable {
     private var tailBits: UInt32 = 0
     private var count: UInt32 = 0
 
-    /// Feeds the UTF-8 bytes of a string.
     mutating func feed(_ text: String) {
         let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { feed($0) }
         if isFed == nil { for byte in text.utf8 { feed(byte) } }
@@ -22,14 +21,13 @@ package struct FlagshipMurmur3: Sendable {
         return hash ^ hash >> 16
     }
 
-    /// Returns the hash of a string's UTF-8 bytes.
     package static func hash(_ text: String) -> UInt32 {
         var hash = FlagshipMurmur3()
         hash.feed(text)
         return hash.value
     }
 
-    /// Returns two hashes of a visitor's id in an environment, of which the keys of the first releases were made.
+    /// Returns two hashes of a visitor's id in an environment, of which the keys of the first versions were made.
     static func pair(of visitorID: String, in scope: String) -> String {
         let hashes = ["a", "b"].map { hash("\(scope)/\($0)/\(visitorID)") }
         return hashes.map { String($0, radix: 36) }.joined(separator: "-")
@@ -38,18 +36,15 @@ package struct FlagshipMurmur3: Sendable {
     private mutating func feed(_ bytes: UnsafeBufferPointer<UInt8>) {
         let raw = UnsafeRawBufferPointer(bytes)
         var index = 0
-        while tailBits != 0, index < raw.count {
-            feed(raw[index])
-            index &+= 1
-        }
-        while index &+ 4 <= raw.count {
-            mix(UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt32.self)))
-            count &+= 4
-            index &+= 4
-        }
         while index < raw.count {
-            feed(raw[index])
-            index &+= 1
+            if tailBits == 0, index &+ 4 <= raw.count {
+                mix(UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt32.self)))
+                count &+= 4
+                index &+= 4
+            } else {
+                feed(raw[index])
+                index &+= 1
+            }
         }
     }
 

@@ -20,13 +20,7 @@ public struct FlagshipReports: OptionSet, Sendable, Hashable {
 // MARK: - Selection of visitors
 
 extension FlagshipReports {
-    /// Whether a visitor is among the few whose usage is reported today.
-    ///
-    /// - Parameters:
-    ///   - visitorID: The visitor.
-    ///   - date: The time.
-    ///   - timeZone: The device's time zone, which determines the day.
-    /// - Returns: Whether it is reported.
+    /// Whether a visitor is among the few whose usage is reported on this day in the device's time zone.
     static func wantsUsage(of visitorID: String, at date: Date, in timeZone: TimeZone) -> Bool {
         let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeZone: timeZone)
         return FlagshipMurmur3.hash(visitorID + date.formatted(style.year().month().day())) % 1_000 <= 1

@@ -9,7 +9,6 @@ struct FlagshipRequests: Sendable {
     private var environmentID: String { configuration.environmentID }
     private var endpoints: FlagshipConfiguration.Endpoints { configuration.endpoints }
 
-    /// Requests a visitor's decisions.
     func campaigns(_ question: FlagValue) throws(ExperimentationError) -> HTTPMessage {
         endpoints.decision.post(
             json: try JSON.encode(question),
@@ -33,7 +32,6 @@ struct FlagshipRequests: Sendable {
         return endpoints.events.post(json: try JSON.encode(body), path: [], headers: try Self.fields())
     }
 
-    /// Sends a usage or troubleshooting report to the vendor's developers.
     func report(_ report: FlagValue, _ kind: FlagshipReports) throws(ExperimentationError) -> HTTPMessage {
         endpoints.events.post(
             json: try JSON.encode(report),
