@@ -9,34 +9,19 @@ struct LocalMoment: Comparable, Sendable {
 
     /// Parses `yyyy-MM-dd HH:mm:ss`, `yyyy-MM-dd HH:mm` or `yyyy-MM-dd`.
     init?(_ text: String) {
-        let bytes = Array(text.utf8)
-        func number(_ range: Range<Int>) -> Int? {
-            var value = 0
-            for index in range {
-                guard index < bytes.count, (48...57).contains(bytes[index]) else { return nil }
-                value = value * 10 + Int(bytes[index] - 48)
-            }
-            return value
-        }
-        func has(_ byte: Character, at index: Int) -> Bool { bytes[index] == byte.asciiValue }
-
-        guard [10, 16, 19].contains(bytes.count), has("-", at: 4), has("-", at: 7), let year = number(0..<4),
-            let month = number(5..<7), let day = number(8..<10), (1...12).contains(month), day >= 1,
-            day <= Self.days(in: month, of: year)
+        let form = "0000-00-00 00:00:00".utf8
+        // What isn't written is zero.
+        let bytes = Array(text.utf8) + form.dropFirst(text.utf8.count)
+        let hasForm = zip(bytes, form).allSatisfy { $1 == 48 ? (48...57).contains($0) : $0 == $1 }
+        guard [10, 16, 19].contains(text.utf8.count), hasForm else { return nil }
+        func number(_ range: Range<Int>) -> Int { bytes[range].reduce(0) { $0 * 10 + Int($1 - 48) } }
+        let (year, month, day) = (number(0..<4), number(5..<7), number(8..<10))
+        let (hour, minute, second) = (number(11..<13), number(14..<16), number(17..<19))
+        guard (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day), hour < 24, minute < 60,
+            second < 60
         else { return nil }
-        var second = 0
-        if bytes.count > 10 {
-            guard has(" ", at: 10), has(":", at: 13), let hours = number(11..<13), let minutes = number(14..<16),
-                hours < 24, minutes < 60
-            else { return nil }
-            second = hours * 3600 + minutes * 60
-        }
-        if bytes.count > 16 {
-            guard has(":", at: 16), let seconds = number(17..<19), seconds < 60 else { return nil }
-            second += seconds
-        }
         self.day = (year * 100 + month) * 100 + day
-        self.second = second
+        self.second = (hour * 60 + minute) * 60 + second
     }
 
     static func < (one: Self, other: Self) -> Bool { (one.day, one.second) < (other.day, other.second) }

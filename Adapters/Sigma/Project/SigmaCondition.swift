@@ -1,126 +1,73 @@
 /// A test of one property, with its operands already parsed.
 struct SigmaCondition: Sendable {
-    /// The tested property.
+    private typealias Test = @Sendable (String) -> Bool
+
     let property: Property
     private let test: Test
-    private let isNegated: Bool
     /// Whether a missing property passes.
     private let passesWithoutProperty: Bool
-    private let ignoresCase: Bool
-
-    private enum Test: Sendable {
-        case never
-        case text(Comparison, [String])
-        case number(Order, Double)
-        case version(Order, VersionNumber)
-        case day(LocalMoment)
-        case moment(Order, LocalMoment)
-    }
-
-    private enum Comparison: Sendable {
-        case equal
-        case prefix
-        case suffix
-        case part
-    }
-
-    private enum Order: Sendable {
-        case equal
-        case notEqual
-        case greater
-        case less
-        case greaterOrEqual
-        case lessOrEqual
-
-        func holds<Value: Comparable>(_ one: Value, _ other: Value) -> Bool {
-            switch self {
-            case .equal: one == other
-            case .notEqual: one != other
-            case .greater: one > other
-            case .less: one < other
-            case .greaterOrEqual: one >= other
-            case .lessOrEqual: one <= other
-            }
-        }
-    }
 
     init(_ wire: SigmaWire.Condition, assuming assumptions: SigmaAssumptions) {
         property = Property(wire.name)
-        ignoresCase = assumptions.textIgnoresCase
-        test = Self.test(for: wire, of: property, ignoringCase: assumptions.textIgnoresCase)
-        isNegated = wire.sign.isNegation
-        passesWithoutProperty = assumptions.missingPropertyPassesNegations && isNegated
+        test = Self.test(wire, of: property, ignoringCase: assumptions.textIgnoresCase)
+        passesWithoutProperty = assumptions.missingPropertyPassesNegations && wire.sign.isNegation
     }
 
     /// Whether a property with this text passes; a missing property doesn't.
-    func holds(for text: String?) -> Bool {
-        guard let text else { return passesWithoutProperty }
-        switch test {
-        case .never: return false
-        case .text(let comparison, let operands):
-            let text = ignoresCase ? text.lowercased() : text
-            return operands.contains { Self.matches(text, comparison, $0) } != isNegated
-        case .number(let order, let operand):
-            guard let number = Double(described: text) else { return false }
-            return order.holds(number, operand)
-        case .version(let order, let operand):
-            guard let version = VersionNumber(text) else { return false }
-            return order.holds(version, operand)
-        case .day(let operand):
-            return LocalMoment(text)?.day == operand.day
-        case .moment(let order, let operand):
-            guard let moment = LocalMoment(text) else { return false }
-            return order.holds(moment, operand)
-        }
-    }
+    func holds(for text: String?) -> Bool { text.map(test) ?? passesWithoutProperty }
 
-    private static func matches(_ text: String, _ comparison: Comparison, _ operand: String) -> Bool {
-        switch comparison {
-        case .equal: text == operand
-        case .prefix: text.hasPrefix(operand)
-        case .suffix: text.hasSuffix(operand)
-        case .part: operand.isEmpty || text.contains(operand)
-        }
-    }
-
-    private static func test(
-        for wire: SigmaWire.Condition,
-        of property: Property,
-        ignoringCase: Bool
-    ) -> Test {
-        let operands = ignoringCase ? wire.value.map { $0.lowercased() } : wire.value
-        guard let first = operands.first else { return .never }
-        func ordered(_ order: Order) -> Test {
-            if property.isVersion {
-                VersionNumber(first).map { .version(order, $0) } ?? .never
-            } else {
-                Double(decimal: first).map { .number(order, $0) } ?? .never
+    private static func test(_ wire: SigmaWire.Condition, of property: Property, ignoringCase: Bool) -> Test {
+        @Sendable func folded(_ text: String) -> String { ignoringCase ? text.lowercased() : text }
+        let (operands, isNegation) = (wire.value.map(folded), wire.sign.isNegation)
+        guard let first = operands.first else { return { _ in false } }
+        func text(_ operands: [String], _ matches: @escaping @Sendable (String, String) -> Bool) -> Test {
+            { text in
+                let text = folded(text)
+                return operands.contains { matches(text, $0) } != isNegation
             }
         }
-        func moment(_ test: (LocalMoment) -> Test) -> Test { LocalMoment(first).map(test) ?? .never }
+        func ordered(_ holds: @escaping @Sendable (Int) -> Bool) -> Test {
+            property.isVersion
+                ? compared(VersionNumber(first), { VersionNumber($0) }, holds)
+                : compared(Double(decimal: first), { Double(described: $0) }, holds)
+        }
+        func timed(_ holds: @escaping @Sendable (Int) -> Bool) -> Test {
+            compared(LocalMoment(first), { LocalMoment($0) }, holds)
+        }
 
         return switch wire.sign {
-        case .equal where property.isVersion: ordered(.equal)
-        case .notEqual where property.isVersion: ordered(.notEqual)
-        case .equal, .notEqual: .text(.equal, [first])
-        case .anyOf, .noneOf: .text(.equal, operands)
-        case .contains, .notContains: .text(.part, [first])
-        case .containsAnyOf, .containsNoneOf: .text(.part, operands)
-        case .startsWith, .notStartsWith: .text(.prefix, [first])
-        case .endsWith, .notEndsWith: .text(.suffix, [first])
-        case .greater: ordered(.greater)
-        case .less: ordered(.less)
-        case .greaterEqual: ordered(.greaterOrEqual)
-        case .lessEqual: ordered(.lessOrEqual)
-        case .onDate: moment { .day($0) }
-        case .afterTime: moment { .moment(.greater, $0) }
-        case .beforeTime: moment { .moment(.less, $0) }
+        case .equal where property.isVersion: ordered { $0 == 0 }
+        case .notEqual where property.isVersion: ordered { $0 != 0 }
+        case .equal, .notEqual: text([first]) { $0 == $1 }
+        case .anyOf, .noneOf: text(operands) { $0 == $1 }
+        case .contains, .notContains: text([first]) { $1.isEmpty || $0.contains($1) }
+        case .containsAnyOf, .containsNoneOf: text(operands) { $1.isEmpty || $0.contains($1) }
+        case .startsWith, .notStartsWith: text([first]) { $0.hasPrefix($1) }
+        case .endsWith, .notEndsWith: text([first]) { $0.hasSuffix($1) }
+        case .greater: ordered { $0 > 0 }
+        case .less: ordered { $0 < 0 }
+        case .greaterEqual: ordered { $0 >= 0 }
+        case .lessEqual: ordered { $0 <= 0 }
+        case .onDate: compared(LocalMoment(first)?.day, { LocalMoment($0)?.day }) { $0 == 0 }
+        case .afterTime: timed { $0 > 0 }
+        case .beforeTime: timed { $0 < 0 }
+        }
+    }
+
+    /// Returns a test of how a text compares with an operand, less being below 0; what can't be read never passes.
+    private static func compared<Value: Comparable & Sendable>(
+        _ operand: Value?,
+        _ read: @escaping @Sendable (String) -> Value?,
+        _ holds: @escaping @Sendable (Int) -> Bool
+    ) -> Test {
+        { text in
+            guard let operand, let value = read(text) else { return false }
+            return holds(value < operand ? -1 : value > operand ? 1 : 0)
         }
     }
 }
 
 extension SigmaWire.Sign {
-    /// Whether the operator is a negation.
     var isNegation: Bool {
         switch self {
         case .notEqual, .noneOf, .containsNoneOf, .notStartsWith, .notEndsWith, .notContains: true
@@ -150,6 +97,5 @@ struct Audience: Sendable {
         }
     }
 
-    /// Whether a condition looks at the time or the day.
     var looksAtClock: Bool { conditions.contains { $0.property.source == .time || $0.property.source == .date } }
 }

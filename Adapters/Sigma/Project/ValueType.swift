@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 /// The types of flags and parameters, whose values are all texts on the wire.
-enum ValueType: Sendable, Hashable {
+enum ValueType: String, Sendable {
     case bool
     case string
     case json
@@ -11,17 +11,7 @@ enum ValueType: Sendable, Hashable {
     /// An unknown or missing type; its texts stay strings.
     case unknown
 
-    init(_ word: String?) {
-        self =
-            switch word {
-            case "bool": .bool
-            case "string": .string
-            case "json": .json
-            case "integer": .integer
-            case "number": .number
-            default: .unknown
-            }
-    }
+    init(_ word: String?) { self = word.flatMap { Self(rawValue: $0) } ?? .unknown }
 
     /// Returns the value of a text of this type; `nil` if it has none.
     func value(of text: String) -> FlagValue? {
@@ -29,14 +19,7 @@ enum ValueType: Sendable, Hashable {
         case .string, .unknown: .string(text)
         case .bool: Bool(text).map { .bool($0) }
         case .json: try? JSON.parse(Array(text.utf8))
-        case .integer, .number:
-            if let number = Int(text) {
-                .int(number)
-            } else if let number = Double(text), number.isFinite {
-                .double(number)
-            } else {
-                nil
-            }
+        case .integer, .number: Int(text).map { .int($0) } ?? Double(sigmaString: text).map { .double($0) }
         }
     }
 }
