@@ -10,7 +10,6 @@ struct MD5 {
     private var c: UInt32 = 0x98ba_dcfe
     private var d: UInt32 = 0x1032_5476
 
-    /// Computes the digest of bytes.
     init(of bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             var start = 0
@@ -25,7 +24,6 @@ struct MD5 {
     /// The first eight bytes of the digest as a big-endian number.
     var prefix: UInt64 { UInt64(a.byteSwapped) << 32 | UInt64(b.byteSwapped) }
 
-    /// The digest in hexadecimal.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -62,36 +60,27 @@ struct MD5 {
         }
         func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
         var (a, b, c, d) = (a, b, c, d)
-        Self.sines.withUnsafeBufferPointer { sines in
-            for four in 0..<4 {
-                let i = four &* 4
-                a = b &+ turned(a &+ (b & c | ~b & d) &+ word(i) &+ sines[i], 7)
-                d = a &+ turned(d &+ (a & b | ~a & c) &+ word(i &+ 1) &+ sines[i &+ 1], 12)
-                c = d &+ turned(c &+ (d & a | ~d & b) &+ word(i &+ 2) &+ sines[i &+ 2], 17)
-                b = c &+ turned(b &+ (c & d | ~c & a) &+ word(i &+ 3) &+ sines[i &+ 3], 22)
-            }
-            for four in 4..<8 {
-                let i = four &* 4
-                a = b &+ turned(a &+ (b & d | c & ~d) &+ word(5 &* i &+ 1) &+ sines[i], 5)
-                d = a &+ turned(d &+ (a & c | b & ~c) &+ word(5 &* i &+ 6) &+ sines[i &+ 1], 9)
-                c = d &+ turned(c &+ (d & b | a & ~b) &+ word(5 &* i &+ 11) &+ sines[i &+ 2], 14)
-                b = c &+ turned(b &+ (c & a | d & ~a) &+ word(5 &* i &+ 16) &+ sines[i &+ 3], 20)
-            }
-            for four in 8..<12 {
-                let i = four &* 4
-                a = b &+ turned(a &+ (b ^ c ^ d) &+ word(3 &* i &+ 5) &+ sines[i], 4)
-                d = a &+ turned(d &+ (a ^ b ^ c) &+ word(3 &* i &+ 8) &+ sines[i &+ 1], 11)
-                c = d &+ turned(c &+ (d ^ a ^ b) &+ word(3 &* i &+ 11) &+ sines[i &+ 2], 16)
-                b = c &+ turned(b &+ (c ^ d ^ a) &+ word(3 &* i &+ 14) &+ sines[i &+ 3], 23)
-            }
-            for four in 12..<16 {
-                let i = four &* 4
-                a = b &+ turned(a &+ (c ^ (b | ~d)) &+ word(7 &* i) &+ sines[i], 6)
-                d = a &+ turned(d &+ (b ^ (a | ~c)) &+ word(7 &* i &+ 7) &+ sines[i &+ 1], 10)
-                c = d &+ turned(c &+ (a ^ (d | ~b)) &+ word(7 &* i &+ 14) &+ sines[i &+ 2], 15)
-                b = c &+ turned(b &+ (d ^ (c | ~a)) &+ word(7 &* i &+ 21) &+ sines[i &+ 3], 21)
+        func round(
+            _ number: Int,
+            wordsFrom first: Int,
+            by step: Int,
+            turning turns: (UInt32, UInt32, UInt32, UInt32),
+            _ mixed: (UInt32, UInt32, UInt32) -> UInt32
+        ) {
+            Self.sines.withUnsafeBufferPointer { sines in
+                for i in stride(from: number &* 16, to: number &* 16 &+ 16, by: 4) {
+                    let at = first &+ step &* i
+                    a = b &+ turned(a &+ mixed(b, c, d) &+ word(at) &+ sines[i], turns.0)
+                    d = a &+ turned(d &+ mixed(a, b, c) &+ word(at &+ step) &+ sines[i &+ 1], turns.1)
+                    c = d &+ turned(c &+ mixed(d, a, b) &+ word(at &+ 2 &* step) &+ sines[i &+ 2], turns.2)
+                    b = c &+ turned(b &+ mixed(c, d, a) &+ word(at &+ 3 &* step) &+ sines[i &+ 3], turns.3)
+                }
             }
         }
+        round(0, wordsFrom: 0, by: 1, turning: (7, 12, 17, 22)) { $0 & $1 | ~$0 & $2 }
+        round(1, wordsFrom: 1, by: 5, turning: (5, 9, 14, 20)) { $0 & $2 | $1 & ~$2 }
+        round(2, wordsFrom: 5, by: 3, turning: (4, 11, 16, 23)) { $0 ^ $1 ^ $2 }
+        round(3, wordsFrom: 0, by: 7, turning: (6, 10, 15, 21)) { $1 ^ ($0 | ~$2) }
         (self.a, self.b, self.c, self.d) = (self.a &+ a, self.b &+ b, self.c &+ c, self.d &+ d)
     }
 }
