@@ -16,7 +16,7 @@ extension SigmaConfiguration {
         )
         retryCount = try settings.int("retryCount", default: 0, in: 0...Self.mostRetries)
         fetchTimeout = Self.timeout(
-            try settings.seconds("fetchTimeout", default: .seconds(60), in: .zero...(.seconds(86_400)))
+            try settings.seconds("fetchTimeout", default: .seconds(60), in: .zero...Self.longestTimeout)
         )
         asksForPlace = try settings.bool("geo", default: true)
         privateID = try settings.optionalString("privateID")

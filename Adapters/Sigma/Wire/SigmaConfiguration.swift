@@ -14,6 +14,8 @@ public struct SigmaConfiguration: Sendable {
     public static let shortestLifetime = Duration.seconds(10)
     /// The maximum, so that no sum of times overflows: a hundred years.
     public static let longestLifetime = Duration.seconds(3_153_600_000)
+    /// The maximum time limit of one attempt: a day.
+    static let longestTimeout = Duration.seconds(86_400)
     /// The maximum number of retries, whatever was requested: there is no wait between them.
     public static let mostRetries = 100
 
@@ -61,15 +63,7 @@ public struct SigmaConfiguration: Sendable {
     /// The assumptions about undocumented behavior of the vendor.
     public var assumptions = SigmaAssumptions()
 
-    /// Creates a configuration.
-    ///
-    /// - Parameters:
-    ///   - projectToken: The project's token, from the vendor's console.
-    ///   - endpoint: The base address.
-    ///   - cacheLifetime: How long a configuration is valid; at least ten seconds.
-    ///   - retryCount: How many retries follow a failed attempt.
-    ///   - fetchTimeout: The time limit of one attempt.
-    ///   - device: The device's properties.
+    /// Creates a configuration; a value out of its range counts as the nearest one, or as the default.
     public init(
         projectToken: Secret,
         endpoint: Endpoint = vendorEndpoint,
@@ -86,9 +80,7 @@ public struct SigmaConfiguration: Sendable {
         self.device = device
     }
 
-    /// Checks the settings.
-    ///
-    /// - Throws: ``ErrorCode/configuration`` for a token or an installation's id that can't be sent.
+    /// Refuses a token or an installation's id that can't be sent.
     func validate() throws(ExperimentationError) {
         guard hasUsableToken else {
             throw ExperimentationError(.configuration, "Sigma: the project token is empty or can't be sent.")
@@ -104,6 +96,6 @@ public struct SigmaConfiguration: Sendable {
     static func lifetime(_ asked: Duration) -> Duration { min(max(asked, shortestLifetime), longestLifetime) }
 
     static func timeout(_ asked: Duration) -> Duration {
-        asked < .milliseconds(500) ? .seconds(60) : min(asked, .seconds(86_400))
+        asked < .milliseconds(500) ? .seconds(60) : min(asked, longestTimeout)
     }
 }
