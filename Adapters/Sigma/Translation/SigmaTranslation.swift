@@ -8,8 +8,6 @@ enum SigmaTranslation {
     /// The resolution of a flag without a value for this user; it reads as the default.
     static let noValue = Resolution(.null, reason: .default)
 
-    /// Returns an assignment.
-    ///
     /// A holdout's group is reported as its first: the vendor reports index 0 whatever the group.
     static func assignment(in experiment: SigmaProjectExperiment, group: Int, _ origin: Assignment.Origin) -> Assignment
     {
@@ -28,7 +26,6 @@ enum SigmaTranslation {
         )
     }
 
-    /// Returns the resolution of one of a flag's own rules.
     static func resolution(of rule: SigmaProjectRule, in flag: SigmaProjectFlag) -> Resolution {
         let reason: Reason =
             if !rule.isDefault {
@@ -41,7 +38,6 @@ enum SigmaTranslation {
         return resolution(rule.text, flag.type, Resolution(.null, reason: reason))
     }
 
-    /// Returns the resolution of a rule for a group of an experiment.
     static func resolution(
         of rule: SigmaProjectRule,
         type: ValueType,

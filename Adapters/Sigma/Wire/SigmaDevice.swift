@@ -71,6 +71,5 @@ public struct SigmaDevice: Sendable, Hashable {
         )
     }
 
-    /// Returns the first ten characters of ``time(at:)``.
     func day(at date: Date) -> String { String(time(at: date).prefix(10)) }
 }

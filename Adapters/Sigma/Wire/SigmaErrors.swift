@@ -94,7 +94,6 @@ public enum SigmaNetworkError: Error, Sendable, CustomStringConvertible {
 }
 
 extension SigmaNetworkError {
-    /// Maps a transport error to the vendor's kinds.
     init(_ error: ExperimentationError) {
         self =
             switch error.code {

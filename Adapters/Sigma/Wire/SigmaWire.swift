@@ -3,7 +3,6 @@
 /// Which lists lose only their broken elements, and which invalidate what contains them, is part of the wire: the
 /// service sends configurations that older SDKs can't read in full.
 enum SigmaWire {
-    /// The whole document.
     struct Root: Decodable, Sendable {
         var useGeo: Bool
         @Lossy var featureFlags: [Flag]
@@ -36,7 +35,6 @@ enum SigmaWire {
         }
     }
 
-    /// An experiment, of any kind.
     struct Experiment: Decodable, Sendable {
         var name: String
         var type: Kind?
@@ -86,7 +84,6 @@ enum SigmaWire {
         }
     }
 
-    /// The purpose of an experiment.
     enum Kind: Int, Decodable, Sendable {
         case featureFlag = 1
         case parameter
@@ -95,7 +92,6 @@ enum SigmaWire {
         case holdout
     }
 
-    /// The id by which an experiment splits.
     enum SplitID: String, Decodable, Sendable {
         case userID = "userId"
         case deviceID = "deviceId"
@@ -113,7 +109,6 @@ enum SigmaWire {
         }
     }
 
-    /// A group of an experiment.
     struct Group: Decodable, Sendable {
         var name: String
         var label: String?
@@ -126,13 +121,11 @@ enum SigmaWire {
         }
     }
 
-    /// A parameter of an experiment.
     struct Param: Decodable, Sendable {
         var name: String
         var type: String?
         @Lossy var values: [Value]
 
-        /// The parameter's value in one group.
         struct Value: Decodable, Sendable {
             var group: String
             var value: String
@@ -147,7 +140,6 @@ enum SigmaWire {
         @Lossy var rules: [Rule]
         @Lossy var groups: [GroupRules]
 
-        /// The rules for one group of an experiment.
         struct GroupRules: Decodable, Sendable {
             var group: String
             @Lossy var rules: [Rule]
@@ -170,7 +162,6 @@ enum SigmaWire {
         }
     }
 
-    /// A value and its audience.
     struct Rule: Decodable, Sendable {
         var isDefault: Bool
         var value: String
@@ -206,14 +197,12 @@ enum SigmaWire {
         }
     }
 
-    /// How conditions are joined.
     enum Statement: String, Decodable, Sendable {
         case all = "AND"
         case any = "OR"
         case unconditional = "-"
     }
 
-    /// One test of one property.
     struct Condition: Decodable, Sendable {
         var name: String
         var sign: Sign
