@@ -127,7 +127,7 @@ struct ClientTests {
         #expect(id.count == 80)
         let second = try stage.client { options in options.environment.jitter = { 0.99 } }
         #expect(await second.profile.privateID() == id)
-        #expect(try await second.profile.context(for: Reference.ruleset().project).user.id == id)
+        #expect(await second.profile.evaluated().context.user.id == id)
         let other = try stage.client(tag: "other") { options in options.environment.jitter = { 0.99 } }
         #expect(await other.profile.privateID() != id)
     }

@@ -130,7 +130,8 @@ struct ConditionTests {
         let json = #"{"conditional_statement":"\#(statement)","conditions":[\#(conditions.joined(separator: ","))]}"#
         let wire = try JSONDecoder().decode(SigmaWire.Audience.self, from: Data(json.utf8))
         let audience = Audience(wire, assuming: SigmaAssumptions())
-        let reading = try Reference.ruleset().evaluation(for: Reference.context("u", ["p": "1"])).reading
+        let context = Reference.context("u", ["p": "1"])
+        let reading = PropertyReading(context: context, surroundings: try Reference.ruleset().surroundings)
         #expect(audience.includes(reading) == holds)
     }
 

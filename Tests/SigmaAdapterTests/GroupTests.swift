@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 import MockVendors
@@ -121,8 +122,7 @@ struct GroupTests {
         #expect(places(ruleset, ["userId": "device-1", "deviceId": "device-2"]) == ["A"])
         let nameless = SigmaRuleset(
             ruleset.project,
-            surroundings: .init(place: [:], device: SigmaDevice()),
-            bucketing: .inferred
+            in: Surroundings(place: [:], configuration: SigmaConfiguration(projectToken: "t", device: SigmaDevice()))
         )
         #expect(places(nameless) == [])
         #expect(places(nameless, ["deviceId": "device-1"]) == ["B"])

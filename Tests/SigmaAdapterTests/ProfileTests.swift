@@ -91,7 +91,7 @@ struct ProfileTests {
         }
 
         init(by client: SigmaClient) async throws {
-            let context = await client.profile.context(for: try Reference.ruleset().project)
+            let context = await client.profile.evaluated().context
             id = await client.profile.privateID()
             properties = context.user.attributes.values.compactMapValues(\.stringValue)
             forced = await client.profile.forced()
@@ -194,7 +194,7 @@ struct ProfileTests {
         await client.saved()
         _ = try await reading.value
         let later = try stage.client { $0.store = store }
-        let context = await later.profile.context(for: try Reference.ruleset().project)
+        let context = await later.profile.evaluated().context
         #expect(context.user.attributes["email"] == "ada@example.com")
     }
 

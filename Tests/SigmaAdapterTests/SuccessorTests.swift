@@ -10,7 +10,7 @@ import Waiting
 @Suite("What a client keeps for the next one")
 struct SuccessorTests {
     private func properties(_ client: SigmaClient) async throws -> [String: String] {
-        let context = await client.profile.context(for: try Reference.ruleset().project)
+        let context = await client.profile.evaluated().context
         return context.user.attributes.values.compactMapValues(\.stringValue)
     }
 

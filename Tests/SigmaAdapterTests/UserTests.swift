@@ -41,7 +41,7 @@ struct UserTests {
         client.clearUserProperties()
         #expect(try await client.text("chat") == "false")
         #expect(stage.transport.requests.count == 1)
-        let context = await client.profile.context(for: try Reference.ruleset().project)
+        let context = await client.profile.evaluated().context
         #expect(context.user.id == stage.transport.requests.first?.headerFields.userID)
         #expect(context.user.attributes.isEmpty)
     }
@@ -167,8 +167,7 @@ struct UserTests {
     }
 
     private static func properties(_ client: SigmaClient) async -> [String: String] {
-        guard let project = try? Reference.ruleset().project else { return [:] }
-        return await client.profile.context(for: project).user.attributes.values.compactMapValues(\.stringValue)
+        return await client.profile.evaluated().context.user.attributes.values.compactMapValues(\.stringValue)
     }
 
     private static func flag(_ name: String, _ property: String, _ sign: String, _ text: String) -> String {

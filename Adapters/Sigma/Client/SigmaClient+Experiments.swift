@@ -1,8 +1,6 @@
 import Experimentation
 
 extension SigmaClient {
-    // MARK: Experiments
-
     /// Returns the user's assignments in a form for your own analytics: `name.index|name.index`.
     ///
     /// Names may contain dots; the index follows the last one.
@@ -50,8 +48,6 @@ extension SigmaClient {
         return evaluation.place(in: index)
     }
 
-    // MARK: Holdouts
-
     /// Returns whether the user is in a holdout.
     ///
     /// - Parameter name: The holdout's name.
@@ -76,6 +72,6 @@ extension Evaluation {
     /// Returns an experiment with the user's place in it, or `nil` if the user isn't in it.
     fileprivate mutating func place(in index: Int) -> SigmaExperiment? {
         guard case .inside(let group, _) = membership(in: index) else { return nil }
-        return SigmaExperiment(index, group: group, in: project, for: reading)
+        return SigmaExperiment(project: project, reading: reading, index: index, group: group)
     }
 }

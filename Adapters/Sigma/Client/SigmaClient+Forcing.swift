@@ -35,7 +35,7 @@ extension SigmaClient {
             guard let groupIndex else { throw .experimentAlreadyContainsUser(experiment: experimentName) }
             throw .experimentGroupAlreadyContainsUser(experiment: experimentName, index: groupIndex)
         }
-        await store { $0.include(experimentName, group: groupIndex) }
+        await store { $0.set([experimentName: .some(groupIndex)]) }
     }
 
     /// Removes an experiment from the local list.
@@ -53,7 +53,7 @@ extension SigmaClient {
             }
             return
         }
-        await store { $0.exclude(experimentName) }
+        await store { $0.set([experimentName: nil]) }
     }
 
     /// Empties the local list.
@@ -62,11 +62,11 @@ extension SigmaClient {
     public func excludeForceAll() async throws(SigmaError) {
         _ = try await evaluation()
         guard await !profile.forced().isEmpty else { throw .noForceIncludedExperiments }
-        await store { $0.excludeAll() }
+        await store { $0.replaceAll(with: [:]) }
     }
 
-    private func store(_ change: (inout SigmaEdits) -> Void) async {
-        profile.edit(change)
+    private func store(_ change: (inout SigmaEdits<Int?>) -> Void) async {
+        profile.edit { change(&$0.forced) }
         await profile.saved()
     }
 }

@@ -23,47 +23,29 @@ public final class SigmaClient: Sendable {
         options: SigmaClientOptions
     ) {
         self.tag = tag
-        let environment = options.environment
-        time = environment.time
+        time = options.environment.time
         failures = options.failures
-        let records = SigmaRecords(
-            store: options.store,
-            tag: tag,
-            token: configuration.projectToken.reveal(),
-            environment: environment
+        let records = SigmaRecords(tag: tag, token: configuration.projectToken, options: options)
+        profile = SigmaProfile(initialUser, records: records, after: former, options: options)
+        let service = SigmaService(
+            configuration,
+            transport: options.transport ?? DefaultTransport.make(),
+            environment: options.environment,
+            refusedURL: refusedURL
         )
-        profile = SigmaProfile(
-            initialUser,
-            records: records,
-            after: former,
-            importing: options.importing,
-            environment: environment
-        )
-        cache = SigmaConfigurationCache(
-            SigmaService(
-                configuration,
-                transport: options.transport ?? DefaultTransport.make(),
-                environment: environment,
-                refusedURL: refusedURL
-            ),
-            records: records,
-            profile: profile,
-            environment: environment,
-            failsWithoutPlace: options.failsWithoutPlace
-        )
+        cache = SigmaConfigurationCache(service, records: records, profile: profile, options: options)
     }
 
     // MARK: The user
 
     /// Replaces the user, from the next call on; nothing is requested.
-    public func setUser(_ user: SigmaUser) { profile.edit { $0.replace(with: user) } }
+    public func setUser(_ user: SigmaUser) { profile.replace(with: user) }
 
     /// Replaces the user with the builder's properties.
     ///
     /// - Parameter builder: Receives an empty builder and returns it.
     public func setUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
-        let user = builder(SigmaUser.Builder(time: time)).build()
-        profile.edit { $0.replace(with: user) }
+        profile.replace(with: builder(SigmaUser.Builder(time: time)).build())
     }
 
     /// Changes the builder's properties; others stay, with their age.
@@ -71,11 +53,11 @@ public final class SigmaClient: Sendable {
     /// - Parameter builder: Receives a builder and returns it.
     public func editUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
         let changes = builder(SigmaUser.Builder(time: time)).changes
-        profile.edit { $0.change(changes) }
+        profile.edit { $0.user.set(changes) }
     }
 
     /// Removes all of the user's properties; the id is then the generated one.
-    public func clearUserProperties() { profile.edit { $0.replace(with: SigmaUser()) } }
+    public func clearUserProperties() { profile.replace(with: SigmaUser()) }
 
     /// Waits until every change of the user so far is stored.
     ///
@@ -95,12 +77,7 @@ public final class SigmaClient: Sendable {
         guard let flag = evaluation.project.flag(named: flagName) else {
             throw .featureFlagNotFound(featureFlag: flagName)
         }
-        return switch evaluation.answer(forFlag: flag) {
-        case .unavailable: nil
-        case .noRules: throw .featureFlagNoRules(featureFlag: flagName)
-        case .noRuleSatisfied: throw .featureFlagRulesNotSatisfied(featureFlag: flagName)
-        case let answer: evaluation.project.text(of: answer, forFlag: flag).flatMap { T(sigmaString: $0.text) }
-        }
+        return try evaluation.value(ofFlag: flag).flatMap { T(sigmaString: $0.text) }
     }
 
     /// Returns the values of all flags that have one for this user, in their declared types.
@@ -110,8 +87,7 @@ public final class SigmaClient: Sendable {
         var evaluation = try await evaluation()
         var values: [String: any SigmaPropertyType] = [:]
         for (index, flag) in evaluation.project.flags.enumerated() {
-            let answer = evaluation.answer(forFlag: index)
-            guard let (text, type) = evaluation.project.text(of: answer, forFlag: index) else { continue }
+            guard let (text, type) = try? evaluation.value(ofFlag: index) else { continue }
             values[flag.name] = type.property(of: text)
         }
         return values
@@ -121,8 +97,9 @@ public final class SigmaClient: Sendable {
 
     /// Returns the evaluation for this user with the valid configuration.
     func evaluation() async throws(SigmaError) -> Evaluation {
-        let ruleset = try await cache.ruleset()
-        return ruleset.evaluation(for: await profile.context(for: ruleset.project))
+        let rules = try await cache.rules()
+        let (user, forced) = await profile.evaluated()
+        return Evaluation(of: rules.project, in: rules.surroundings, for: user, forcing: forced)
     }
 
     /// Performs a read that needs the configuration; without one it throws or returns `nil`, depending on the options.
@@ -136,18 +113,17 @@ public final class SigmaClient: Sendable {
     }
 }
 
-extension SigmaProject {
-    /// Returns the text of an answer, and its declared type; `nil` for an answer without a text.
-    func text(of answer: FlagAnswer, forFlag index: Int) -> (text: String, type: ValueType)? {
-        let flag = flags[index]
-        switch answer {
+extension Evaluation {
+    /// Returns the text of a flag and its declared type; `nil` if only experiments that the user isn't in have one.
+    fileprivate mutating func value(ofFlag index: Int) throws(SigmaError) -> (text: String, type: ValueType)? {
+        let flag = project.flags[index]
+        switch answer(forFlag: index) {
         case .placed(let placement, let rule, let group, _):
-            guard let rules = flag.placements[placement].rules[group] else { return nil }
-            return (rules[rule].text, flag.placements[placement].type)
-        case .own(let rule):
-            return flag.rules.map { ($0[rule].text, flag.type) }
-        case .unavailable, .noRules, .noRuleSatisfied:
-            return nil
+            return flag.placements[placement].rules[group].map { ($0[rule].text, flag.placements[placement].type) }
+        case .own(let rule): return flag.rules.map { ($0[rule].text, flag.type) }
+        case .unavailable: return nil
+        case .noRules: throw .featureFlagNoRules(featureFlag: flag.name)
+        case .noRuleSatisfied: throw .featureFlagRulesNotSatisfied(featureFlag: flag.name)
         }
     }
 }

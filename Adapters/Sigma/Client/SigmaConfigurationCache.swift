@@ -7,39 +7,35 @@ import Foundation
 ///
 /// Nothing outlives its validity: if the service is unavailable, an expired configuration counts as none.
 actor SigmaConfigurationCache {
+    typealias Rules = (project: SigmaProject, surroundings: Surroundings)
+
     private var service: SigmaService
     private let records: SigmaRecords
     private let profile: SigmaProfile
     private let time: any TimeSource
     private let log: any LogSink
     private let failsWithoutPlace: Bool
-    private var rules: (value: SigmaRuleset, date: Date)?
-    private var place: (value: [String: String], date: Date)?
+    private var keptProject: (value: SigmaProject, date: Date)?
+    private var keptPlace: (value: [String: String], date: Date)?
     private var isRestored = false
     private var isFailing = false
-    private let request = SingleFlight<String, Result<SigmaRuleset, SigmaError>>()
+    private let request = SingleFlight<String, Result<Rules, SigmaError>>()
 
-    init(
-        _ service: SigmaService,
-        records: SigmaRecords,
-        profile: SigmaProfile,
-        environment: ClientEnvironment,
-        failsWithoutPlace: Bool
-    ) {
+    init(_ service: SigmaService, records: SigmaRecords, profile: SigmaProfile, options: SigmaClientOptions) {
         self.service = service
         self.records = records
         self.profile = profile
-        time = environment.time
-        log = environment.log
-        self.failsWithoutPlace = failsWithoutPlace
+        time = options.environment.time
+        log = options.environment.log
+        failsWithoutPlace = options.failsWithoutPlace
     }
 
     /// Returns valid rules, fetching what has expired.
     ///
     /// A cancelled caller leaves at once; the request continues for the others.
-    func ruleset() async throws(SigmaError) -> SigmaRuleset {
-        if let valid = validRules { return valid }
-        let result: Result<SigmaRuleset, SigmaError>
+    func rules() async throws(SigmaError) -> Rules {
+        if let project = valid(keptProject), let place = validPlace(for: project) { return rules(project, at: place) }
+        let result: Result<Rules, SigmaError>
         do throws(ExperimentationError) {
             result = try await request("rules") { await self.fetch() }
         } catch {
@@ -48,7 +44,7 @@ actor SigmaConfigurationCache {
         return try result.get()
     }
 
-    private func fetch() async -> Result<SigmaRuleset, SigmaError> {
+    private func fetch() async -> Result<Rules, SigmaError> {
         do throws(SigmaError) {
             let rules = try await refresh()
             isFailing = false
@@ -61,10 +57,13 @@ actor SigmaConfigurationCache {
         }
     }
 
-    /// The rules, if they and the location that they may need are valid.
-    private var validRules: SigmaRuleset? {
-        guard let rules = valid(rules), !rules.wantsPlace || valid(place) != nil else { return nil }
-        return rules
+    private func rules(_ project: SigmaProject, at place: [String: String]) -> Rules {
+        (project, Surroundings(place: place, configuration: service.configuration))
+    }
+
+    /// Returns no location for a configuration that needs none, and `nil` if it must be requested.
+    private func validPlace(for project: SigmaProject) -> [String: String]? {
+        project.wantsPlace ? valid(keptPlace) : [:]
     }
 
     /// Returns what is still valid; a date in the future means that the clock was set back.
@@ -74,38 +73,41 @@ actor SigmaConfigurationCache {
         return age >= 0 && age <= Double(service.configuration.cacheLifetime.components.seconds) ? kept.value : nil
     }
 
-    private func refresh() async throws(SigmaError) -> SigmaRuleset {
+    private func refresh() async throws(SigmaError) -> Rules {
         await restore()
         let privateID = await profile.privateID()
-        if valid(rules) == nil {
-            do throws(SigmaNetworkError) {
-                let fetched = try await service.configuration(privateID: privateID)
-                // First: its age counts from now, however long the store takes.
-                rules = (ruleset(fetched.root), time.now)
-                try? await records.set(fetched.raw, .configuration)
-            } catch {
-                throw .requestConfigFailed(error)
-            }
+        let project = try await project(privateID)
+        return rules(project, at: try await place(for: project, privateID))
+    }
+
+    private func project(_ privateID: String) async throws(SigmaError) -> SigmaProject {
+        if let valid = valid(keptProject) { return valid }
+        do throws(SigmaNetworkError) {
+            let fetched = try await service.configuration(privateID: privateID)
+            let new = SigmaProject(fetched.root, assuming: service.configuration.assumptions)
+            // First: its age counts from now, however long the store takes.
+            keptProject = (new, time.now)
+            try? await records.set(fetched.raw, .configuration)
+            return new
+        } catch {
+            throw .requestConfigFailed(error)
         }
-        guard let fresh = rules?.value else { throw .requestConfigFailed(.noData) }
-        guard fresh.wantsPlace, valid(place) == nil else { return fresh }
+    }
+
+    private func place(for project: SigmaProject, _ privateID: String) async throws(SigmaError) -> [String: String] {
+        if let valid = validPlace(for: project) { return valid }
         do throws(SigmaNetworkError) {
             let found = try await service.place(privateID: privateID)
-            setPlace(found)
-            let bytes = try? JSON.encode(FlagValue.object(found.mapValues { .string($0) }))
-            if let bytes { try? await records.set(bytes, .place) }
+            keptPlace = (found, time.now)
+            try? await records.encode(found, .place)
+            return found
         } catch {
             guard !failsWithoutPlace else { throw .requestLocationFailed(error) }
             log.log(.warning, "sigma.place", "The location is unavailable; calls continue without: \(error)")
             // Kept as no location, so that there is still only one request per lifetime.
-            setPlace([:])
+            keptPlace = ([:], time.now)
+            return [:]
         }
-        return rules?.value ?? fresh
-    }
-
-    private func setPlace(_ value: [String: String]) {
-        place = (value, time.now)
-        rules = rules.map { ($0.value.at(value), $0.date) }
     }
 
     /// Restores an earlier run's state, once; what can't be read is fetched.
@@ -116,17 +118,12 @@ actor SigmaConfigurationCache {
         if let entry = try? await records.entry(.place),
             let value = try? JSON.decode([String: String].self, from: entry.value)
         {
-            place = (value, entry.date)
+            keptPlace = (value, entry.date)
         }
         if let entry = try? await records.entry(.configuration), let bytes = valid(entry),
             let root = try? JSON.decode(SigmaWire.Root.self, from: bytes)
         {
-            rules = (ruleset(root), entry.date)
+            keptProject = (SigmaProject(root, assuming: service.configuration.assumptions), entry.date)
         }
-    }
-
-    private func ruleset(_ root: SigmaWire.Root) -> SigmaRuleset {
-        let place = root.useGeo ? place?.value : nil
-        return SigmaRuleset(root, place: place ?? [:], configuration: service.configuration)
     }
 }

@@ -5,17 +5,10 @@ import Experimentation
 /// It holds the configuration, the user's properties and the group of that moment: later changes don't affect what it
 /// returns.
 public struct SigmaExperiment: Sendable {
-    private let project: SigmaProject
-    private let reading: PropertyReading
-    private let index: Int
-    private let group: Int
-
-    init(_ index: Int, group: Int, in project: SigmaProject, for reading: PropertyReading) {
-        self.index = index
-        self.group = group
-        self.project = project
-        self.reading = reading
-    }
+    let project: SigmaProject
+    let reading: PropertyReading
+    let index: Int
+    let group: Int
 
     private var experiment: SigmaProjectExperiment { project.experiments[index] }
 
@@ -76,7 +69,6 @@ public struct SigmaExperiment: Sendable {
         return rules[rule].text
     }
 
-    /// The assignment with the values that it sets.
     var detail: SigmaExperimentDetail {
         let flags = experiment.flagNames.compactMap { name in
             (try? text(ofFlag: name)).map { SigmaExperimentDetail.Result(name: name, value: $0) }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 import Synchronization
@@ -7,9 +8,14 @@ import Synchronization
 /// Changes take effect at once. What an earlier run left is read with the first call that needs it; changes made before
 /// then take precedence. While the store can't be read, nothing is written, and every call tries to read it again.
 final class SigmaProfile: Sendable {
+    struct Edits {
+        var user = SigmaEdits<SigmaUser.Entry>()
+        var forced = SigmaEdits<Int?>()
+    }
+
     private struct State {
         /// The changes that wait for the stored state; empty once that is loaded.
-        var edits = SigmaEdits()
+        var edits = Edits()
         var isLoaded = false
         /// Whether the log says that it can't be loaded.
         var isReported = false
@@ -27,10 +33,10 @@ final class SigmaProfile: Sendable {
         var isSaveWaiting = false
 
         mutating func applyEdits() {
-            user = edits.applied(to: user)
-            forced = edits.applied(to: forced)
-            if edits.changesUser { unsaved.insert(.user) }
-            if edits.changesList { unsaved.insert(.forced) }
+            user = SigmaUser(edits.user.applied(to: user.entries))
+            forced = edits.forced.applied(to: forced)
+            if !edits.user.isEmpty { unsaved.insert(.user) }
+            if !edits.forced.isEmpty { unsaved.insert(.forced) }
         }
     }
 
@@ -40,30 +46,25 @@ final class SigmaProfile: Sendable {
     private let environment: ClientEnvironment
 
     /// Creates a profile that begins with a user or, without one, with an earlier run's state.
-    init(
-        _ initialUser: SigmaUser?,
-        records: SigmaRecords,
-        after former: SigmaProfile? = nil,
-        importing imported: SigmaSDKRecords?,
-        environment: ClientEnvironment
-    ) {
+    init(_ initialUser: SigmaUser?, records: SigmaRecords, after former: SigmaProfile?, options: SigmaClientOptions) {
         self.records = records
-        self.imported = imported
-        self.environment = environment
+        imported = options.importing
+        environment = options.environment
         state = Mutex(State())
         if let former { follow(former) }
-        if let initialUser { edit { $0.replace(with: initialUser) } }
+        if let initialUser { replace(with: initialUser) }
     }
 
     // MARK: Changing
 
-    /// Changes the user or the forced list.
-    func edit(_ change: (inout SigmaEdits) -> Void) {
+    func replace(with user: SigmaUser) { edit { $0.user.replaceAll(with: user.entries) } }
+
+    func edit(_ change: (inout Edits) -> Void) {
         state.withLock { state in
             change(&state.edits)
             guard state.isLoaded else { return }
             state.applyEdits()
-            state.edits = SigmaEdits()
+            state.edits = Edits()
         }
         saveLater()
     }
@@ -71,36 +72,25 @@ final class SigmaProfile: Sendable {
     // MARK: Reading
 
     /// The id in requests, also used where the user id is missing.
-    func privateID() async -> String {
-        await load()
-        return state.withLock { $0.privateID }
-    }
+    func privateID() async -> String { await loaded().privateID }
 
     /// The local forced list: experiment names with the index of a group, if one was named.
-    func forced() async -> [String: Int?] {
-        await load()
-        return state.withLock { $0.forced }
-    }
+    func forced() async -> [String: Int?] { await loaded().forced }
 
-    /// The user as evaluated by rules.
-    func context(for project: SigmaProject) async -> EvaluationContext {
-        await load()
-        let (user, privateID, forced) = state.withLock { ($0.user, $0.privateID, $0.forced) }
-        return EvaluationContext(
-            user: User(id: privateID, attributes: Attributes(user.properties.mapValues { .string($0) })),
-            overrides: forced.compactMap { name, index in Self.override(name, index, in: project) },
-            attributeDates: user.dates,
+    /// The user as evaluated by rules, and the local forced list.
+    func evaluated() async -> (context: EvaluationContext, forced: [String: Int?]) {
+        let state = await loaded()
+        let context = EvaluationContext(
+            user: User(id: state.privateID, attributes: Attributes(state.user.properties.mapValues { .string($0) })),
+            attributeDates: state.user.dates,
             date: environment.time.now
         )
+        return (context, state.forced)
     }
 
-    /// Returns an entry of the list, unless it names a group that the configuration no longer has.
-    private static func override(_ name: String, _ index: Int?, in project: SigmaProject) -> AssignmentOverride? {
-        guard let index else { return .include(experiment: name, variation: nil) }
-        guard let experiment = project.experiment(named: name).map({ project.experiments[$0] }),
-            experiment.groups.indices.contains(index)
-        else { return nil }
-        return .include(experiment: name, variation: experiment.text(forGroup: index))
+    private func loaded() async -> State {
+        await load()
+        return state.withLock { $0 }
     }
 
     // MARK: Storing
@@ -145,12 +135,16 @@ final class SigmaProfile: Sendable {
 
     private func restore() async {
         await state.withLock { $0.handover }?.value
-        let stored: Stored?
+        var stored: Stored?
         do throws(ExperimentationError) { stored = try await readStored() } catch {
-            stored = nil
-            reportUnreadable(error)
+            // Only the first failure is logged, since every call tries again.
+            let isKnown = state.withLock { state in
+                defer { state.isReported = true }
+                return state.isReported
+            }
+            if !isKnown { environment.log.log(.error, "sigma.store", "The user can't be read: \(error)") }
         }
-        let isOwed = state.withLock { state in
+        let isOwed = state.withLock { [stored] state in
             let ownID = stored?.privateID
             // Once we have an id of our own, the records of the vendor's SDK no longer count.
             let old = ownID == nil ? imported : nil
@@ -163,7 +157,7 @@ final class SigmaProfile: Sendable {
             // Without an answer of the store this may not be a new installation, which must not be overwritten.
             guard stored != nil else { return false }
             if ownID == nil { state.unsaved = [.user, .forced, .privateID] }
-            state.edits = SigmaEdits()
+            state.edits = Edits()
             state.isLoaded = true
             return !state.unsaved.isEmpty
         }
@@ -171,27 +165,13 @@ final class SigmaProfile: Sendable {
         if isOwed { saveLater() }
     }
 
-    /// Logs the first failure, since every call tries again.
-    private func reportUnreadable(_ error: ExperimentationError) {
-        let isNew = state.withLock { state in
-            defer { state.isReported = true }
-            return !state.isReported
-        }
-        if isNew { environment.log.log(.error, "sigma.store", "The user can't be read: \(error)") }
-    }
-
-    private struct Stored {
-        var privateID: String?
-        var user: SigmaUser?
-        var forced: [String: Int?]?
-    }
+    private typealias Stored = (privateID: String?, user: SigmaUser?, forced: [String: Int?]?)
 
     private func readStored() async throws(ExperimentationError) -> Stored {
         let id = try await records.value(.privateID).map { String(decoding: $0, as: UTF8.self) }
-        return Stored(
-            privateID: id.flatMap { $0.isEmpty ? nil : $0 },
-            user: try await records.decode(SigmaUser.self, .user),
-            forced: try await records.decode([String: Int?].self, .forced)
+        return (
+            id.flatMap { $0.isEmpty ? nil : $0 }, try await records.decode(SigmaUser.self, .user),
+            try await records.decode([String: Int?].self, .forced)
         )
     }
 
@@ -223,11 +203,7 @@ enum SigmaPrivateID {
 
     /// Draws 80 letters and digits, as the vendor's SDK does.
     static func make(_ chance: () -> Double) -> String {
-        String(
-            (0..<80).map { _ in
-                let drawn = Int(exactly: (chance() * Double(symbols.count)).rounded(.down)) ?? 0
-                return symbols[max(0, min(symbols.count - 1, drawn))]
-            }
-        )
+        let count = Double(symbols.count)
+        return String((0..<80).map { _ in symbols[Int(clamping: chance() * count, to: 0...symbols.count - 1)] })
     }
 }

@@ -4,7 +4,6 @@ import Foundation
 
 /// A client's records in the store: named as in the vendor's SDK, and separate for each tag and token.
 struct SigmaRecords: Sendable {
-    /// The kinds of records.
     enum Entry: String, Sendable {
         case configuration = "config"
         case place = "location"
@@ -18,12 +17,12 @@ struct SigmaRecords: Sendable {
     private let time: any TimeSource
     private let log: any LogSink
 
-    init(store: any StateStore, tag: String, token: String, environment: ClientEnvironment) {
-        self.store = store
+    init(tag: String, token: Secret, options: SigmaClientOptions) {
+        store = options.store
         // Only a digest is written: the token is a secret, and a tag may hold anything.
-        prefix = "sigma/" + MD5(of: Array("\(tag.utf8.count) \(tag)\(token)".utf8)).hexadecimal + "/"
-        time = environment.time
-        log = environment.log
+        prefix = "sigma/" + MD5(of: Array("\(tag.utf8.count) \(tag)\(token.reveal())".utf8)).hexadecimal + "/"
+        time = options.environment.time
+        log = options.environment.log
     }
 
     /// Returns a record's bytes with the date at which they were stored; `nil` if there is no such record.
@@ -37,7 +36,6 @@ struct SigmaRecords: Sendable {
         return (Array(stored[(end + 1)...]), Date(timeIntervalSince1970: seconds))
     }
 
-    /// Returns a record's bytes, or `nil`.
     func value(_ entry: Entry) async throws(ExperimentationError) -> [UInt8]? { try await self.entry(entry)?.value }
 
     /// Stores a record's bytes with the current date.
@@ -62,7 +60,6 @@ struct SigmaRecords: Sendable {
         return try? JSON.decode(type, from: bytes)
     }
 
-    /// Stores a value as JSON.
     func encode(_ value: some Encodable, _ entry: Entry) async throws(ExperimentationError) {
         guard let data = try? JSONEncoder().encode(value) else { return }
         try await set(Array(data), entry)

@@ -7,51 +7,56 @@ import Foundation
 /// let user = SigmaUser.Builder().setUserId("123").setCustomProperty(true, key: "isAuthorized").build()
 /// ```
 public struct SigmaUser: Codable, Sendable, Hashable {
-    /// The values by the vendor's names.
-    private(set) var properties: [String: String] = [:]
-    /// When each was set, in seconds since 1970.
-    private var sigmaExpiration: [String: String] = [:]
+    struct Entry: Sendable, Hashable {
+        let value: String
+        /// When it was set, in seconds since 1970.
+        let time: String?
 
-    init() {}
-
-    /// When each property was set.
-    var dates: [String: Date] {
-        sigmaExpiration.compactMapValues { text in
-            guard let seconds = Double(text), seconds.isFinite else { return nil }
+        var date: Date? {
+            guard let seconds = time.flatMap({ Double($0) }), seconds.isFinite else { return nil }
             return Date(timeIntervalSince1970: seconds)
         }
     }
 
+    /// The properties by the vendor's names.
+    let entries: [String: Entry]
+
+    init(_ entries: [String: Entry] = [:]) { self.entries = entries }
+
+    var properties: [String: String] { entries.mapValues(\.value) }
+
+    var dates: [String: Date] { entries.compactMapValues(\.date) }
+
     /// Returns the user with a date for each property that has no readable one, so that it ages too.
     func dated(_ date: Date) -> SigmaUser {
-        var user = self
-        let known = dates
-        for name in properties.keys where known[name] == nil {
-            user.sigmaExpiration[name] = String(date.timeIntervalSince1970)
-        }
-        return user
+        let time = String(date.timeIntervalSince1970)
+        return SigmaUser(entries.mapValues { $0.date == nil ? Entry(value: $0.value, time: time) : $0 })
     }
 
-    /// Applies changes in order.
-    mutating func apply(_ changes: [Builder.Change]) {
-        for change in changes {
-            properties[change.name] = change.value
-            sigmaExpiration[change.name] = change.value.map { _ in String(change.date.timeIntervalSince1970) }
-        }
+    /// The shape in which the vendor's SDK stores a user.
+    private struct Record: Codable {
+        let properties: [String: String]
+        let sigmaExpiration: [String: String]
+    }
+
+    /// Decodes a user that this adapter or the vendor's SDK stored.
+    public init(from decoder: any Decoder) throws {
+        let record = try Record(from: decoder)
+        let times = record.sigmaExpiration
+        self.init(Dictionary(firstOf: record.properties.map { ($0, Entry(value: $1, time: times[$0])) }))
+    }
+
+    /// Encodes the user as the vendor's SDK does.
+    public func encode(to encoder: any Encoder) throws {
+        try Record(properties: properties, sigmaExpiration: entries.compactMapValues(\.time)).encode(to: encoder)
     }
 
     /// Sets a user's properties one at a time.
     ///
     /// Each method returns the builder. `nil` removes a property, so that the device's own value shows again.
     public final class Builder {
-        /// A property that was set or removed.
-        struct Change: Sendable, Hashable {
-            let name: String
-            let value: String?
-            let date: Date
-        }
-
-        private(set) var changes: [Change] = []
+        /// The last value of each property that was set; `nil` for a removed one.
+        private(set) var changes: [String: Entry?] = [:]
         private let time: any TimeSource
 
         /// Creates an empty builder.
@@ -116,14 +121,11 @@ public struct SigmaUser: Codable, Sendable, Hashable {
         }
 
         /// Returns the user built so far.
-        public func build() -> SigmaUser {
-            var user = SigmaUser()
-            user.apply(changes)
-            return user
-        }
+        public func build() -> SigmaUser { SigmaUser(changes.compactMapValues { $0 }) }
 
         private func set(_ name: String, _ value: String?) -> Builder {
-            changes.append(Change(name: name, value: value, date: time.now))
+            let property = value.map { Entry(value: $0, time: String(time.now.timeIntervalSince1970)) }
+            changes.updateValue(property, forKey: name)
             return self
         }
     }

@@ -1,12 +1,10 @@
 import Experimentation
 
-/// A user's membership in an experiment.
 enum Membership: Sendable, Hashable {
     case out
     case inside(group: Int, Assignment.Origin)
 }
 
-/// A flag's result for a user.
 enum FlagAnswer: Sendable, Hashable {
     /// The text of an experiment's rule, with the user's place there.
     case placed(placement: Int, rule: Int, group: Int, Assignment.Origin)
@@ -24,9 +22,10 @@ enum FlagAnswer: Sendable, Hashable {
 ///
 /// Pure, except for its memory: each draw of a layer and each membership is computed once, however many flags need it.
 struct Evaluation {
-    let project: SigmaProject
     let reading: PropertyReading
-    let bucketing: SigmaBucketing
+    let project: SigmaProject
+    /// The local list: experiments by name, with the index of a group if one was named.
+    private let forced: [String: Int?]
     /// The user's ids, read once for all experiments.
     private let splitIDs: (user: String?, profile: String?, device: String?)?
     private var memberships: [Membership?]
@@ -34,17 +33,22 @@ struct Evaluation {
     private var bytes: [UInt8] = []
 
     /// Creates an evaluation, which should remember unless only one flag will be requested.
-    init(_ project: SigmaProject, _ reading: PropertyReading, _ bucketing: SigmaBucketing, remembering: Bool = true) {
-        self.project = project
+    init(
+        of project: SigmaProject,
+        in surroundings: Surroundings,
+        for context: EvaluationContext,
+        forcing forced: [String: Int?] = [:],
+        remembering: Bool = true
+    ) {
+        let reading = PropertyReading(context: context, surroundings: surroundings)
         self.reading = reading
-        self.bucketing = bucketing
+        self.project = project
+        self.forced = forced
         splitIDs =
             remembering ? (reading.text(of: .userID), reading.text(of: .profileID), reading.text(of: .deviceID)) : nil
         memberships = remembering ? Array(repeating: nil, count: project.experiments.count) : []
         layerPositions = remembering ? Array(repeating: nil, count: project.layerDraws) : []
     }
-
-    // MARK: Flags
 
     /// Returns a flag's result: an experiment's value if the user is in one, else that of its own rules.
     mutating func answer(forFlag index: Int) -> FlagAnswer {
@@ -62,9 +66,6 @@ struct Evaluation {
         return .own(rule: rule)
     }
 
-    // MARK: Experiments
-
-    /// Returns the user's membership in an experiment or a holdout.
     mutating func membership(in index: Int) -> Membership {
         if !memberships.isEmpty, let known = memberships[index] { return known }
         let membership = decideMembership(in: index)
@@ -112,6 +113,10 @@ struct Evaluation {
     /// Returns what this device forces; the last override of an experiment counts, and one for a removed group is
     /// ignored.
     private mutating func localPlace(in experiment: SigmaProjectExperiment, of id: String?) -> Membership? {
+        if !forced.isEmpty, let listed = forced[experiment.name] {
+            guard let group = listed else { return forcedGroup(in: experiment, for: id, .forcedHere) }
+            return experiment.groups.indices.contains(group) ? .inside(group: group, .forcedHere) : nil
+        }
         guard let override = reading.context.overrides.last(where: { $0.experiment == experiment.name }) else {
             return nil
         }
@@ -129,8 +134,6 @@ struct Evaluation {
         if experiment.forced.contains(exact) { return forcedGroup(in: experiment, for: id, .forcedByVendor) }
         return nil
     }
-
-    // MARK: Draws
 
     private mutating func forcedGroup(
         in experiment: SigmaProjectExperiment,
@@ -158,7 +161,7 @@ struct Evaluation {
     }
 
     private mutating func position(in draw: SigmaBucketing.Draw, splitID: String, salt: String) -> Double {
-        if let formula = bucketing.formula { return formula(draw, splitID, salt) }
+        if let formula = reading.surroundings.configuration.bucketing.formula { return formula(draw, splitID, salt) }
         bytes.removeAll(keepingCapacity: true)
         bytes.append(contentsOf: splitID.utf8)
         bytes.append(contentsOf: salt.utf8)

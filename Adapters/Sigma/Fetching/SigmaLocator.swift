@@ -6,16 +6,12 @@ final class SigmaLocator: Sendable {
     /// How long a request may delay the rules: a decision without a city is better than a late one.
     static let patience = Duration.seconds(2)
 
-    private struct Request {
-        let deadline: ContinuousClock.Instant
-        let asking: Task<Void, Never>
-    }
-
     private struct State {
         var place: [String: String] = [:]
         /// Whether this run has had an answer.
         var isAnswered = false
-        var request: Request?
+        /// The request in progress, and until when to wait for it.
+        var request: (asking: Task<Void, Never>, deadline: ContinuousClock.Instant)?
         var isStopped = false
     }
 
@@ -37,9 +33,12 @@ final class SigmaLocator: Sendable {
     ///
     /// A late answer becomes the last known location.
     func place() async -> [String: String] {
-        if let request = request(),
-            await !environment.time.ends(by: request.deadline, { await request.asking.value })
-        {
+        let deadline = environment.time.instant.advanced(by: Self.patience)
+        let request = state.withLock { state in
+            if !state.isStopped, state.request == nil { state.request = (Task { await self.ask() }, deadline) }
+            return state.isStopped ? nil : state.request
+        }
+        if let request, await !environment.time.ends(by: request.deadline, { await request.asking.value }) {
             environment.log.log(.warning, "sigma.place", "The location is late; the last known one is used.")
         }
         return state.withLock { $0.place }
@@ -54,21 +53,11 @@ final class SigmaLocator: Sendable {
         request?.asking.cancel()
     }
 
-    /// Returns the request in progress, or a new one; `nil` after the end.
-    private func request() -> Request? {
-        let deadline = environment.time.instant.advanced(by: Self.patience)
-        return state.withLock { state in
-            if state.isStopped { return nil }
-            let request = state.request ?? Request(deadline: deadline, asking: Task { await self.ask() })
-            state.request = request
-            return request
-        }
-    }
-
     private func ask() async {
-        let place: [String: String]?
-        do throws(SigmaNetworkError) { place = try await service.place(privateID: privateID) } catch {
-            place = nil
+        do throws(SigmaNetworkError) {
+            let place = try await service.place(privateID: privateID)
+            state.withLock { ($0.place, $0.isAnswered) = (place, true) }
+        } catch {
             if !Task.isCancelled {
                 environment.log.log(
                     .warning,
@@ -77,9 +66,6 @@ final class SigmaLocator: Sendable {
                 )
             }
         }
-        state.withLock { state in
-            if let place { (state.place, state.isAnswered) = (place, true) }
-            state.request = nil
-        }
+        state.withLock { $0.request = nil }
     }
 }

@@ -27,7 +27,7 @@ struct SigmaRulesetSource: RulesetSource {
     }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
-        let fetched: SigmaService.Fetched
+        let fetched: SigmaService.Configuration
         do throws(SigmaNetworkError) {
             fetched = try await service.configuration(privateID: privateID)
         } catch {
@@ -52,7 +52,6 @@ struct SigmaRulesetSource: RulesetSource {
         return ruleset(root, isPlaceWanted(by: root) ? place : [:])
     }
 
-    /// Cancels a location request in progress.
     func stop() { locator.stop() }
 
     private func isPlaceWanted(by root: SigmaWire.Root) -> Bool {
@@ -67,23 +66,13 @@ struct SigmaRulesetSource: RulesetSource {
                 "\(root.unreadable) flags and experiments of the configuration can't be read"
             )
         }
-        return SigmaRuleset(root, place: place, configuration: service.configuration)
+        let project = SigmaProject(root, assuming: service.configuration.assumptions)
+        return SigmaRuleset(project, in: Surroundings(place: place, configuration: service.configuration))
     }
 
     /// The location as one line, followed by the configuration.
     private static func stored(_ configuration: [UInt8], _ place: [String: String]) -> [UInt8] {
         let line = try? JSON.encode(FlagValue.object(place.mapValues { .string($0) }))
         return (line ?? Array("{}".utf8)) + Array("\n".utf8) + configuration
-    }
-}
-
-extension SigmaRuleset {
-    /// Creates rules from a parsed configuration.
-    convenience init(_ root: SigmaWire.Root, place: [String: String], configuration: SigmaConfiguration) {
-        self.init(
-            SigmaProject(root, assuming: configuration.assumptions),
-            surroundings: .init(place: place, device: configuration.device),
-            bucketing: configuration.bucketing
-        )
     }
 }

@@ -26,22 +26,19 @@ struct SigmaService: Sendable {
     }
 
     /// A configuration as received, and as parsed.
-    struct Fetched: Sendable {
-        let raw: [UInt8]
-        let root: SigmaWire.Root
-    }
+    typealias Configuration = (raw: [UInt8], root: SigmaWire.Root)
 
     /// Fetches the project's configuration.
-    func configuration(privateID: String) async throws(SigmaNetworkError) -> Fetched {
-        try await attempts("configuration", SigmaRequests.configuration, privateID: privateID) {
+    func configuration(privateID: String) async throws(SigmaNetworkError) -> Configuration {
+        try await attempts(.configuration, privateID: privateID) {
             (raw) throws(ExperimentationError) in
-            Fetched(raw: raw, root: try JSON.decode(SigmaWire.Root.self, from: raw))
+            (raw, try JSON.decode(SigmaWire.Root.self, from: raw))
         }
     }
 
     /// Fetches the location, by full property names; parts that aren't texts are left out.
     func place(privateID: String) async throws(SigmaNetworkError) -> [String: String] {
-        try await attempts("location", SigmaRequests.place, privateID: privateID) {
+        try await attempts(.place, privateID: privateID) {
             (raw) throws(ExperimentationError) in
             let place = try JSON.decode([String: FlagValue].self, from: raw).compactMapValues(\.stringValue)
             return Dictionary(uniqueKeysWithValues: place.map { (Property.placePrefix + $0, $1) })
@@ -49,19 +46,18 @@ struct SigmaService: Sendable {
     }
 
     private func attempts<Value: Sendable>(
-        _ what: String,
-        _ make: (Endpoint, Secret, String) -> HTTPRequest,
+        _ resource: SigmaRequests.Resource,
         privateID: String,
         read: ([UInt8]) throws(ExperimentationError) -> Value
     ) async throws(SigmaNetworkError) -> Value {
         // An invalid field value would be sent as another value.
         guard configuration.hasUsableToken else { throw .customError("the project token can't be sent") }
         if let refusedURL { throw .incorrectURL(refusedURL) }
-        let request = make(configuration.endpoint, configuration.projectToken, privateID)
+        let request = SigmaRequests.get(resource, of: configuration, privateID: privateID)
         var failure = SigmaNetworkError.noData
         for attempt in 0...configuration.retryCount {
             do throws(SigmaNetworkError) { return try await once(request, read) } catch { failure = error }
-            log.log(.debug, "sigma.fetch", "Attempt \(attempt + 1) at the \(what) failed: \(failure)")
+            log.log(.debug, "sigma.fetch", "Attempt \(attempt + 1) at \(resource.rawValue) failed: \(failure)")
             if Task.isCancelled { break }
         }
         throw failure

@@ -14,30 +14,21 @@ struct Property: Sendable, Hashable {
         case place
     }
 
-    /// The vendor's name.
     let name: String
-    /// The source of its text if no attribute sets it.
     let source: Source
-    /// The application's own name for it, which takes precedence; `nil` if there can't be one.
-    let shortAttribute: String?
-    /// The vendor's name as an attribute's; `nil` if no attribute can set it.
-    let attribute: String?
+    /// The names of attributes that set it, the first with precedence: an application's own, and the vendor's.
+    let attributes: [String]
 
     init(_ name: String) {
         self.name = name
         if let source = Self.reserved[name] {
-            self.source = source
-            attribute = name
-            shortAttribute = nil
+            (self.source, attributes) = (source, [name])
         } else if let short = Self.shortName(name) {
-            source = .none
-            attribute = name
-            shortAttribute = Self.reserved[short] == nil && Self.shortName(short) == nil ? short : nil
+            let isPlain = Self.reserved[short] == nil && Self.shortName(short) == nil
+            (source, attributes) = (.none, isPlain ? [short, name] : [name])
         } else {
             // The service may return more of a location than the known names.
-            source = name.hasPrefix(Self.placePrefix) ? .place : .none
-            attribute = nil
-            shortAttribute = nil
+            (source, attributes) = (name.hasPrefix(Self.placePrefix) ? .place : .none, [])
         }
     }
 
@@ -55,10 +46,8 @@ struct Property: Sendable, Hashable {
     /// Whether to compare texts as versions.
     var isVersion: Bool { source == .appVersion || source == .osVersion }
 
-    /// The vendor's prefix for the applications' own names.
     static let customPrefix = "custom."
 
-    /// The vendor's prefix for the parts of a location.
     static let placePrefix = "geo."
 
     /// The names with a meaning of their own; attributes with other names are custom properties.

@@ -1,51 +1,52 @@
 import Experimentation
 import Foundation
 
+/// What all users share; a class, so that a reading holds a single reference.
+final class Surroundings: Sendable {
+    /// The location from the service, by full property name.
+    let place: [String: String]
+    let configuration: SigmaConfiguration
+
+    init(place: [String: String], configuration: SigmaConfiguration) {
+        self.place = place
+        self.configuration = configuration
+    }
+}
+
 /// Reads the properties of one user at one moment.
 ///
 /// The user's own value wins while it is young enough, then the service's location or the device's value.
 struct PropertyReading {
     let context: EvaluationContext
     let surroundings: Surroundings
-    let lifetime: Duration?
 
-    /// What all users of a ruleset share; a class, so that a reading holds a single reference.
-    final class Surroundings: Sendable {
-        /// The location from the service, by full property name.
-        let place: [String: String]
-        let device: SigmaDevice
-
-        init(place: [String: String], device: SigmaDevice) {
-            self.place = place
-            self.device = device
-        }
-    }
-
-    /// Returns the text of a property, or `nil`.
     func text(of property: Property) -> String? {
-        if let text = attribute(property.shortAttribute) { return text }
-        if let text = attribute(property.attribute), !text.isEmpty || !property.isID { return text }
+        for name in property.attributes {
+            if let text = attribute(name), !text.isEmpty || !property.isID { return text }
+        }
         switch property.source {
         case .none: return nil
         // A user with only one id is split by it, whichever id an experiment asks for.
         case .userID: return isAuthenticated ? anonymousID ?? id : id ?? anonymousID
         case .profileID: return isAuthenticated ? id : nil
-        case .deviceID: return surroundings.device.id
-        case .appVersion: return surroundings.device.appVersion
-        case .osName: return surroundings.device.osName
-        case .osVersion: return surroundings.device.osVersion
-        case .time: return surroundings.device.time(at: context.date)
-        case .date: return surroundings.device.day(at: context.date)
+        case .deviceID: return device.id
+        case .appVersion: return device.appVersion
+        case .osName: return device.osName
+        case .osVersion: return device.osVersion
+        case .time: return device.time(at: context.date)
+        case .date: return device.day(at: context.date)
         case .place: return surroundings.place[property.name]
         }
     }
 
+    private var device: SigmaDevice { surroundings.configuration.device }
     private var isAuthenticated: Bool { context.user.isAuthenticated }
     private var id: String? { context.user.id.isEmpty ? nil : context.user.id }
     private var anonymousID: String? { context.user.anonymousID.flatMap { $0.isEmpty ? nil : $0 } }
 
-    private func attribute(_ name: String?) -> String? {
-        guard let name, let value = context.user.attributes.values[name] else { return nil }
+    private func attribute(_ name: String) -> String? {
+        guard let value = context.user.attributes.values[name] else { return nil }
+        let lifetime = surroundings.configuration.assumptions.propertyLifetime
         if let lifetime, let set = context.attributeDates[name],
             context.date.timeIntervalSince(set) > Double(lifetime.components.seconds)
         {

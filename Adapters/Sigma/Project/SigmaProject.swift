@@ -4,7 +4,6 @@
 final class SigmaProject: Sendable {
     let flags: [SigmaProjectFlag]
     let experiments: [SigmaProjectExperiment]
-    /// Whether the configuration needs the user's location.
     let wantsPlace: Bool
     /// The number of different draws of layers.
     let layerDraws: Int
@@ -14,7 +13,6 @@ final class SigmaProject: Sendable {
     private let flagIndices: [String: Int]
     private let experimentIndices: [String: Int]
 
-    /// Returns the index of a flag by name.
     func flag(named name: String) -> Int? { flagIndices[name] }
     /// Returns the index of an experiment of any kind by name.
     func experiment(named name: String) -> Int? { experimentIndices[name] }
@@ -39,21 +37,54 @@ final class SigmaProject: Sendable {
         }
         layerDraws = layers.count
 
-        var builder = SigmaProjectFlag.Collection(assuming: assumptions)
-        for flag in root.featureFlags where Platform.isOurs(flag.platforms) { builder.add(flag) }
-        for (index, experiment) in kept.enumerated() where experiment.type != .holdout {
-            for flag in experiment.featureFlags where Platform.isOurs(flag.platforms) {
-                builder.add(flag, of: index, groups: experiment.groups.map(\.name))
-            }
-        }
-        flags = builder.flags
+        flags = Self.flags(of: root, in: kept, assuming: assumptions)
+        flagIndices = Dictionary(firstOf: flags.enumerated().map { ($1.name, $0) })
         looksAtClock =
             experiments.contains { $0.audience?.looksAtClock == true } || flags.contains(where: \.looksAtClock)
-        flagIndices = builder.indices
+    }
+
+    /// Combines the project's flags with those of its experiments; of equal names the first counts.
+    private static func flags(
+        of root: SigmaWire.Root,
+        in experiments: [SigmaWire.Experiment],
+        assuming assumptions: SigmaAssumptions
+    ) -> [SigmaProjectFlag] {
+        var (wires, indices): ([SigmaWire.Flag], [String: Int]) = ([], [:])
+        func index(of flag: SigmaWire.Flag) -> Int {
+            if let index = indices[flag.name] { return index }
+            indices[flag.name] = wires.count
+            wires.append(flag)
+            return wires.count - 1
+        }
+        func rule(_ wire: SigmaWire.Rule) -> SigmaProjectRule { SigmaProjectRule(wire, assuming: assumptions) }
+        for flag in root.featureFlags where Platform.isOurs(flag.platforms) { _ = index(of: flag) }
+        let own = wires.indices
+        var placements: [Int: [SigmaProjectFlag.Placement]] = [:]
+        for (position, experiment) in experiments.enumerated() where experiment.type != .holdout {
+            for flag in experiment.featureFlags where Platform.isOurs(flag.platforms) {
+                let index = index(of: flag)
+                guard placements[index]?.last?.experiment != position else { continue }
+                let rules = Dictionary(firstOf: flag.groups.map { ($0.group, $0.rules) })
+                let placement = SigmaProjectFlag.Placement(
+                    experiment: position,
+                    type: ValueType(flag.type ?? wires[index].type),
+                    rules: experiment.groups.map { rules[$0.name]?.map(rule) },
+                    groupNames: flag.groups.map(\.group)
+                )
+                placements[index, default: []].append(placement)
+            }
+        }
+        return wires.enumerated().map { index, wire in
+            SigmaProjectFlag(
+                name: wire.name,
+                type: ValueType(wire.type),
+                rules: own.contains(index) ? wire.rules.map(rule) : nil,
+                placements: placements[index] ?? []
+            )
+        }
     }
 }
 
-/// A value and its audience.
 struct SigmaProjectRule: Sendable {
     let text: String
     let isDefault: Bool
@@ -80,7 +111,6 @@ extension [SigmaProjectRule] {
 final class SigmaProjectFlag: Sendable {
     /// An experiment's effect on the flag.
     struct Placement: Sendable {
-        /// The experiment's index.
         let experiment: Int
         /// The flag's type there, which is its own unless the experiment states another.
         let type: ValueType
@@ -97,64 +127,16 @@ final class SigmaProjectFlag: Sendable {
     /// In the order of the experiments.
     let placements: [Placement]
 
-    private init(_ draft: Collection.Draft) {
-        name = draft.name
-        type = draft.type
-        rules = draft.rules
-        placements = draft.placements
+    init(name: String, type: ValueType, rules: [SigmaProjectRule]?, placements: [Placement]) {
+        self.name = name
+        self.type = type
+        self.rules = rules
+        self.placements = placements
     }
 
-    /// Whether a condition looks at the time or the day.
     var looksAtClock: Bool {
         let all = (rules ?? []) + placements.flatMap { $0.rules.flatMap { $0 ?? [] } }
         return all.contains { $0.audience.looksAtClock }
-    }
-
-    /// Combines the flags of the project and the experiments.
-    struct Collection {
-        fileprivate struct Draft {
-            let name: String
-            let type: ValueType
-            let rules: [SigmaProjectRule]?
-            var placements: [Placement] = []
-        }
-
-        private var drafts: [Draft] = []
-        private(set) var indices: [String: Int] = [:]
-        private let assumptions: SigmaAssumptions
-
-        init(assuming assumptions: SigmaAssumptions) { self.assumptions = assumptions }
-
-        var flags: [SigmaProjectFlag] { drafts.map { SigmaProjectFlag($0) } }
-
-        mutating func add(_ wire: SigmaWire.Flag) {
-            guard indices[wire.name] == nil else { return }
-            _ = index(of: wire, rules: prepared(wire.rules))
-        }
-
-        mutating func add(_ wire: SigmaWire.Flag, of experiment: Int, groups: [String]) {
-            let index = index(of: wire, rules: nil)
-            guard drafts[index].placements.last?.experiment != experiment else { return }
-            let rules = Dictionary(firstOf: wire.groups.map { ($0.group, prepared($0.rules)) })
-            let placement = Placement(
-                experiment: experiment,
-                type: wire.type.map { ValueType($0) } ?? drafts[index].type,
-                rules: groups.map { rules[$0] },
-                groupNames: wire.groups.map(\.group)
-            )
-            drafts[index].placements.append(placement)
-        }
-
-        private mutating func index(of wire: SigmaWire.Flag, rules: [SigmaProjectRule]?) -> Int {
-            if let index = indices[wire.name] { return index }
-            indices[wire.name] = drafts.count
-            drafts.append(Draft(name: wire.name, type: ValueType(wire.type), rules: rules))
-            return drafts.count - 1
-        }
-
-        private func prepared(_ rules: [SigmaWire.Rule]) -> [SigmaProjectRule] {
-            rules.map { SigmaProjectRule($0, assuming: assumptions) }
-        }
     }
 }
 

@@ -2,7 +2,6 @@ import Experimentation
 
 /// An experiment of any kind, ready to decide.
 final class SigmaProjectExperiment: Sendable {
-    /// The experiment's part of a layer.
     struct Layer: Sendable {
         let id: String
         /// Which of the project's draws of layers it shares.
@@ -31,6 +30,7 @@ final class SigmaProjectExperiment: Sendable {
     let kind: SigmaWire.Kind?
     let salt: String
     let splitBy: SigmaWire.SplitID
+    let splitProperty: Property
     let allocation: Double
     let layer: Layer?
     let groups: [Group]
@@ -47,20 +47,12 @@ final class SigmaProjectExperiment: Sendable {
 
     var isHoldout: Bool { kind == .holdout }
 
-    /// The property by which the experiment splits.
-    var splitProperty: Property {
-        switch splitBy {
-        case .userID: .userID
-        case .deviceID: .deviceID
-        case .profileID: .profileID
-        }
-    }
-
     init(_ wire: SigmaWire.Experiment, layer: Layer?, holdouts: [String: Int], assuming assumptions: SigmaAssumptions) {
         name = wire.name
         kind = wire.type
         salt = wire.salt
         splitBy = wire.splitBy
+        splitProperty = Property(wire.splitBy.rawValue)
         allocation = wire.allocation
         self.layer = layer
         var end = 0.0
@@ -90,9 +82,6 @@ final class SigmaProjectExperiment: Sendable {
 
     /// Returns the group of a forced user, who always has one: past the sum of the weights, the rest up to 100 is divided
     /// as the groups are; without weights the first group takes all.
-    ///
-    /// - Parameter position: The user's position in the draw.
-    /// - Returns: The group; `nil` only if there are no groups.
     func forcedGroup(at position: Double) -> Int? {
         guard let end = groups.last?.end, end > 0 else { return groups.isEmpty ? nil : 0 }
         return group(at: position) ?? group(at: (position - end) / (100 - end) * end)
@@ -102,12 +91,6 @@ final class SigmaProjectExperiment: Sendable {
     var onlyGroup: Int? {
         guard let first = groups.firstIndex(where: { $0.end > 0 }) else { return nil }
         return groups[first].end >= 100 ? first : nil
-    }
-
-    /// Returns the text by which ``group(named:)`` finds a group: its name or, if an earlier group has the same, its index.
-    func text(forGroup index: Int) -> String {
-        let texts = sequence(first: String(index)) { "0" + $0 }
-        return ([groups[index].name] + texts.prefix(groups.count + 1)).first { group(named: $0) == index } ?? ""
     }
 
     /// Returns the group with a name or, failing that, an index written as a number.

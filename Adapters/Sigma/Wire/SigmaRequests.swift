@@ -6,30 +6,21 @@ enum SigmaRequests {
     /// The SDK version that these requests match.
     static let sdkVersion = "1.8.1"
 
-    /// Requests a project's configuration.
-    static func configuration(at endpoint: Endpoint, token: Secret, privateID: String) -> HTTPRequest {
-        request("config.json", at: endpoint, token: token, privateID: privateID)
+    enum Resource: String {
+        case configuration = "config.json"
+        /// The location of the caller's address.
+        case place = "geo"
     }
 
-    /// Requests the location of the caller's address.
-    static func place(at endpoint: Endpoint, token: Secret, privateID: String) -> HTTPRequest {
-        request("geo", at: endpoint, token: token, privateID: privateID)
-    }
-
-    private static func request(
-        _ name: String,
-        at endpoint: Endpoint,
-        token: Secret,
-        privateID: String
-    ) -> HTTPRequest {
+    static func get(_ resource: Resource, of configuration: SigmaConfiguration, privateID: String) -> HTTPRequest {
         var fields = HTTPFields()
         let texts = [
-            ("token", token.reveal()), ("user-id", privateID), ("Content-Type", "application/json"),
-            ("sdk-name", "ios"), ("sdk-version", sdkVersion),
+            ("token", configuration.projectToken.reveal()), ("user-id", privateID),
+            ("Content-Type", "application/json"), ("sdk-name", "ios"), ("sdk-version", sdkVersion),
         ]
         for (name, text) in texts {
             if let name = HTTPField.Name(name) { fields[name] = text }
         }
-        return endpoint.request(.get, path: [name], headers: fields)
+        return configuration.endpoint.request(.get, path: [resource.rawValue], headers: fields)
     }
 }

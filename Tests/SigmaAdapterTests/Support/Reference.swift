@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 
@@ -39,11 +40,10 @@ enum Reference {
         assuming assumptions: SigmaAssumptions = SigmaAssumptions()
     ) throws -> SigmaRuleset {
         let root = try JSONDecoder().decode(SigmaWire.Root.self, from: Data(bytes))
-        return SigmaRuleset(
-            SigmaProject(root, assuming: assumptions),
-            surroundings: .init(place: place, device: device),
-            bucketing: bucketing
-        )
+        let project = SigmaProject(root, assuming: assumptions)
+        var configuration = SigmaConfiguration(projectToken: "token", device: device)
+        (configuration.bucketing, configuration.assumptions) = (bucketing, assumptions)
+        return SigmaRuleset(project, in: Surroundings(place: place, configuration: configuration))
     }
 
     /// Noon of 21 November 2026.
