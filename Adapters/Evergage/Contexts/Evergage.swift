@@ -198,19 +198,17 @@ public final class Evergage {
         (contexts.map(\.nextMoment) + [attention.idleMoment(after: remote.userIdle)]).compactMap { $0 }.min()
     }
 
-    /// Runs everything that has become due, in the order of its due times.
+    /// Runs everything that has become due.
     func catchUp() {
         let now = environment.time.instant
+        let idle = attention.idleMoment(after: remote.userIdle)
         // They may have gone after the user went idle.
-        concludeLostViews(at: min(now, attention.idleMoment(after: remote.userIdle) ?? now))
-        while let moment = nextMoment, moment <= now {
-            for context in contexts { context.pass(moment) }
-            if let idle = attention.idleMoment(after: remote.userIdle), idle <= moment {
-                attention.grewIdle()
-                refreshAll(at: moment)
-            }
+        concludeLostViews(at: min(now, idle ?? now))
+        if let idle, idle <= now {
+            attention.grewIdle()
+            refreshAll(at: idle)
         }
-        for context in contexts { context.tell(every: remote.viewTimePing, at: now) }
+        for context in contexts { context.catchUp(at: now) }
         // What is viewed stays, but time in which nothing is captured never counts.
         if !isCapturing { discardViewTime() }
     }

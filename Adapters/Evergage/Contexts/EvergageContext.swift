@@ -91,9 +91,6 @@ public class EvergageContext {
 
     // MARK: Time
 
-    /// Reports view time in portions of the vendor's length.
-    func tell(every portion: Duration, at now: ContinuousClock.Instant) { note(timer.tell(every: portion, at: now)) }
-
     /// Starts or stops view time and the delivery of campaigns, depending on the state.
     func refresh(at now: ContinuousClock.Instant) {
         owner?.session?.setVisible(isDeliverable, surface: surface)
@@ -108,8 +105,11 @@ public class EvergageContext {
     /// The next moment at which this context acts on its own.
     var nextMoment: ContinuousClock.Instant? { timer.nextPing }
 
-    /// Performs the work that is due at a given time.
-    func pass(_ moment: ContinuousClock.Instant) { note(timer.advance(to: moment)) }
+    /// Performs the work that has become due.
+    func catchUp(at now: ContinuousClock.Instant) {
+        if let owner { timer.longest = owner.remote.viewTimePing }
+        note(timer.advance(to: now))
+    }
 }
 
 /// What is viewed in a context, and on which surface; its owner concludes the view after the context has gone.

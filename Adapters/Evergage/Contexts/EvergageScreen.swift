@@ -76,9 +76,9 @@ public final class EvergageScreen: EvergageContext {
         [super.nextMoment, deadline].compactMap { $0 }.min()
     }
 
-    override func pass(_ moment: ContinuousClock.Instant) {
-        super.pass(moment)
-        guard let deadline, deadline <= moment else { return }
+    override func catchUp(at now: ContinuousClock.Instant) {
+        super.catchUp(at: now)
+        guard let deadline, deadline <= now else { return }
         self.deadline = nil
         beginAnew()
     }

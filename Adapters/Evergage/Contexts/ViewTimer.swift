@@ -20,7 +20,7 @@ struct ViewTimer: Sendable {
     private var accrued: Duration = .zero
 
     /// The longest time reported at once.
-    private(set) var longest: Duration = .seconds(60)
+    var longest: Duration = .seconds(60)
     /// The shortest time reported on its own.
     static let shortest: Duration = .seconds(2)
 
@@ -37,14 +37,6 @@ struct ViewTimer: Sendable {
         return isRunning ? pings : pings + tell()
     }
 
-    /// Changes the length of portions.
-    mutating func tell(every longest: Duration, at now: ContinuousClock.Instant) -> [EvergagePing] {
-        guard longest != self.longest else { return [] }
-        let pings = advance(to: now)
-        self.longest = longest
-        return pings + tellWhole()
-    }
-
     /// Begins to view something else, or the same again, or nothing.
     mutating func view(_ subject: Subject?, at now: ContinuousClock.Instant) -> [EvergagePing] {
         let pings = advance(to: now) + tell()
@@ -53,16 +45,11 @@ struct ViewTimer: Sendable {
         return pings
     }
 
-    /// Takes the elapsed time into account.
+    /// Takes the elapsed time into account, and reports full portions.
     mutating func advance(to now: ContinuousClock.Instant) -> [EvergagePing] {
         let since = latest ?? now
         latest = max(since, now)
-        guard counts, since < now else { return [] }
-        accrued += since.duration(to: now)
-        return tellWhole()
-    }
-
-    private mutating func tellWhole() -> [EvergagePing] {
+        if counts, since < now { accrued += since.duration(to: now) }
         var pings: [EvergagePing] = []
         while accrued >= longest, let ping = ping(longest) {
             pings.append(ping)
