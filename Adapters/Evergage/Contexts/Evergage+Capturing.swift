@@ -21,7 +21,7 @@ extension Evergage {
     func capture(_ content: Captured.Content, surface: String?) {
         guard isCapturing else { return }
         let captured = captured(content, on: surface)
-        if let session, consent.isKnown { return note(captured, in: session) }
+        if let session, consent.underWay == 0 { return note(captured, in: session) }
         waiting.append(captured)
         limitCallsBeforeStart()
     }

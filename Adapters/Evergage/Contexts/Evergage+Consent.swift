@@ -13,20 +13,32 @@ extension Evergage {
     /// way to the background and back. Until what waits is removed, nothing is sent.
     public func setConsent(_ consent: Consent) {
         catchUp()
-        guard let change = self.consent.change(to: consent, by: userID) else { return finishConsent() }
+        if consent == self.consent.current || consent == .unknown { return finish() }
+        self.consent.current = consent
+        self.consent.isStated = true
         if consent == .denied {
             forgetCaptured()
             dropCampaigns()
         } else {
             // What waited at a denial must not be sent because of a later grant.
-            finishConsent()
+            finish()
         }
-        perform { await $0.carryOut(change) }
+        let change = EvergageConsent.Change(consent: consent, userID: userID, isForSession: session != nil)
+        self.consent.underWay += 1
+        perform {
+            await $0.carryOut(change)
+            $0.consent.underWay -= 1
+            // At once, because later calls are tracked directly from here on.
+            if $0.consent.underWay == 0 { $0.noteWaiting() }
+        }
     }
 
-    /// Tries again what a failing store left undone of the latest change.
-    func finishConsent() {
-        perform { if let change = $0.consent.unfinished { await $0.carryOut(change) } }
+    /// Tries again what a failing store left undone of the latest change, and of the launch.
+    func finish() {
+        perform {
+            if let change = $0.consent.unfinished { await $0.carryOut(change) }
+            await $0.storeLaunch()
+        }
     }
 
     /// Returns the consent that an earlier run stored.
@@ -37,7 +49,7 @@ extension Evergage {
 
     /// Resumes the consent of an earlier run, unless this one has heard another since.
     func restore(_ consent: Consent) {
-        self.consent.restore(consent)
+        if !self.consent.isStated { self.consent.current = consent }
         if self.consent.current == .denied { forgetCaptured() }
     }
 
@@ -49,20 +61,15 @@ extension Evergage {
         discardViewTime()
     }
 
-    /// Stores a change and tells the client of it, and then tracks the calls that waited for that.
+    /// Stores a change, and tells the client of it.
     func carryOut(_ change: EvergageConsent.Change) async {
         // First: if the process ends before the client is told, the next run begins with it.
         let isStored = await trying { [store] () async throws(ExperimentationError) in
             try await store.state.setValue(Array(change.consent.rawValue.utf8), for: Self.consentKey)
         }
-        var isTold = true
-        // What a session has tracked since a later change must not be purged by this one.
-        if !consent.isOutdated(change) {
-            isTold = await tell(change)
-            consent.told(change)
-            // At once, because later calls are tracked directly from here on.
-            if consent.isKnown { noteWaiting() }
-        }
+        // What a session has tracked since it began with a later statement must not be purged by this one.
+        let isOutdated = !change.isForSession && change.consent != consent.current
+        let isTold = isOutdated ? true : await tell(change)
         consent.unfinished = isStored && isTold ? nil : change
     }
 

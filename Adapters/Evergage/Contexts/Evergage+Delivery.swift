@@ -25,8 +25,7 @@ extension Evergage {
     public func flush(within duration: Duration = .seconds(30)) async {
         catchUp()
         setAlarm()
-        finishConsent()
-        finishLaunch()
+        finish()
         let deadline = environment.time.instant.advanced(by: duration)
         await environment.time.ends(by: deadline) {
             await self.operationsEnd()
@@ -50,8 +49,7 @@ extension Evergage {
     ///   - duration: How long to go on at most.
     ///   - retrying: Whether to wait for retries; if not, everything is tried once.
     func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
-        finishConsent()
-        finishLaunch()
+        finish()
         let deadline = environment.time.instant.advanced(by: duration)
         let before = lastOperation
         Task { [weak self] in

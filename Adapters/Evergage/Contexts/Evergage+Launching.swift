@@ -36,9 +36,6 @@ extension Evergage {
         unstoredVersion = nil
     }
 
-    /// Tries again what a failing store left undone of the launch.
-    func finishLaunch() { perform { await $0.storeLaunch() } }
-
     /// Stores the version once the events of its first launch are stored.
     ///
     /// If the process or the client ends in between, the next launch tracks the install or the upgrade again: it must

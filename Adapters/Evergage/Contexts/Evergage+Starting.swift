@@ -108,7 +108,6 @@ extension Evergage {
         events = client.extras(as: EvergageEventSink.self)
         self.client = client
         let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent.current))
-        consent.sessionBegan()
         events?.surfaces.open(session: session.id)
         self.session = session
         for context in contexts { context.attach() }
@@ -120,7 +119,7 @@ extension Evergage {
         setAlarm()
         if consent.current == .denied {
             // Deliveries begin there, once what an earlier run left is removed.
-            await carryOut(consent.latest(by: userID))
+            await carryOut(EvergageConsent.Change(consent: .denied, userID: userID))
         } else {
             await client.beginDelivery()
         }
