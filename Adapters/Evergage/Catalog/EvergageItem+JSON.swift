@@ -120,27 +120,19 @@ extension EvergageItem.Kind {
     }
 
     fileprivate var code: String {
-        switch self {
-        case .product: "p"
-        case .article: "a"
-        case .blog: "b"
-        case .category: "c"
-        case .tag: "t"
-        }
+        if case .tag = self { "t" } else { typeName.prefix(1).lowercased() }
     }
 
     fileprivate init?(type: String, tagType: String?) {
-        switch type {
-        case "p", "Product": self = .product
-        case "a", "Article": self = .article
-        case "b", "Blog": self = .blog
-        case "c", "Category": self = .category
-        default:
-            guard let name = ["t", "Tag"].contains(type) ? tagType : type, let tag = EvergageTagType(name: name) else {
-                return nil
-            }
-            self = .tag(tag)
+        let untagged: [Self] = [.product, .article, .blog, .category]
+        if let kind = untagged.first(where: { [$0.code, $0.typeName].contains(type) }) {
+            self = kind
+            return
         }
+        guard let name = ["t", "Tag"].contains(type) ? tagType : type, let tag = EvergageTagType(name: name) else {
+            return nil
+        }
+        self = .tag(tag)
     }
 
     /// Whether items of the kind may have categories.

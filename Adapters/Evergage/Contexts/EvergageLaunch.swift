@@ -11,15 +11,12 @@ struct EvergageLaunch: Sendable, Hashable {
     ///   - version: The version; `nil` if it is unknown.
     ///   - stored: What earlier launches stored; `nil` if there were none, empty if no version was known.
     init(of version: String?, after stored: String?) {
-        let version = version ?? ""
-        switch stored {
-        case nil: (actions, versionToStore) = (["App Install", "App Launch"], version)
-        case version?: (actions, versionToStore) = (["App Launch"], nil)
-        case ""?: (actions, versionToStore) = (["App Launch"], version)
-        default:
-            let isUpgrade = !version.isEmpty
-            (actions, versionToStore) = isUpgrade ? (["App Upgrade", "App Launch"], version) : (["App Launch"], nil)
+        guard let stored else {
+            (actions, versionToStore) = (["App Install", "App Launch"], version ?? "")
+            return
         }
+        versionToStore = version == stored ? nil : version
+        actions = versionToStore == nil || stored.isEmpty ? ["App Launch"] : ["App Upgrade", "App Launch"]
     }
 }
 
