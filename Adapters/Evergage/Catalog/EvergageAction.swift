@@ -89,31 +89,24 @@ extension EvergageAction {
         let name = isRemoval ? "Remove From Cart" : "Add To Cart"
         guard let line else { throw .error("\(name): no line; dropped") }
         var notes: [EvergageNote] = []
-        guard let wire = line.wire(&notes) else {
-            throw .error("\(name): " + (notes.last?.text ?? "the line was dropped"))
+        do throws(EvergageNote) {
+            return Self(name, "cart", ["singleLine": ["Product": try line.wire(&notes)]], notes)
+        } catch {
+            throw .error("\(name): \(error.text)")
         }
-        return Self(name, "cart", ["singleLine": ["Product": wire]], notes)
     }
 
     /// Returns the current cart.
     static func viewCart(_ order: EvergageOrder?) throws(EvergageNote) -> Self {
-        guard let order else { throw .error("View Cart: no order; dropped") }
         var notes: [EvergageNote] = []
-        guard let lines = order.wireLines(&notes) else {
-            // An empty list would empty the mirrored cart, which wasn't requested.
-            throw .error("View Cart: not one line may be sent; dropped")
-        }
+        let (_, lines) = try parts(of: order, for: "View Cart", &notes)
         return Self("View Cart", "cart", ["complete": ["Product": .array(lines)]], notes)
     }
 
     /// Returns a placed order.
     static func purchase(_ order: EvergageOrder?) throws(EvergageNote) -> Self {
-        guard let order else { throw .error("Purchase: no order; dropped") }
         var notes: [EvergageNote] = []
-        guard let lines = order.wireLines(&notes) else {
-            // Without lines the vendor would take those of the cart, which weren't bought.
-            throw .error("Purchase: not one line may be sent; dropped")
-        }
+        let (order, lines) = try parts(of: order, for: "Purchase", &notes)
         var wire: [String: FlagValue] = [:]
         wire.set("orderId", order.orderID?.unlessBlank)
         if let total = order.totalValue {
@@ -128,6 +121,24 @@ extension EvergageAction {
         var action = Self("Purchase", "order", ["Product": .object(wire)], notes)
         action.priority = .high
         return action
+    }
+
+    /// Returns an order with its lines in the form of events.
+    private static func parts(
+        of order: EvergageOrder?,
+        for name: String,
+        _ notes: inout [EvergageNote]
+    ) throws(EvergageNote) -> (EvergageOrder, lines: [FlagValue]) {
+        guard let order else { throw .error("\(name): no order; dropped") }
+        var lines: [FlagValue] = []
+        for line in order.lineItems ?? [] {
+            do throws(EvergageNote) { lines.append(try line.wire(&notes)) } catch { notes.append(error) }
+        }
+        // Without lines the vendor would empty the mirrored cart, or take its lines as those that were bought.
+        if lines.isEmpty, order.lineItems?.isEmpty == false {
+            throw .error("\(name): not one line may be sent; dropped")
+        }
+        return (order, lines)
     }
 
     /// Returns an activity with an item, other than a view.

@@ -17,20 +17,13 @@ extension EvergageLineItem {
         self.init(item: item, quantity: members["quantity"]?.doubleValue)
     }
 
-    /// Returns the form inside an event, or `nil` for a line that must not be sent.
-    func wire(_ notes: inout [EvergageNote]) -> FlagValue? {
-        guard item.kind == .product else {
-            notes.append(.error("a line whose item is not a product was dropped"))
-            return nil
-        }
-        guard !item.id.isBlank else {
-            notes.append(.error("a line with a blank id was dropped"))
-            return nil
-        }
+    /// Returns the form inside an event; throws for a line that must not be sent.
+    func wire(_ notes: inout [EvergageNote]) throws(EvergageNote) -> FlagValue {
+        guard item.kind == .product else { throw .error("a line whose item is not a product was dropped") }
+        guard !item.id.isBlank else { throw .error("a line with a blank id was dropped") }
         let quantity = quantity ?? 1
         guard quantity.isFinite, quantity > 0 else {
-            notes.append(.error("a line whose quantity is not above zero was dropped"))
-            return nil
+            throw .error("a line whose quantity is not above zero was dropped")
         }
         var members: [String: FlagValue] = ["_id": .string(item.id), "quantity": .number(quantity)]
         members.set("name", item.name)
@@ -62,16 +55,6 @@ extension EvergageOrder {
             totalValue: members["totalValue"]?.doubleValue,
             totalValueCurrency: members["totalValueCurrency"]?.stringValue
         )
-    }
-
-    /// Returns the lines in the form of events.
-    ///
-    /// - Returns: `nil` if there were lines but none may be sent: the whole call must then not be sent either, because
-    ///   an empty list means something else.
-    func wireLines(_ notes: inout [EvergageNote]) -> [FlagValue]? {
-        guard let lineItems, !lineItems.isEmpty else { return [] }
-        let lines = lineItems.compactMap { $0.wire(&notes) }
-        return lines.isEmpty ? nil : lines
     }
 }
 
