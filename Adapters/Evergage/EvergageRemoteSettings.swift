@@ -8,15 +8,10 @@ final class EvergageRemoteSettings: RemoteSwitch {
     /// How long to wait after a missing answer.
     static let pause: Duration = .seconds(60)
 
-    private struct State {
-        var known: EvergageRemoteConfiguration?
-        var until: ContinuousClock.Instant?
-    }
-
     private let requests: EvergageRequests
     private let client: HTTPClient
     private let environment: ClientEnvironment
-    private let state = Mutex(State())
+    private let state = Mutex<(known: EvergageRemoteConfiguration?, until: ContinuousClock.Instant?)>((nil, nil))
     /// A delivery and the client may want it at the same time.
     private let turn = AsyncSemaphore(limit: 1)
 
@@ -56,7 +51,7 @@ final class EvergageRemoteSettings: RemoteSwitch {
                 limits: HTTPLimits(deadline: requests.configuration.timeout, responseBytes: 1 << 20)
             )
             guard let found = EvergageRemoteConfiguration(reply) else { return keep() }
-            state.withLock { $0 = State(known: found, until: now.advanced(by: found.lifetime)) }
+            state.withLock { $0 = (found, now.advanced(by: found.lifetime)) }
             if !found.isEnabled {
                 environment.log.log(.warning, "evergage.disabled", "The vendor has disabled this application.")
             }
