@@ -55,7 +55,7 @@ extension Evergage {
     /// Returns a call as it is now; the data for the next event goes with it, if it can carry any.
     func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
         var attributes: EvergageAttributes?
-        if content.carriesAttributes {
+        if case .action(let action) = content, action.carriesAttributes {
             attributes = pending
             pending = EvergageAttributes()
         }
@@ -74,19 +74,12 @@ extension Evergage {
         contexts.first { $0.surface == surface }?.handlers.keys.sorted() ?? []
     }
 
-    /// Tracks a call.
-    ///
-    /// - Parameters:
-    ///   - captured: The call.
-    ///   - names: The names of the launch, if it is that.
-    ///   - session: Whose event it becomes.
-    func note(_ captured: Captured, ofLaunch names: [String] = [], in session: UserSession) {
-        for event in captured.events(ofLaunch: names) {
-            do throws(ExperimentationError) {
-                try session.trackSoon(event, at: captured.date, on: captured.surface, targets: captured.targets)
-            } catch {
-                drop(.error, "an event was refused: \(error)")
-            }
+    /// Tracks a call as an event of a session.
+    func note(_ captured: Captured, in session: UserSession) {
+        do throws(ExperimentationError) {
+            try session.trackSoon(captured.event, at: captured.date, on: captured.surface, targets: captured.targets)
+        } catch {
+            drop(.error, "an event was refused: \(error)")
         }
         // Its screen may have gone while the call waited, and the event opened the surface again.
         if let surface = captured.surface, events?.surfaces.isLive(surface: surface) == false {

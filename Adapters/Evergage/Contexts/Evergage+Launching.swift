@@ -10,7 +10,9 @@ extension Evergage {
         guard sendsLifecycleEvents, isListening, !process.launches.contains(account),
             !waiting.contains(where: \.isLaunch)
         else { return }
-        waiting.append(captured(.launch))
+        var launch = captured(.action(EvergageAction(members: [:])))
+        launch.isLaunch = true
+        waiting.append(launch)
     }
 
     func loadLaunch() async throws(ExperimentationError) -> EvergageLaunch {
@@ -19,13 +21,21 @@ extension Evergage {
     }
 
     /// Makes the waiting launch that of the process, or drops it if another instance was first.
-    func claimLaunch() {
-        guard let configuration, let place = waiting.firstIndex(where: \.isLaunch) else { return }
-        if process.launches.insert(configuration.account).inserted {
-            unstoredLaunch = configuration.account
-            return
+    ///
+    /// - Parameters:
+    ///   - names: The names of its actions; the first one carries its attributes.
+    ///   - account: The account.
+    func claimLaunch(as names: [String], in account: String) {
+        guard let place = waiting.firstIndex(where: \.isLaunch) else { return }
+        guard process.launches.insert(account).inserted else { return takeOut(place) }
+        unstoredLaunch = account
+        var call = waiting.remove(at: place)
+        call.isLaunch = false
+        for (index, name) in names.enumerated() {
+            call.content = .action(EvergageAction(members: ["action": .string(name)]))
+            waiting.insert(call, at: place + index)
+            call.attributes = nil
         }
-        takeOut(place)
     }
 
     /// Discards the launch that the store may not have: its events go with the client or at a denial, and the next start

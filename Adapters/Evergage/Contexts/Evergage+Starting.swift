@@ -112,7 +112,8 @@ extension Evergage {
         self.session = session
         for context in contexts { context.attach() }
         refreshAll(at: environment.time.instant)
-        noteWaiting(ofLaunch: launch.actions)
+        claimLaunch(as: launch.actions, in: configuration.account)
+        noteWaiting()
         // A launch that is wanted and wasn't tracked, as during a denial, leaves the install or the upgrade to a later one.
         let isUnwanted = !sendsLifecycleEvents && !process.launches.contains(configuration.account)
         if unstoredLaunch != nil || isUnwanted { unstoredVersion = launch.versionToStore }
@@ -127,14 +128,11 @@ extension Evergage {
     }
 
     /// Tracks the waiting calls, each for the user it belonged to.
-    ///
-    /// - Parameter names: The names of the launch.
-    func noteWaiting(ofLaunch names: [String] = []) {
+    func noteWaiting() {
         guard let session else { return }
-        claimLaunch()
         for captured in waiting {
             identify(captured.ids.userID)
-            note(captured, ofLaunch: names, in: session)
+            note(captured, in: session)
         }
         waiting = []
         identify(userID)

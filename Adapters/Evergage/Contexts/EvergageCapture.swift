@@ -2,22 +2,11 @@ import Experimentation
 import Foundation
 
 extension Evergage {
-    /// A call that waits for the start or for a change of consent, or the launch itself.
+    /// A call, as it was when it was made.
     struct Captured: Sendable {
         enum Content: Sendable {
             case action(EvergageAction)
             case viewTime(EvergagePing)
-            /// The names of its actions are known later.
-            case launch
-
-            /// Whether attributes that wait for an event go with it.
-            var carriesAttributes: Bool {
-                switch self {
-                case .action(let action): action.carriesAttributes
-                case .viewTime: false
-                case .launch: true
-                }
-            }
         }
         var content: Content
         var date: Date
@@ -27,35 +16,23 @@ extension Evergage {
         var surface: String?
         /// The targets of the surface that had handlers, sorted.
         var targets: [String]
+        /// Whether it stands for the launch, whose actions are known later.
+        var isLaunch = false
 
-        var isLaunch: Bool { if case .launch = content { true } else { false } }
-
-        /// Returns the events of this call.
-        ///
-        /// - Parameter names: The names of the launch; its attributes are sent with its first event.
-        /// - Returns: One event, or those of the launch.
-        func events(ofLaunch names: [String]) -> [TrackingEvent] {
+        /// The event of this call.
+        var event: TrackingEvent {
             switch content {
-            case .action(let action): [event(action, attributes)]
-            case .viewTime(let ping): [ping.event]
-            case .launch:
-                names.enumerated().map { index, name in
-                    event(EvergageAction(members: ["action": .string(name)]), index == 0 ? attributes : nil)
-                }
+            case .viewTime(let ping): return ping.event
+            case .action(var action):
+                var user: [String: FlagValue] = [:]
+                var account: [String: FlagValue] = [:]
+                account.set("id", ids.accountID)
+                user.set("attributes", unlessEmpty: attributes?.user)
+                account.set("attributes", unlessEmpty: attributes?.account)
+                action.members.set("user", unlessEmpty: user)
+                action.members.set("account", unlessEmpty: account)
+                return action.event
             }
-        }
-
-        /// Returns an action with the account and with attributes.
-        private func event(_ action: EvergageAction, _ attributes: EvergageAttributes?) -> TrackingEvent {
-            var action = action
-            var user: [String: FlagValue] = [:]
-            var account: [String: FlagValue] = [:]
-            account.set("id", ids.accountID)
-            user.set("attributes", unlessEmpty: attributes?.user)
-            account.set("attributes", unlessEmpty: attributes?.account)
-            action.members.set("user", unlessEmpty: user)
-            action.members.set("account", unlessEmpty: account)
-            return action.event
         }
     }
 }
