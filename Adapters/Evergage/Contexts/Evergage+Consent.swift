@@ -64,9 +64,8 @@ extension Evergage {
     /// Stores a change, and tells the client of it.
     func carryOut(_ change: EvergageConsent.Change) async {
         // First: if the process ends before the client is told, the next run begins with it.
-        let isStored = await trying { [store] () async throws(ExperimentationError) in
-            try await store.state.setValue(Array(change.consent.rawValue.utf8), for: Self.consentKey)
-        }
+        let word = Array(change.consent.rawValue.utf8)
+        let isStored = await trying(try await store.state.setValue(word, for: Self.consentKey))
         // What a session has tracked since it began with a later statement must not be purged by this one.
         let isOutdated = !change.isForSession && change.consent != consent.current
         let isTold = isOutdated ? true : await tell(change)
@@ -81,21 +80,13 @@ extension Evergage {
         let consent = change.consent
         // Until its removal succeeds: what waits may belong to users who have signed out, whom nothing else stops.
         if consent == .denied { await client.holdDelivery() }
-        var isTold = await trying { () async throws(ExperimentationError) in try await session.setConsent(consent) }
+        var isTold = await trying(try await session.setConsent(consent))
         let people = Set([nil, change.userID].map { identity(of: $0, anonymousID: knownAnonymousID) })
         for identity in people where identity != session.user.identity {
             let user = User(id: identity.id, anonymousID: knownAnonymousID, isAuthenticated: identity.isAuthenticated)
-            isTold =
-                await trying { () async throws(ExperimentationError) in
-                    try await client.setConsent(consent, for: user)
-                } && isTold
+            isTold = await trying(try await client.setConsent(consent, for: user)) && isTold
         }
-        if consent == .denied {
-            let isRemoved = await trying { () async throws(ExperimentationError) in
-                _ = try await client.removeWaitingEvents()
-            }
-            guard isRemoved else { return false }
-        }
+        if consent == .denied, await !trying(try await client.removeWaitingEvents()) { return false }
         await client.beginDelivery()
         return isTold
     }
@@ -103,9 +94,9 @@ extension Evergage {
     /// Logs a failure, and goes on: what can still be told must be.
     ///
     /// - Returns: Whether it succeeded.
-    private func trying(_ action: () async throws(ExperimentationError) -> Void) async -> Bool {
+    private func trying(_ action: @autoclosure () async throws(ExperimentationError) -> some Any) async -> Bool {
         do throws(ExperimentationError) {
-            try await action()
+            _ = try await action()
             return true
         } catch {
             drop(.error, "a change of consent isn't carried out yet: \(error)")

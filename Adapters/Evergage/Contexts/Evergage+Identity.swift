@@ -24,7 +24,7 @@ extension Evergage {
 
     /// Captures the view time of the current user, so that none of it counts for the next.
     private func concludeViewTime() {
-        for context in contexts { context.note(context.timer.conclude(at: environment.time.instant)) }
+        for context in contexts { context.note(context.viewing.timer.conclude(at: environment.time.instant)) }
     }
 
     /// The id of the user's company; unrelated to the account of the configuration.

@@ -65,7 +65,7 @@ extension EvergageContext {
         owner.catchUp()
         defer { owner.setAlarm() }
         let now = owner.environment.time.instant
-        guard let item else { return note(timer.view(nil, at: now)) }
+        guard let item else { return note(viewing.timer.view(nil, at: now)) }
         do throws(EvergageNote) {
             let action = try EvergageAction.view(view, item, actionName: actionName)
             let subject = ViewTimer.Subject(
@@ -74,7 +74,7 @@ extension EvergageContext {
                 action: action.members["action"]?.stringValue ?? view.rawValue
             )
             // The previous view is reported first, so that the vendor sees views in order.
-            note(timer.view(subject, at: now))
+            note(viewing.timer.view(subject, at: now))
             if isListening { capture(made: action) }
         } catch {
             owner.drop(error.level, error.text)

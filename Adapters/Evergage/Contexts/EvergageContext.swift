@@ -21,16 +21,10 @@ public class EvergageContext {
         Task { @MainActor in owner?.catchUp() }
     }
 
-    var timer: ViewTimer {
-        get { viewing.timer }
-        set { viewing.timer = newValue }
-    }
+    var timer: ViewTimer { viewing.timer }
 
     /// The key of this context's events and campaigns; `nil` for the whole application.
-    var surface: String? {
-        get { viewing.surface }
-        set { viewing.surface = newValue }
-    }
+    var surface: String? { viewing.surface }
 
     /// The name that events of this context carry.
     var pageType: String? { nil }
@@ -94,7 +88,7 @@ public class EvergageContext {
     /// Starts or stops view time and the delivery of campaigns, depending on the state.
     func refresh(at now: ContinuousClock.Instant) {
         owner?.session?.setVisible(isDeliverable, surface: surface)
-        note(timer.run(isDeliverable, at: now))
+        note(viewing.timer.run(isDeliverable, at: now))
     }
 
     /// Captures view time, unless nothing is captured at the moment.
@@ -107,8 +101,8 @@ public class EvergageContext {
 
     /// Performs the work that has become due.
     func catchUp(at now: ContinuousClock.Instant) {
-        if let owner { timer.longest = owner.remote.viewTimePing }
-        note(timer.advance(to: now))
+        if let owner { viewing.timer.longest = owner.remote.viewTimePing }
+        note(viewing.timer.advance(to: now))
     }
 }
 

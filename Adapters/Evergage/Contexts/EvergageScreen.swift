@@ -58,7 +58,7 @@ public final class EvergageScreen: EvergageContext {
         forgetHandlers()
         if let surface { owner?.closeSurface(surface) }
         epoch += 1
-        surface = Self.surface(number, epoch)
+        viewing.surface = Self.surface(number, epoch)
         attach()
     }
 
