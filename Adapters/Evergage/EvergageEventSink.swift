@@ -71,11 +71,17 @@ final class EvergageEventSink: EventSink {
             }
             let part = await deliver(envelope)
             report.add(part, at: [place])
-            // The head of the queue blocks: later events must not overtake it.
             switch part[0] {
-            case .delivered, .rejected: continue
-            default: return report
+            case .delivered: continue
+            case .rejected(let reason):
+                environment.log.log(.error, "evergage.refused", "\(envelope.event.type) was refused: \(reason)")
+                continue
+            case .outage:
+                environment.log.log(.debug, "evergage.later", "\(envelope.event.type) will be sent again")
+            default: break
             }
+            // The head of the queue blocks: later events must not overtake it.
+            return report
         }
         return report
     }
@@ -89,15 +95,12 @@ final class EvergageEventSink: EventSink {
                     requests.viewTime(envelope, native.payload, chance: environment.jitter())
                 )
                 let now = environment.time.now
-                let verdict = EvergageErrors.verdict(onPing: reply, answer: try? JSON.parse(reply.body), now: now)
-                note(verdict, on: envelope)
-                return DeliveryReport(verdict)
+                let answer = try? JSON.parse(reply.body)
+                return DeliveryReport(EvergageErrors.verdict(onPing: reply, answer: answer, now: now))
             }
             return try await deliver(event: envelope)
         } catch {
-            let verdict = Self.verdict(on: error)
-            note(verdict, on: envelope)
-            return DeliveryReport(verdict)
+            return DeliveryReport(error.code == .invalidArgument ? .rejected(error.message) : DeliveryVerdict.of(error))
         }
     }
 
@@ -112,7 +115,6 @@ final class EvergageEventSink: EventSink {
         let reply = try await send(requests.event(id: envelope.id, event))
         let answer = (try? JSON.parse(reply.body)).flatMap(EvergageAnswer.init)
         let verdict = EvergageErrors.verdict(on: reply, answer: answer, now: environment.time.now)
-        note(verdict, on: envelope)
         // Logged when the event is done, because it may be retried for days.
         switch verdict {
         case .delivered, .rejected:
@@ -135,23 +137,6 @@ final class EvergageEventSink: EventSink {
             message,
             limits: HTTPLimits(deadline: configuration.timeout, responseBytes: 4 << 20)
         )
-    }
-
-    private static func verdict(on error: ExperimentationError) -> Verdict {
-        switch error.code {
-        case .invalidArgument: .rejected(error.message)
-        default: DeliveryVerdict.of(error)
-        }
-    }
-
-    private func note(_ verdict: Verdict, on envelope: Envelope) {
-        switch verdict {
-        case .rejected(let reason):
-            environment.log.log(.error, "evergage.refused", "\(envelope.event.type) was refused: \(reason)")
-        case .outage:
-            environment.log.log(.debug, "evergage.later", "\(envelope.event.type) will be sent again")
-        default: break
-        }
     }
 
     /// Whether there is still a user to show a campaign to: not for an event of an earlier run, an old one, or one of a

@@ -26,10 +26,7 @@ enum EvergageTranslation {
             action.leaveOut("its attributes", Set(event.attributes.values.keys))
             return action
         } catch {
-            throw ExperimentationError(
-                error.level == .debug ? .unsupported : .invalidArgument,
-                error.level == .debug ? "evergage has no \(error.text)." : error.text
-            )
+            throw ExperimentationError(error.level == .debug ? .unsupported : .invalidArgument, error.text)
         }
     }
 
@@ -40,7 +37,7 @@ enum EvergageTranslation {
     ) throws(EvergageNote) -> EvergageAction {
         /// Returns the error for something that the vendor can't represent.
         func unsupported(_ what: String) -> EvergageNote {
-            EvergageNote(level: .debug, text: what)
+            EvergageNote(level: .debug, text: "evergage has no \(what).")
         }
         func item(_ item: CatalogItem, as kind: EvergageItem.Kind? = nil) -> EvergageItem {
             EvergageItem(item, as: kind, unread: &unread)
