@@ -112,15 +112,19 @@ struct ConsentStoreTests {
         #expect(app.actions == [])
     }
 
-    @Test("a start under a denial sends nothing while it can't remove what an earlier run left")
-    func heldAtStart() async throws {
+    @Test(
+        "a start under a denial sends nothing while it can't remove what an earlier run left",
+        arguments: [true, false]
+    )
+    func heldAtStart(isDeniedFirst: Bool) async throws {
         let store = FragileStore()
         let first = try await waiting(in: store.stores)
         await first.evergage.client?.shutdown(within: .zero)
         store.fail(.remove)
         let second = try await App(start: false, store: store.stores)
-        second.evergage.setConsent(.denied)
+        if isDeniedFirst { second.evergage.setConsent(.denied) }
         second.evergage.start(.test)
+        second.evergage.setConsent(.denied)
         await second.settle()
         #expect(second.actions == [])
         let client = try #require(second.evergage.client)
