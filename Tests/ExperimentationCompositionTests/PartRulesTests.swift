@@ -152,6 +152,34 @@ struct PartRulesTests {
         #expect(source.fetches.withLock { $0 } == 2)
     }
 
+    /// A store that fails its first read.
+    private final class Unreadable: StateStoreDecorator {
+        let baseState: any StateStore
+        private let hasFailed = Mutex(false)
+
+        init(_ state: any StateStore) { baseState = state }
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            let isFirst = hasFailed.withLock { hasFailed in
+                defer { hasFailed = true }
+                return !hasFailed
+            }
+            if isFirst { throw ExperimentationError(.store, "The database is locked.") }
+            return try await baseState.value(for: key)
+        }
+    }
+
+    @Test("rules of an earlier run that can't be read at first are read with the next request")
+    func unreadable() async throws {
+        let (source, state) = (Hanging(.rules), InMemoryStateStore())
+        source.gate.open()
+        #expect(await Self.ask(PartRules(source, in: ProviderContext(state: state)), inSession: true) == .rules())
+        source.answers.withLock { $0 = .failure }
+        let rules = PartRules(source, in: ProviderContext(state: Unreadable(state)))
+        #expect(await Self.ask(rules, inSession: true) == .nothing(.transport))
+        #expect(await Self.ask(rules, inSession: true) == .rules(failure: .transport))
+    }
+
     @Test("a vendor that hangs and fails is asked once for all users, who get the other vendor's flags")
     func users() async throws {
         let source = Hanging(.failure)

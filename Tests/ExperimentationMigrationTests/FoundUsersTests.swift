@@ -60,8 +60,9 @@ struct FoundUsersTests {
         #expect(try await people.find(Identity(id: "ada")).person.side == .new)
     }
 
-    @Test("what the client kept before the move was wrapped around the vendor goes on: variations and rules")
-    func keptBefore() async throws {
+    /// Two clients' vendor and store, after the client alone has shown users their variations: the vendor now assigns
+    /// everybody else the other variation.
+    private static func afterAlone() async throws -> (moves: Moves, seen: [String: String]) {
         let moves = Moves()
         let alone = try await ExperimentationClient(
             provider: moves.old,
@@ -71,7 +72,6 @@ struct FoundUsersTests {
         var seen: [String: String] = [:]
         for user in MovingTests.users { seen[user] = try await Moves.color(user, by: alone) }
         await alone.shutdown(within: .zero)
-        // The vendor now deals everybody the other variation, except those who keep what they had.
         moves.old.replace(
             flags: [],
             experiments: [
@@ -84,12 +84,33 @@ struct FoundUsersTests {
                 )
             ]
         )
+        return (moves, seen)
+    }
+
+    @Test("what the client kept before the move was wrapped around the vendor goes on: variations and rules")
+    func keptBefore() async throws {
+        let (moves, seen) = try await Self.afterAlone()
         moves.old.setFailure(ExperimentationError(.transport, "away"))
         let wrapped = try await moves.client()
         #expect(try await Moves.color("user-0", by: wrapped) == seen["user-0"], "by the rules of the client alone")
         moves.old.setFailure(nil)
         moves.time.advance(by: .seconds(5))
         for user in MovingTests.users { #expect(try await Moves.color(user, by: wrapped) == seen[user], "\(user)") }
+        await wrapped.shutdown(within: .zero)
+    }
+
+    @Test("what the client kept of a user isn't lost though the store fails as it is read", arguments: [false, true])
+    func keptBeforeUnread(isAway: Bool) async throws {
+        let (moves, seen) = try await Self.afterAlone()
+        if isAway { moves.old.setFailure(ExperimentationError(.transport, "away")) }
+        let state = UnreadableState(moves.store.state, failing: isAway ? "/ruleset" : "/assignments/")
+        let wrapped = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: ClientStore(outbox: moves.store.outbox, state: state),
+            environment: ClientEnvironment(time: moves.time)
+        )
+        await #expect(throws: ExperimentationError.self) { try await Moves.color("user-0", by: wrapped) }
+        #expect(try await Moves.color("user-0", by: wrapped) == seen["user-0"])
         await wrapped.shutdown(within: .zero)
     }
 }

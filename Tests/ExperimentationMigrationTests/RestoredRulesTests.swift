@@ -24,6 +24,22 @@ struct RestoredRulesTests {
         await second.shutdown(within: .zero)
     }
 
+    @Test("rules that can't be read at first are read with the next request")
+    func unreadable() async throws {
+        let vendor = InMemoryProvider()
+        guard case .computed(let source) = vendor.roles.decisions else { return }
+        let state = InMemoryStateStore()
+        _ = try await PartyRules(source, in: ProviderContext(state: state))
+            .current(for: "ada", inSession: true, isForced: false)
+        vendor.setFailure(ExperimentationError(.transport, "away"))
+        let unreadable = UnreadableState(state, failing: "migration/rules")
+        let rules = PartyRules(source, in: ProviderContext(state: unreadable))
+        await #expect(throws: ExperimentationError.self) {
+            try await rules.current(for: "ada", inSession: true, isForced: false)
+        }
+        #expect(try await rules.current(for: "ada", inSession: true, isForced: false) != nil)
+    }
+
     /// A store whose first read waits until a test lets it go.
     private final class SlowStore: StateStoreDecorator {
         let baseState: any StateStore

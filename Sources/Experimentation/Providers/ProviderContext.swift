@@ -47,15 +47,19 @@ package struct KeptBefore: Sendable {
     }
 
     /// The user's variations by group, for a vendor that honors earlier ones.
-    package func assignments(of userID: String) async -> [String: String] {
-        await state.read([String: String].self, .assignments(of: userID)) ?? [:]
+    ///
+    /// - Throws: What the store throws: a user who counts as new would be shown another variation.
+    package func assignments(of userID: String) async throws(ExperimentationError) -> [String: String] {
+        try await state.find([String: String].self, .assignments(of: userID)) ?? [:]
     }
 
     /// Whether the client has decisions of an earlier run for a user.
     package func hasDecisions(of userID: String) async -> Bool { await state.bytes(.decisions(of: userID)) != nil }
 
     /// The vendor's own bytes of its last rules.
-    package func ruleset() async -> [UInt8]? {
-        await state.bytes(.ruleset).flatMap { StoredRuleset(written: $0)?.raw }
+    ///
+    /// - Throws: What the store throws.
+    package func ruleset() async throws(ExperimentationError) -> [UInt8]? {
+        try await state.findBytes(.ruleset).flatMap { StoredRuleset(written: $0)?.raw }
     }
 }

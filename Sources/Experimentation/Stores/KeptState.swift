@@ -62,9 +62,12 @@ struct KeptState: Sendable {
     ///
     /// - Throws: What the store throws; it is logged as well.
     func find<Value: Decodable>(_ type: Value.Type, _ key: Key) async throws(ExperimentationError) -> Value? {
-        do throws(ExperimentationError) {
-            return try await content(of: key).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
-        } catch {
+        try await findBytes(key).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+    }
+
+    /// Reads bytes as ``find(_:_:)`` does.
+    func findBytes(_ key: Key) async throws(ExperimentationError) -> [UInt8]? {
+        do throws(ExperimentationError) { return try await content(of: key) } catch {
             logUnreadable(error)
             throw error
         }
@@ -130,12 +133,7 @@ struct KeptState: Sendable {
     }
 
     /// Reads bytes.
-    func bytes(_ key: Key) async -> [UInt8]? {
-        do throws(ExperimentationError) { return try await content(of: key) } catch {
-            logUnreadable(error)
-            return nil
-        }
-    }
+    func bytes(_ key: Key) async -> [UInt8]? { (try? await findBytes(key)) ?? nil }
 
     private func logUnreadable(_ error: ExperimentationError) {
         log.log(.warning, "cache.unreadable", "A cached value can't be read: \(error)")

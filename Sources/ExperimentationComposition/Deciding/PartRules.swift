@@ -146,9 +146,11 @@ actor PartRules {
 
     private func restore() async {
         guard !isRestored else { return }
+        let stored: [UInt8]?
+        // If the store fails, the next request reads them.
+        do throws(ExperimentationError) { stored = try await context.state.value(for: Self.key) } catch { return }
         isRestored = true
-        guard let bytes = (try? await context.state.value(for: Self.key)) ?? nil,
-            let entry = RulesArchive(written: bytes)?.entries[""],
+        guard held == nil, let bytes = stored, let entry = RulesArchive(written: bytes)?.entries[""],
             let ruleset = try? source.ruleset(restoring: entry.raw)
         else { return }
         held = Held(ruleset: ruleset, validator: entry.validator)

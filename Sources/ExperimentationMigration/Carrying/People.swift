@@ -14,7 +14,7 @@ struct People: Sendable {
     /// Looks up imported places at the old vendor: variations by group, for a stable key.
     typealias Imported = @Sendable (_ user: String) -> [String: String]
     /// Looks up what the client kept of a user before the move was wrapped around the old vendor.
-    typealias Kept = @Sendable (_ userID: String) async -> [String: String]
+    typealias Kept = @Sendable (_ userID: String) async throws(ExperimentationError) -> [String: String]
 
     /// Creates the records in the move's part of a store.
     ///
@@ -65,7 +65,7 @@ struct People: Sendable {
             found.isOfOtherMove = true
             handedOver = found.person.begin(move)
         }
-        if !found.person.isKnown, let kept { found.person.addOld(await kept(identity.id)) }
+        if !found.person.isKnown, let kept { found.person.addOld(try await kept(identity.id)) }
         found.person.addOld(handedOver)
         return found
     }

@@ -56,7 +56,7 @@ public final class Migration: Sendable {
         unsupported = UnsupportedRecord(in: context.state, of: move, log: log)
         // Only a vendor that honors earlier variations has any kept; others would be asked to no avail.
         var kept: People.Kept?
-        if old.policy.isSticky { kept = { user in await old.kept.assignments(of: user) } }
+        if old.policy.isSticky { kept = old.kept.assignments(of:) }
         var found: People.Imported?
         if let imported { found = { user in imported.variations(of: user) } }
         people = People(in: context.state, of: move, log: log, kept: kept, imported: found)

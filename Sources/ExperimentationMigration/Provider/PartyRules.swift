@@ -205,8 +205,14 @@ actor PartyRules {
 
     private func restore() async {
         if isRestored { return }
-        var raw = (try? await state.value(for: Self.key)) ?? nil
-        if raw == nil { raw = await kept?.ruleset() }
+        var raw: [UInt8]?
+        do throws(ExperimentationError) {
+            raw = try await state.value(for: Self.key)
+            if raw == nil { raw = try await kept?.ruleset() }
+        } catch {
+            // The next request reads them.
+            return
+        }
         // Others may have restored them meanwhile.
         if isRestored { return }
         isRestored = true
