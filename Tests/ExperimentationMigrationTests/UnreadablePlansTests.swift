@@ -47,6 +47,40 @@ struct UnreadablePlansTests {
         await client.shutdown(within: .zero)
     }
 
+    @Test("one that couldn't be written is written later, so that an earlier plan follows it and denials reach both")
+    func written() async throws {
+        let moves = Moves()
+        try await moves.client().shutdown(within: .zero)
+        let isAway = Mutex(true)
+        let store = RacingStore(
+            moves.store,
+            before: { () async throws(ExperimentationError) in
+                if isAway.withLock({ $0 }) { throw ExperimentationError(.store, "The disk is full.") }
+            }
+        )
+        var plan = moves.plan
+        plan.stage = .dualWrite
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+            store: store.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        isAway.withLock { $0 = false }
+        moves.time.advance(by: .seconds(3))
+        let ada = User(id: "ada", consent: .granted)
+        try await client.track(.custom("goal"), for: ada)
+        _ = try await client.flush()
+        #expect(moves.new.delivered == [.custom("goal")])
+        await client.shutdown(within: .zero)
+
+        let earlier = try await moves.client()
+        #expect(try Moves.migration(of: earlier).stage == .dualWrite)
+        try await earlier.setConsent(.denied, for: ada)
+        _ = try await earlier.flush()
+        #expect(moves.new.delivered.last == TrackingEvent(.consentChanged(granted: false)))
+        await earlier.shutdown(within: .zero)
+    }
+
     /// Starts a client while the store can't be read, which it can afterwards.
     private static func clientWithoutStore(
         _ moves: Moves,

@@ -1,8 +1,14 @@
 import Experimentation
 import Synchronization
 
-/// Checking a plan that began while the store couldn't be read.
+/// Checking and noting a plan that began while the store couldn't be read or written.
 extension Migration {
+    /// Reads the stored stage, and notes the plan if the store couldn't be told of it.
+    func catchUp() async throws(ExperimentationError) {
+        try await reread()
+        if isUnnoted.withLock({ $0 }) { await notePlan() }
+    }
+
     /// Has the plan checked as soon as the store can be read.
     func checkLater() { isUnchecked.withLock { $0 = true } }
 

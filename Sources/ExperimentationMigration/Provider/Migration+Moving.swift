@@ -1,5 +1,6 @@
 import Experimentation
 import Foundation
+import Synchronization
 
 extension Migration {
     /// Moves to another stage, forward or back.
@@ -104,10 +105,13 @@ extension Migration {
         )
     }
 
-    /// Records that the plan is applied, so that its instances follow later ones from then on.
+    /// Records that the plan is applied, so that its instances follow later ones from then on; if that fails, the next
+    /// reading of the stage tries again.
     func notePlan() async {
         // An unwritable store mustn't keep the application from starting.
-        guard let standing = try? await record.update(under: checkedPlan(), { _ in }) else { return }
+        let standing = try? await record.update(under: checkedPlan()) { _ in }
+        isUnnoted.withLock { $0 = standing == nil }
+        guard let standing else { return }
         adopt(standing)
         if standing.hasLeft(plan) { warn(of: plan, leftFor: standing) }
     }

@@ -37,6 +37,8 @@ public final class Migration: Sendable {
     private let followed: Mutex<MigrationPlan>
     /// Whether the store couldn't be read when the plan was checked.
     let isUnchecked = Mutex(false)
+    /// Whether the store couldn't be told that the plan is applied.
+    let isUnnoted = Mutex(false)
     /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
 
@@ -95,7 +97,7 @@ public final class Migration: Sendable {
             guard let read = state.read else { return true }
             return read.advanced(by: Self.patience) < now
         }
-        if isDue { try await reread() }
+        if isDue { try await catchUp() }
         return standing
     }
 
