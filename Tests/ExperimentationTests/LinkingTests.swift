@@ -63,6 +63,37 @@ struct LinkingTests {
         #expect(linker.seen.withLock { $0 } == [#"ada ["b"] []"#, #"ada ["b"] [1]"#, #"ada ["b"] [1]"#])
     }
 
+    /// A store that fails the first read of a link.
+    private final class UnreadableLink: StateStoreDecorator {
+        let baseState: any StateStore
+        private let hasFailed = Mutex(false)
+
+        init(_ state: any StateStore) { baseState = state }
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            let isFirst = hasFailed.withLock { hasFailed in
+                defer { hasFailed = hasFailed || key.contains("/link/") }
+                return !hasFailed && key.contains("/link/")
+            }
+            if isFirst { throw ExperimentationError(.store, "The database is locked.") }
+            return try await baseState.value(for: key)
+        }
+    }
+
+    @Test("an interrupted link isn't begun anew though the store fails as it is read: the next call resumes it")
+    func isUnread() async throws {
+        let store = ClientStore.inMemory()
+        let linker = Linker(failures: 1)
+        let first = try await session(linker, store)
+        await #expect(throws: ExperimentationError.self) { try await first.link(to: Self.ada) }
+        let state = UnreadableLink(store.state)
+        let later = try await session(linker, ClientStore(outbox: store.outbox, state: state))
+        let error = await #expect(throws: ExperimentationError.self) { try await later.link(to: Self.ada) }
+        #expect(error?.code == .store)
+        try await later.link(to: Self.ada)
+        #expect(linker.seen.withLock { $0 } == ["ada [] []", "ada [] [1]", "ada [] [1]"])
+    }
+
     @Test("a vendor isn't told of an empty id: the anonymous one takes its place")
     func withoutID() async throws {
         let linker = Linker(failures: 0)

@@ -58,7 +58,8 @@ extension UserSession {
         let userID = asked.progress.from.id
         let key = KeptState.Key.link(of: userID)
         var link = asked
-        let stored = await core.kept.read(StoredLink.self, key)
+        // An interrupted one that can't be read must not be begun anew.
+        let stored = try await core.kept.find(StoredLink.self, key)
         if let stored, stored.asksFor(asked.to, asked.criteria) { link = stored }
         try await keep(link, key, of: userID, watch)
         while !link.progress.isComplete {
