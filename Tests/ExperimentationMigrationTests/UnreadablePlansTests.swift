@@ -81,6 +81,20 @@ struct UnreadablePlansTests {
         await earlier.shutdown(within: .zero)
     }
 
+    @Test("a denial from before the stage was read reaches both vendors, because either may have the user's events")
+    func deniedUnread() async throws {
+        let moves = Moves()
+        let former = try await moves.client()
+        for stage in [MigrationStage.dualWrite, .off] { try await Moves.migration(of: former).move(to: stage) }
+        await former.shutdown(within: .zero)
+        let client = try await Self.clientWithoutStore(moves, .off)
+        try await client.setConsent(.denied, for: User(id: "ada"))
+        _ = try await client.flush()
+        let signal = TrackingEvent(.consentChanged(granted: false))
+        #expect(moves.old.delivered == [signal] && moves.new.delivered == [signal])
+        await client.shutdown(within: .zero)
+    }
+
     /// Starts a client while the store can't be read, which it can afterwards.
     private static func clientWithoutStore(
         _ moves: Moves,

@@ -24,7 +24,7 @@ struct MigratingSink: EventSink {
             guard MarkedCatalogues.side(of: exposure.assignment) ?? .old == side else {
                 throw ExperimentationError(.unsupported, "The exposure belongs to the vendor that answered.")
             }
-        case .consentChanged(granted: false) where standing.hasReached(side): break
+        case .consentChanged(granted: false) where migration.mayHaveReached(side): break
         default:
             guard standing.stage.sendsEvents(to: side) else {
                 throw ExperimentationError(

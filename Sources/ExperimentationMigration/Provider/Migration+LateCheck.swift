@@ -12,6 +12,11 @@ extension Migration {
     /// Has the plan checked as soon as the store can be read.
     func checkLater() { isUnchecked.withLock { $0 = true } }
 
+    /// Whether a vendor may have users' events; either may while it isn't known where the move stands.
+    func mayHaveReached(_ side: MigrationSide) -> Bool {
+        standing.hasReached(side) || isUnchecked.withLock { $0 }
+    }
+
     /// The plan in force, once it has been checked against what is stored: only then may it be written.
     func checkedPlan() async throws(ExperimentationError) -> MigrationPlan {
         if isUnchecked.withLock({ $0 }) { try await reread() }
