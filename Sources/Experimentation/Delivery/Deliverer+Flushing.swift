@@ -15,9 +15,8 @@ extension Deliverer {
         var isOwn = !isRunning
         while alarm.holds.isEmpty, !Task.isCancelled {
             let began = time.instant
-            let mayRun = alarm.schedule.earliest(at: began) == nil
-            if !isRunning, mayRun { deliverNow() }
-            if isRunning || mayRun {
+            // Asked together with the request: a hold that is set in between would leave the task at rest.
+            if isRunning || alarm.change({ $0.flush(at: $1) }) {
                 guard await runEnded.wait(until: deadline, by: time) else { return }
             }
             // Another run may have begun already.

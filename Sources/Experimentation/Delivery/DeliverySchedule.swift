@@ -86,12 +86,6 @@ struct DeliverySchedule: Equatable {
         return first > now ? .at(first) : .now
     }
 
-    /// The moment before which not even a flush may deliver; `nil` if it may now, or if that is unknown.
-    func earliest(at now: Instant) -> Instant? {
-        guard let pause, pause.isAsked, pause.end > now else { return nil }
-        return pause.end
-    }
-
     /// When a flush may try again after a run that left something; `nil` if there is nothing to wait for.
     func nextAttempt(at now: Instant) -> Instant? { isBusy ? now : pause?.end ?? retry }
 
@@ -108,6 +102,14 @@ struct DeliverySchedule: Equatable {
 
     /// Requests a run now: for a flush, or for events that have become deliverable.
     mutating func force() { isForced = true }
+
+    /// Requests a run for a flush.
+    ///
+    /// - Returns: Whether it begins now: no hold, and no wait that the vendor asked for, forbids it.
+    mutating func flush(at now: Instant) -> Bool {
+        force()
+        return next(at: now) == .now
+    }
 
     /// Notes that a run begins.
     mutating func begin() {

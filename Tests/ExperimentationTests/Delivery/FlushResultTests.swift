@@ -1,6 +1,8 @@
-import Experimentation
 import ExperimentationTesting
 import Testing
+import Waiting
+
+@testable import Experimentation
 
 @Suite("Results of a flush", .timeLimit(.minutes(10)))
 struct FlushResultTests {
@@ -75,6 +77,18 @@ struct FlushResultTests {
         let ledger = try await client.ledger()
         #expect(ledger == Ledger(accepted: 7, delivered: 3, pending: 1, dropped: [.rejected: 3]))
         #expect("\(ledger.dropped)" == "[rejected: 3]")
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("a flush ends at once, though deliveries are held at whatever moment of its beginning", arguments: 1...12)
+    func heldMeanwhile(moment: Int) async throws {
+        let time = InterruptedTime()
+        let client = try await ScriptedVendor().client(time: time)
+        time.interrupt(moment) { client.core.outbox.set(.offline, true) }
+        let result = Shared<FlushResult?>(nil)
+        Task { result.value = try await client.flush(within: .seconds(60), retrying: false) }
+        try await eventually("the flush ends") { result.value != nil }
+        #expect(result.value == .delivered)
         await client.shutdown(within: .zero)
     }
 }
