@@ -110,7 +110,8 @@ extension Intake {
     /// Waiting callers get the error at once, instead of one after another. Noted entries wait for the next caller, and
     /// denials that the store couldn't record are owed.
     private func stop(_ rest: ArraySlice<Entry>, _ failure: ExperimentationError) async {
-        let failed = rest + state.withLock { $0.line.takeAll() }
+        // What was refused before the transaction stays refused.
+        let failed = (rest + state.withLock { $0.line.takeAll() }).filter { !$0.answer.isGiven }
         let denials = failed.filter(\.statement.isDenial)
         owed.hold(denials.compactMap(\.statement.change?.userID))
         for entry in failed where !entry.mayWait && !entry.statement.isDenial { entry.answer.give(.failure(failure)) }
@@ -118,8 +119,15 @@ extension Intake {
         await owed.note(denials.compactMap(\.statement.change?.userID))
         for entry in denials { entry.answer.give(.failure(failure)) }
         let (noted, removed) = Self.noted(in: failed)
-        let staying = noted.prefix(Self.mostNoted)
-        let lost = noted.dropFirst(Self.mostNoted)
+        let (lost, hasMore) = state.withLock { state in
+            // What was noted waits for the next statement, if there can be one: tried at once, it would spin for as long
+            // as the store fails.
+            let staying = state.isClosed ? 0 : Self.mostNoted
+            let hasMore = !state.line.isEmpty
+            state.line.putBack(noted.prefix(staying))
+            state.isCarried = hasMore
+            return (noted.dropFirst(staying), hasMore)
+        }
         if !noted.isEmpty {
             let loss = lost.isEmpty ? "" : ", and \(lost.count) are lost"
             environment.log.log(
@@ -128,21 +136,16 @@ extension Intake {
                 "Noted events can't be stored at the moment\(loss): \(failure)"
             )
         }
-        let hasMore = state.withLock { state in
-            // What was noted waits for the next statement: tried at once, it would spin for as long as the store fails.
-            let hasMore = !state.line.isEmpty
-            state.line.putBack(staying)
-            state.isCarried = hasMore
-            return hasMore
-        }
         for entry in lost { entry.answer.give(.failure(failure)) }
         for entry in removed { entry.answer.give(.failure(.consentDenied)) }
+        // What failed may be done all the same: only a run of deliveries can tell whether it released anything.
+        stored([])
         if hasMore { Task { await carry() } }
     }
 
     /// The noted events of a line that failed, apart from those that a denial behind them removes: stored later, they
     /// would come after it, and end it if they carry consent.
-    private static func noted(in failed: ArraySlice<Entry>) -> (staying: [Entry], removed: [Entry]) {
+    private static func noted(in failed: [Entry]) -> (staying: [Entry], removed: [Entry]) {
         var (staying, removed): ([Entry], [Entry]) = ([], [])
         var denying: Set<ExactText> = []
         for entry in failed.reversed() {

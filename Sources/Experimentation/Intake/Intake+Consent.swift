@@ -5,7 +5,7 @@ extension Intake {
     ///
     /// If the store fails, only these events do: the others are stored already, and would be stored a second time.
     ///
-    /// - Returns: Whether held events were released.
+    /// - Returns: Whether held events were released, as far as the store says.
     func grant(withRefused events: [NewEvent], _ refusals: inout [ExperimentationError?]) async -> Bool {
         var changes: [ExactText: ConsentChange] = [:]
         var granting: [Int] = []
@@ -31,6 +31,8 @@ extension Intake {
             for (index, answer) in zip(later, answers) { refusals[index] = answer }
         } catch {
             for index in open { refusals[index] = error }
+            // It may be done all the same.
+            hasReleased = true
         }
         return hasReleased
     }

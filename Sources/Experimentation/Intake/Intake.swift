@@ -149,6 +149,13 @@ final class Intake: Sendable {
     /// - Throws: ``ErrorCode/shutDown``, and what the store says while it takes nothing.
     func untilStored() async throws(ExperimentationError) { try await enter(.mark).outcome() }
 
-    /// Refuses statements from now on.
-    func close() { state.withLock { $0.isClosed = true } }
+    /// Refuses statements from now on, and tries those once more for which the store has failed.
+    func close() {
+        let isLeft = state.withLock { state in
+            state.isClosed = true
+            defer { state.isCarried = !state.line.isEmpty || state.isCarried }
+            return !state.line.isEmpty && !state.isCarried
+        }
+        if isLeft { Task { await carry() } }
+    }
 }

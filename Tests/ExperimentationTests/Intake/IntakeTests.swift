@@ -155,6 +155,74 @@ struct IntakeTests {
         #expect(owed.users.map(\.text) == ["bob"])
     }
 
+    @Test("a failure that may hide a release has the destinations look", arguments: [true, false])
+    func hiddenRelease(isWithRefusedEvent: Bool) async throws {
+        let store = FailingStore(failing: 0..<1, of: [.setConsent], .after)
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: InMemoryStateStore(), of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let looks = Shared(0)
+        let intake = Intake(store: store, owed: owed, environment: environment) { events in
+            if events.isEmpty { looks.change { $0 += 1 } }
+        }
+        let envelope = Envelope(
+            id: "large",
+            identity: Identity(id: "ada"),
+            event: .custom("large", attributes: ["text": .string(String(repeating: "x", count: 40_000))]),
+            date: .distantPast
+        )
+        let ticket = intake.enter(
+            isWithRefusedEvent
+                ? .event(NewEvent(envelope, to: Self.destination, grantsConsent: true))
+                : .consent(ConsentChange(userID: "ada", isGranted: true))
+        )
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: ticket) }
+        #expect(error?.code == .store)
+        #expect(looks.value == 1)
+    }
+
+    @Test("a noted event that was refused isn't stored later, though the store failed for those beside it")
+    func refusedBesideFailure() async throws {
+        let (store, state) = (
+            FailingStore(failing: 0..<1, of: [.append]), FailingStore(failing: 0..<1, of: [.removeAll])
+        )
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: state, of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        try await owed.carryOut()
+        await owed.owe(["bob"])
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        let envelope = Envelope(id: "bob's", identity: Identity(id: "bob"), event: .numbered(0), date: .distantPast)
+        let codes = Shared<[ErrorCode?]>([])
+        // All are in line before the first is stored.
+        let mark = intake.enter(.mark)
+        intake.note(.event(NewEvent(envelope, to: Self.destination, grantsConsent: true))) { outcome in
+            codes.change { if case .failure(let error) = outcome { $0.append(error.code) } else { $0.append(nil) } }
+        }
+        intake.note(event(1))
+        try await intake.outcome(of: mark)
+        try await intake.untilStored()
+        #expect(codes.value == [.store])
+        #expect(try await store.ledger(of: Self.destination).accepted == 1)
+    }
+
+    @Test("what waits for a store that failed is tried once more at the end, and answered", arguments: [1, 2])
+    func closed(failures: Int) async throws {
+        let store = FailingStore(failing: 0..<failures, of: [.append])
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: store, of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        let isStored = Shared<Bool?>(nil)
+        intake.note(event(1)) { outcome in isStored.value = (try? outcome.get()) != nil }
+        try await eventually("the store has failed") { intake.state.withLock { !$0.isCarried && $0.line.count == 1 } }
+        intake.close()
+        try await eventually("it is answered") { isStored.value != nil }
+        #expect(isStored.value == (failures == 1))
+        #expect(store.operations == 2)
+        #expect(intake.state.withLock { $0.line.isEmpty && !$0.isCarried })
+    }
+
     @Test("a noted grant becomes part of the user's next event, but not behind a mark")
     func joined() {
         let grant = Intake.Statement.consent(ConsentChange(userID: "ada", isGranted: true))
