@@ -1,0 +1,24 @@
+#if os(Linux)
+    import Testing
+    import Waiting
+
+    @Suite("Deliveries, whatever comes")
+    struct DeliveryByChanceTests {
+        @Test(
+            "every accepted event is delivered, dropped, removed or held, no wake-up is lost, and a flush ends",
+            arguments: 0..<(isSoak ? 100 : 1)
+        )
+        func anything(part: Int) async {
+            await #expect(processExitsWith: .success) { [part] in
+                TurnsByChance.take { turns in
+                    for seed in part * 25..<(part + 1) * 25 {
+                        let game = DeliveryGame(turns, seed: seed)
+                        game.play()
+                        #expect(game.violations.isEmpty, "seed \(seed): \(game.violations.prefix(3))")
+                        if !game.violations.isEmpty { break }
+                    }
+                }
+            }
+        }
+    }
+#endif

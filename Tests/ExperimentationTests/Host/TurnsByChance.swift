@@ -1,0 +1,54 @@
+#if os(Linux)
+    import Foundation
+    import Synchronization
+
+    /// Runs the tasks of this process one job at a time, in an order drawn from a seed.
+    ///
+    /// It takes the place of the executor that all tasks share, so it belongs into a process of its own: an exit test.
+    /// Nothing then happens but what a test lets happen, and nothing is left to do exactly when no job is ready: what
+    /// stands still is seen at once, and a seed tells the whole course as far as no set or dictionary is in no order.
+    final class TurnsByChance {
+        private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
+        private typealias Hook = @convention(thin) (UnownedJob, Enqueue) -> Void
+
+        private static let ready = Mutex<[UnownedJob]>([])
+        /// Where the runtime looks for whom to hand jobs to instead of the executor that all tasks share.
+        nonisolated(unsafe) private static let hook = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook")?
+            .assumingMemoryBound(to: Hook?.self)
+
+        private var dice = Dice(0)
+
+        private init() {}
+
+        /// Takes the place of the executor while something is played without suspending.
+        static func take(_ play: (TurnsByChance) -> Void) {
+            hook?.pointee = { job, _ in TurnsByChance.ready.withLock { $0.append(job) } }
+            defer { hook?.pointee = nil }
+            play(TurnsByChance())
+        }
+
+        /// Ends what an earlier game has left, and draws from other dice from now on.
+        func begin(_ dice: Dice) {
+            _ = settle()
+            self.dice = dice
+        }
+
+        /// Whether no job is ready.
+        var isSettled: Bool { Self.ready.withLock { $0.isEmpty } }
+
+        /// Runs one of the jobs that are ready, if there is one.
+        func next() {
+            let job = Self.ready.withLock { $0.isEmpty ? nil : $0.remove(at: dice.below($0.count)) }
+            // The executor that all tasks share has no identity.
+            job?.runSynchronously(on: unsafeBitCast((0, 0), to: UnownedSerialExecutor.self))
+        }
+
+        /// Runs jobs until none is ready.
+        ///
+        /// - Returns: Whether that happened; not if they bring about each other endlessly.
+        func settle() -> Bool {
+            for _ in 0..<100_000 where !isSettled { next() }
+            return isSettled
+        }
+    }
+#endif

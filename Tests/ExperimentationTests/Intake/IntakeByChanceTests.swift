@@ -1,0 +1,24 @@
+#if os(Linux)
+    import Testing
+    import Waiting
+
+    @Suite("The line into the store, whatever comes")
+    struct IntakeByChanceTests {
+        @Test(
+            "every statement is stored once, in order, and answered once, and the line never stands still",
+            arguments: 0..<(isSoak ? 100 : 1)
+        )
+        func anything(part: Int) async {
+            await #expect(processExitsWith: .success) { [part] in
+                TurnsByChance.take { turns in
+                    for seed in part * 60..<(part + 1) * 60 {
+                        let game = IntakeGame(turns, seed: seed)
+                        game.play()
+                        #expect(game.violations.isEmpty, "seed \(seed): \(game.violations.prefix(3))")
+                        if !game.violations.isEmpty { break }
+                    }
+                }
+            }
+        }
+    }
+#endif
