@@ -124,7 +124,7 @@
                     Task { [intake] in
                         let outcome: Outcome
                         do throws(ExperimentationError) {
-                            outcome = .success(try await ticket.outcome())
+                            outcome = .success(try await intake.outcome(of: ticket))
                         } catch {
                             outcome = .failure(error)
                         }

@@ -176,7 +176,7 @@ struct IntakeTests {
                 ? .event(NewEvent(envelope, to: Self.destination, grantsConsent: true))
                 : .consent(ConsentChange(userID: "ada", isGranted: true))
         )
-        let error = await #expect(throws: ExperimentationError.self) { try await ticket.outcome() }
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: ticket) }
         #expect(error?.code == .store)
         #expect(looks.value == 1)
     }
@@ -200,7 +200,7 @@ struct IntakeTests {
             codes.change { if case .failure(let error) = outcome { $0.append(error.code) } else { $0.append(nil) } }
         }
         intake.note(event(1))
-        try await mark.outcome()
+        try await intake.outcome(of: mark)
         try await intake.untilStored()
         #expect(codes.value == [.store])
         #expect(try await store.ledger(of: Self.destination).accepted == 1)
