@@ -4,7 +4,7 @@ extension Outbox {
 
     /// The ledger, once every earlier statement has been stored.
     func ledger() async throws(ExperimentationError) -> Ledger {
-        await intakes.drain()
+        await intake.drain()
         var sum = Ledger()
         for destination in destinations { sum = sum + (try await store.ledger(of: destination)) }
         return sum
@@ -12,7 +12,7 @@ extension Outbox {
 
     /// The ledger of each destination in the store, once every earlier statement has been stored.
     func ledgers() async throws(ExperimentationError) -> [Destination: Ledger] {
-        await intakes.drain()
+        await intake.drain()
         var ledgers: [Destination: Ledger] = [:]
         for destination in try await store.destinations() {
             ledgers[destination] = try await store.ledger(of: destination)
@@ -25,7 +25,7 @@ extension Outbox {
     /// - Returns: How many deliveries were dropped.
     /// - Throws: ``ErrorCode/store``.
     func drop(owedTo destination: Destination) async throws(ExperimentationError) -> Int {
-        await intakes.drain()
+        await intake.drain()
         let dropped = try await store.remove(owedTo: destination, as: .dropped(.closed))
         for deliverer in deliverers where deliverer.destination == destination { await deliverer.withdrawAll() }
         return dropped
@@ -33,7 +33,7 @@ extension Outbox {
 
     /// The status of what waits, once every earlier statement has been stored.
     func status() async throws(ExperimentationError) -> OutboxStatus {
-        await intakes.drain()
+        await intake.drain()
         var sum = OutboxStatus()
         for destination in destinations {
             sum.add(try await store.status(of: destination, now: environment.time.now))
@@ -43,7 +43,7 @@ extension Outbox {
 
     /// The waiting events, once every earlier statement has been stored.
     func waitingEvents(after sequence: Int64, limit: Int) async throws(ExperimentationError) -> [WaitingEvent] {
-        await intakes.drain()
+        await intake.drain()
         return try await store.waiting(after: sequence, limit: limit)
     }
 
@@ -52,7 +52,7 @@ extension Outbox {
     /// - Returns: How many deliveries were removed.
     /// - Throws: ``ErrorCode/store``.
     func removeAll() async throws(ExperimentationError) -> Int {
-        await intakes.drain()
+        await intake.drain()
         var removed = 0
         for deliverer in deliverers {
             // In this order: an interrupted delivery is begun again with what is still stored. What the vendor has taken

@@ -1,7 +1,7 @@
 /// Consent: granting it, and carrying out its denial.
 extension Outbox {
     /// Queues a change of consent; the caller then waits for ``outcome(of:)`` or ``deny(_:_:)``.
-    func enter(_ change: ConsentChange) -> Intake.Ticket { intakes[change.userID].enter(.consent(change)) }
+    func enter(_ change: ConsentChange) -> Intake.Ticket { intake.enter(.consent(change)) }
 
     /// Queues a change of consent for a caller that can't wait.
     ///
@@ -10,14 +10,14 @@ extension Outbox {
     ///   - failed: Called if a store couldn't be told.
     func note(_ change: ConsentChange, failed: @escaping @Sendable (ExperimentationError) -> Void) {
         let denial = change.isGranted ? nil : StandingDenial()
-        intakes[change.userID].note(.consent(change), denial) { [weak self] outcome in
+        intake.note(.consent(change), denial) { [weak self] outcome in
             guard let denial else {
                 if case .failure(let error) = outcome { failed(error) }
                 return
             }
             switch outcome {
             case .failure(let error):
-                self?.intakes[change.userID].end(denial, of: change.userID)
+                self?.intake.end(denial, of: change.userID)
                 failed(error)
             case .success:
                 guard let self else { return }
@@ -31,7 +31,7 @@ extension Outbox {
     }
 
     /// Whether the user's last word in this run is a denial, in whatever session.
-    func isDenied(by userID: String) -> Bool { intakes[userID].isDenied(by: userID) }
+    func isDenied(by userID: String) -> Bool { intake.isDenied(by: userID) }
 
     /// Whether there may be a denial of the user's, which consent would end.
     func mayBeDenied(by userID: String) -> Bool { isDenied(by: userID) || owed.mayBeOwed(userID) }
@@ -46,7 +46,7 @@ extension Outbox {
     ///   accepted, and it is tried again.
     func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         var failure: ExperimentationError?
-        do throws(ExperimentationError) { try await ticket.outcome() } catch { failure = error }
+        do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
         if failure?.code == .shutDown { return try await denyAfterEnd(userID, ticket.denial) }
         do throws(ExperimentationError) {
             try await denied(userID, ticket.denial)
@@ -60,7 +60,7 @@ extension Outbox {
     ///
     /// - Throws: What the stores throw; the next run then carries it out.
     private func denyAfterEnd(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
-        defer { if let denial { intakes[userID].end(denial, of: userID) } }
+        defer { if let denial { intake.end(denial, of: userID) } }
         await withdraw(userID)
         owed.hold([userID])
         do throws(ExperimentationError) {
@@ -74,7 +74,7 @@ extension Outbox {
     /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed while
     /// it is the user's last word.
     private func denied(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
-        defer { if let denial { intakes[userID].end(denial, of: userID) } }
+        defer { if let denial { intake.end(denial, of: userID) } }
         await withdraw(userID)
         do throws(ExperimentationError) {
             try await kept.forget(userID: userID)

@@ -46,7 +46,7 @@ extension Outbox {
 
     /// Has the events delivered that are still on their way to the store, for a caller that doesn't wait for it.
     private func deliverOnceStored() {
-        intakes.whenStored { [deliverers] in for deliverer in deliverers { deliverer.deliverNow() } }
+        intake.note(.mark) { [deliverers] _ in for deliverer in deliverers { deliverer.deliverNow() } }
     }
 
     /// What is left; unknown if the store doesn't answer in time.
@@ -70,7 +70,7 @@ extension Outbox {
 
     /// Ends deliveries and erases what was removed, at most until the deadline; waiting events stay in the store.
     func close(by deadline: ContinuousClock.Instant) async {
-        intakes.close()
+        intake.close()
         for deliverer in deliverers { await deliverer.close() }
         let isOver = AsyncGate()
         let ending = Task { [tasks, store] in

@@ -4,7 +4,7 @@ import Synchronization
 /// Accepts events, stores them and has them delivered: in order per user, at least once, to each destination
 /// independently.
 ///
-/// ``Intakes`` store accepted events, and one ``Deliverer`` for each destination delivers them. A hold on
+/// One ``Intake`` stores accepted events, and one ``Deliverer`` for each destination delivers them. A hold on
 /// deliveries (no network, the kill switch, wrong settings) doesn't affect acceptance.
 final class Outbox: Sendable {
     let store: any OutboxStore
@@ -14,7 +14,7 @@ final class Outbox: Sendable {
     private let isFirstAsked: Bool
     let deliverers: [Deliverer]
     let tasks: [Task<Void, Never>]
-    let intakes: Intakes
+    let intake: Intake
     let owed: OwedDenials
     let counters: EventCounters
     let environment: ClientEnvironment
@@ -63,7 +63,7 @@ final class Outbox: Sendable {
         self.environment = environment
         self.deliverers = deliverers
         self.counters = counters
-        let stored: @Sendable ([NewEvent]) -> Void = { events in
+        intake = Intake(store: store, owed: owed, environment: environment) { events in
             accepted()
             counters.accepted(events)
             let areGranting = events.contains(where: \.grantsConsent)
@@ -75,7 +75,6 @@ final class Outbox: Sendable {
                 if count > 0 { deliverer.accepted(count) }
             }
         }
-        intakes = Intakes { Intake(store: store, owed: owed, environment: environment, stored: stored) }
         tasks = deliverers.map { deliverer in Task { await deliverer.run() } }
     }
 
@@ -91,14 +90,14 @@ final class Outbox: Sendable {
     ///   - isStated: Whether the consent is stated with this event, as by a user without a session.
     /// - Returns: The place.
     func enter(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Intake.Ticket {
-        intakes[envelope.identity.id].enter(.event(event(envelope, consent, isStated)))
+        intake.enter(.event(event(envelope, consent, isStated)))
     }
 
     /// Queues an event for a caller that can't wait.
     ///
     /// - Returns: Whether it is queued; not after the client's end.
     func note(_ envelope: Envelope, consent: Consent, isStated: Bool = false) -> Bool {
-        intakes[envelope.identity.id].note(.event(event(envelope, consent, isStated)))
+        intake.note(.event(event(envelope, consent, isStated)))
     }
 
     /// Logs the first exposure that comes after the client's end: the reader of the flag can't be told.
@@ -114,15 +113,15 @@ final class Outbox: Sendable {
     /// Waits until the store has the statement.
     ///
     /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
-    func outcome(of ticket: Intake.Ticket) async throws(ExperimentationError) { try await ticket.outcome() }
+    func outcome(of ticket: Intake.Ticket) async throws(ExperimentationError) { try await intake.outcome(of: ticket) }
 
     /// Waits until every earlier statement is in the store, or was refused by it.
-    func untilStored() async throws(ExperimentationError) { try await intakes.untilStored() }
+    func untilStored() async throws(ExperimentationError) { try await intake.untilStored() }
 
     /// Waits until every earlier statement is in the store, or couldn't be stored, and until denials are carried
     /// out.
     func drain() async {
-        await intakes.drain()
+        await intake.drain()
         await denials.end()
     }
 

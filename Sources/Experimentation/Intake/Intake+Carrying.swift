@@ -2,8 +2,8 @@ import Synchronization
 
 /// Carrying statements into the store.
 ///
-/// Callers are answered in the order of their statements, before the next transaction begins. Resuming many of them takes
-/// as long as writing their events; the other way's transaction is under way meanwhile.
+/// Callers are answered while the next transaction is under way: resuming many of them takes as long as writing their
+/// events. They are answered in the order of their statements all the same.
 extension Intake {
     /// What a transaction has stored, and who is to be told.
     struct Stored {
@@ -26,9 +26,8 @@ extension Intake {
             if let (rest, failure) = await store(Self.joined(entries)) {
                 return await stop(rest, failure)
             }
-            if let answer, entries.contains(where: { $0.answer === answer }) { return handOver() }
-            // Many callers that track one event after another are back by then, and share the next transaction.
-            if entries.count > Self.few { await Task.yield() }
+            guard let answer, entries.contains(where: { $0.answer === answer }) else { continue }
+            return handOver()
         }
     }
 
@@ -60,14 +59,24 @@ extension Intake {
                     case .consent: try await change(run)
                     case .mark: Stored(answers: run.map { ($0.answer, .success(ConsentOutcome())) })
                     }
+                await told()
                 rest = rest.dropFirst(run.count)
-                tell(stored)
+                let next = rest.count + state.withLock { $0.line.count }
+                if next == 0 || max(next, stored.answers.count) <= Self.few {
+                    tell(stored)
+                } else {
+                    state.withLock { $0.telling = Task { tell(stored) } }
+                }
             } catch {
+                await told()
                 return (rest, error)
             }
         }
         return nil
     }
+
+    /// Waits until the callers of the transaction before are told.
+    private func told() async { await state.withLock { $0.telling.take() }?.value }
 
     /// Tells callers that their statements are stored, then the destinations.
     private func tell(_ stored: Stored) {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A way into the store: a queue of events and changes of consent, in the order in which they were stated.
+/// The only way into the store: a queue of events and changes of consent, in the order in which they were stated.
 ///
 /// A statement joins the line without waiting, so that a caller can decide and state under a lock of its own. The caller
 /// that finds the line empty carries it into the store; statements that arrive meanwhile join the next transaction.
@@ -21,14 +21,6 @@ final class Intake: Sendable {
         let denial: StandingDenial?
         /// Whether the holder carries the line.
         let isCarrier: Bool
-        /// Where the place is.
-        fileprivate let intake: Intake
-
-        /// Waits until the statement is in the store, or has failed.
-        ///
-        /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
-        @discardableResult
-        func outcome() async throws(ExperimentationError) -> ConsentOutcome { try await intake.outcome(of: self) }
     }
 
     struct Entry: Sendable {
@@ -44,6 +36,8 @@ final class Intake: Sendable {
     struct State {
         var line = IntakeLine<Entry>()
         var isCarried = false
+        /// Answers the callers of the transaction before.
+        var telling: Task<Void, Never>?
         var isClosed = false
         var denials = StandingDenials()
     }
@@ -77,14 +71,14 @@ final class Intake: Sendable {
 
     // MARK: Statements
 
-    /// Takes a place in the line; the caller then waits for ``Ticket/outcome()``.
+    /// Takes a place in the line; the caller then waits for ``outcome(of:)``.
     func enter(_ statement: Statement) -> Ticket {
         let (denial, answer) = (statement.isDenial ? StandingDenial() : nil, Answer())
         if let ticket = enter(statement, isNoted: false, denial, answer) { return ticket }
         // A denial has no place in the closed line, but is carried out.
         if let denial, let change = statement.change { state.withLock { $0.denials.deny(denial, of: change.userID) } }
         answer.give(.failure(.shutDown))
-        return Ticket(answer: answer, denial: denial, isCarrier: false, intake: self)
+        return Ticket(answer: answer, denial: denial, isCarrier: false)
     }
 
     /// Takes a place in the line for a caller that can't wait.
@@ -122,7 +116,7 @@ final class Intake: Sendable {
             if let denial, let change = statement.change { state.denials.deny(denial, of: change.userID) }
             state.line.append(Entry(statement: statement, isNoted: isNoted, answer: answer))
             defer { state.isCarried = true }
-            return Ticket(answer: answer, denial: denial, isCarrier: !state.isCarried, intake: self)
+            return Ticket(answer: answer, denial: denial, isCarrier: !state.isCarried)
         }
     }
 
@@ -134,7 +128,11 @@ final class Intake: Sendable {
         state.withLock { $0.denials.end(denial, of: ExactText(userID)) }
     }
 
-    fileprivate func outcome(of ticket: Ticket) async throws(ExperimentationError) -> ConsentOutcome {
+    /// Waits until the statement is in the store, or has failed.
+    ///
+    /// - Throws: ``ErrorCode/shutDown``, ``ErrorCode/consentDenied``, and what the store throws.
+    @discardableResult
+    func outcome(of ticket: Ticket) async throws(ExperimentationError) -> ConsentOutcome {
         if ticket.isCarrier { await carry(for: ticket.answer) }
         while true {
             switch await ticket.answer.word {
@@ -147,7 +145,10 @@ final class Intake: Sendable {
     /// Waits until every earlier statement is in the store, or was refused by it.
     ///
     /// - Throws: ``ErrorCode/shutDown``, and what the store says while it takes nothing.
-    func untilStored() async throws(ExperimentationError) { try await enter(.mark).outcome() }
+    func untilStored() async throws(ExperimentationError) { _ = try await outcome(of: enter(.mark)) }
+
+    /// Waits until every earlier statement is in the store, or couldn't be stored.
+    func drain() async { try? await untilStored() }
 
     /// Refuses statements from now on, and tries those once more for which the store has failed.
     func close() {

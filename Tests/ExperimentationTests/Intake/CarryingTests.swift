@@ -6,6 +6,31 @@ import Waiting
 
 @testable import Experimentation
 
+/// A store whose appends wait, each for itself, after they are carried out.
+private final class SteppedAppends: OutboxStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
+    private let doors: [Door]
+    private let count = Mutex(0)
+
+    /// Creates a store.
+    ///
+    /// - Parameter steps: How many appends wait; later ones don't.
+    init(_ steps: Int) { doors = (0..<steps).map { _ in Door() } }
+
+    func untilReached(_ step: Int) async { await doors[step].untilReached() }
+    func open(_ step: Int) { doors[step].open() }
+
+    func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let step = count.withLock { count in
+            defer { count += 1 }
+            return count
+        }
+        let answer = try await base.append(events, now: now)
+        if step < doors.count { await doors[step].pass() }
+        return answer
+    }
+}
+
 @Suite("Callers carry the line into the store in turn")
 struct CarryingTests {
     private static let destination = Destination(provider: "scripted", account: "a")
@@ -33,12 +58,12 @@ struct CarryingTests {
     /// A caller whose event, the first one, is being stored.
     private func carrier(of intake: Intake, _ store: SteppedAppends) async -> Task<ConsentOutcome, any Error> {
         let ticket = intake.enter(event(0))
-        let carrying = Task { try await ticket.outcome() }
+        let carrying = Task { try await intake.outcome(of: ticket) }
         await store.untilReached(0)
         return carrying
     }
 
-    @Test("many callers are answered before the next transaction is stored, and in order")
+    @Test("many callers are answered while the next transaction is under way, and in order")
     func answers() async throws {
         let store = SteppedAppends(3)
         let told = Shared<[Int]>([])
@@ -71,7 +96,7 @@ struct CarryingTests {
         let answered = Shared<[Int]>([])
         second.answer.whenGiven { _ in answered.change { $0.append(1) } }
         third.answer.whenGiven { _ in answered.change { $0.append(2) } }
-        let waiting = [second, third].map { ticket in Task { try await ticket.outcome() } }
+        let waiting = [second, third].map { ticket in Task { try await intake.outcome(of: ticket) } }
         store.open(0)
         _ = try await carrying.value
         await store.untilReached(1)
@@ -93,7 +118,7 @@ struct CarryingTests {
         store.open(0)
         _ = try await carrying.value
         #expect(try await store.ledger(of: Self.destination).accepted == 1)
-        try await second.outcome()
+        try await intake.outcome(of: second)
         #expect(try await store.ledger(of: Self.destination).accepted == 3)
     }
 
@@ -103,7 +128,7 @@ struct CarryingTests {
         let intake = intake(store)
         let carrying = await carrier(of: intake, store)
         let second = intake.enter(event(1))
-        let waiting = Task { try await second.outcome() }
+        let waiting = Task { try await intake.outcome(of: second) }
         waiting.cancel()
         let mark = Task { try await intake.untilStored() }
         store.open(0)
@@ -124,7 +149,7 @@ struct CarryingTests {
         _ = try await carrying.value
         await store.untilReached(1)
         store.open(1)
-        try await second.outcome()
+        try await intake.outcome(of: second)
         #expect(try await store.ledger(of: Self.destination).accepted == 3)
     }
 }

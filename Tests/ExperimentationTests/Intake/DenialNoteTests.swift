@@ -56,10 +56,10 @@ struct DenialNoteTests {
         let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
         for _ in 0..<200 {
             let denial = intake.enter(.consent(ConsentChange(userID: "ada", isGranted: false)))
-            try await denial.outcome()
+            try await intake.outcome(of: denial)
             async let owing: Void = owed.owe(["ada"], unless: { denial.denial?.isLastWord == false })
             let grant = intake.enter(.consent(ConsentChange(userID: "ada", isGranted: true)))
-            try await grant.outcome()
+            try await intake.outcome(of: grant)
             await owing
             #expect(owed.users.isEmpty)
             #expect(try await state.keys(beginningWith: "").isEmpty)
@@ -89,11 +89,11 @@ struct DenialNoteTests {
         }
         let late = intake.enter(event(1))
         outbox.appendDoor.open()
-        await #expect(throws: ExperimentationError.self) { try await late.outcome() }
+        await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: late) }
         try await eventually("three notes are being written") { slow.count.value == 3 }
         slow.mayWrite.open()
         for denial in denials {
-            await #expect(throws: ExperimentationError.self) { try await denial.outcome() }
+            await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: denial) }
         }
         #expect(owed.users.count == 3)
     }

@@ -94,7 +94,7 @@ struct IntakeTests {
         intake.note(event(1)) { result in
             if case .failure(let error) = result { outcome.value = error.code } else { outcome.value = nil }
         }
-        let error = await #expect(throws: ExperimentationError.self) { try await ticket.outcome() }
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: ticket) }
         #expect(error?.code == .store)
         try await intake.untilStored()
         #expect(outcome.value == nil)
@@ -121,7 +121,7 @@ struct IntakeTests {
         var large = event(String(repeating: "x", count: 40_000), isHeld: false)
         large.grantsConsent = true
         let ticket = intake.enter(.event(large))
-        let error = await #expect(throws: ExperimentationError.self) { try await ticket.outcome() }
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: ticket) }
         #expect(error?.code == .tooLarge)
         #expect(released.value == 1)
         #expect(owed.users.isEmpty)
@@ -145,7 +145,7 @@ struct IntakeTests {
         var codes: [ErrorCode?] = []
         for ticket in tickets {
             do throws(ExperimentationError) {
-                try await ticket.outcome()
+                try await intake.outcome(of: ticket)
                 codes.append(nil)
             } catch {
                 codes.append(error.code)
