@@ -82,10 +82,11 @@ import Foundation
 
         /// Whether an event's wait holds back the user's later events.
         ///
-        /// In a round that continues, so does a wait that ended since the round began, or that began and ended in it:
-        /// the event was skipped, and a later one would overtake it.
+        /// In a round that continues, so does a wait that ended since the round began, or that began in it: the event was
+        /// skipped, and a later one would overtake it. But not one that a clock noted which has been set back since: its
+        /// event was handed out when the round began, and what it held back would be overtaken, or forgotten.
         public func isHeldBack(by wait: Wait) -> Bool {
-            wait.isOn(at: now) || goesOn && (wait.isOn(at: began) || wait.noted > began)
+            wait.isOn(at: began) || goesOn && began < wait.noted && wait.noted <= now
         }
 
         /// When an event that its wait holds back may be tried: in the next round, if the wait isn't on.

@@ -92,16 +92,15 @@ extension OutboxTable {
         _ turn: OutboxLane.Turn,
         _ database: Database
     ) throws -> (users: [ExactText: Int64], next: Date?) {
-        // The rules of `OutboxLane.Turn`; when a round begins, the last two lines of the condition have no effect.
+        // The rules of `OutboxLane.Turn`; when a round begins, the last line of the condition has no effect.
         let rows = try HotStatement(
             """
             SELECT user, min(sequence), min(
                 CASE WHEN noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4 THEN due ELSE min(due, ?3) END
             ) FROM delivery
             WHERE destination = ?1 AND due IS NOT NULL AND held = 0 AND (
-                noted - ?2 <= ?3 AND ?3 < due AND due - noted <= ?4
-                OR noted - ?2 <= ?5 AND ?5 < due AND due - noted <= ?4
-                OR noted > ?6
+                noted - ?2 <= ?5 AND ?5 < due AND due - noted <= ?4
+                OR noted > ?6 AND noted <= ?3
             )
             GROUP BY user
             """,

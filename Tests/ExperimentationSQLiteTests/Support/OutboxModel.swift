@@ -197,10 +197,10 @@ struct OutboxModel {
         var due: Date?
         for (index, row) in rows.enumerated() {
             guard let delivery = row.deliveries[place], !delivery.isHeld else { continue }
-            let isOn = delivery.wait.isOn(request.now)
-            if isOn || isGoingOn && (delivery.wait.isOn(began) || delivery.wait.noted > began) {
+            let (wait, now) = (delivery.wait, request.now)
+            if wait.isOn(isGoingOn ? began : now) || isGoingOn && began < wait.noted && wait.noted <= now {
                 blocked.insert(row.user)
-                let end = isOn ? delivery.wait.due : min(delivery.wait.due, request.now)
+                let end = wait.isOn(now) ? wait.due : min(wait.due, now)
                 due = min(due ?? end, end)
             }
             if row.sequence <= lanes[place].out || blocked.contains(row.user) { continue }
