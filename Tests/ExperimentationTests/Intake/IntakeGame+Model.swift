@@ -10,7 +10,9 @@
             checkStored()
             // What was done though the store said that it failed may be done once more, behind what followed it.
             if mayHide { return }
-            checkOrder()
+            // Consent that comes with an event that is too large takes effect behind the transaction, and what follows it
+            // is then stored behind what came with consent of its own.
+            if !mayBeLarge { checkOrder() }
             checkConsent()
         }
 
@@ -29,31 +31,15 @@
         }
 
         /// A user's events are stored in the order in which they were stated.
-        ///
-        /// But for those behind consent that came with an event that is too large: they are stored once more, and then
-        /// come behind what was stored at the first attempt.
         private func checkOrder() {
             var last: [String: Int] = [:]
             var seen: Set<String> = []
             for case .stored(let id, nil) in store.deeds {
                 guard let number = Int(id), seen.insert(id).inserted else { continue }
                 let userID = stated[number].userID
-                if consent(before: number) == .event(grants: true, isLarge: true) { continue }
                 expect(last[userID, default: -1] < number, "\(number) is stored behind \(last[userID] ?? 0)")
                 last[userID] = number
             }
-        }
-
-        /// The last statement of a user before an event that carries consent or denies it.
-        private func consent(before number: Int) -> Kind? {
-            stated[..<number].last { one in
-                guard one.userID == stated[number].userID else { return false }
-                return switch one.kind {
-                case .event(let grants, _): grants
-                case .consent: true
-                case .mark: false
-                }
-            }?.kind
         }
 
         /// Denials and consent take effect in the order in which they were stated.

@@ -35,6 +35,8 @@
         let intake: Intake
         /// Whether a call of the store may fail though it is done.
         let mayHide: Bool
+        /// Whether events may be too large.
+        let mayBeLarge: Bool
         /// How many of a hundred calls of the store fail.
         private let failing: Int
         private(set) var stated: [Stated] = []
@@ -48,6 +50,7 @@
             dice = Dice(seed)
             turns.begin(dice)
             mayHide = dice.below(3) == 0
+            mayBeLarge = dice.below(2) == 0
             failing = [0, 5, 40][dice.below(3)]
             let environment = ClientEnvironment(time: ManualTime())
             let kept = KeptState(store: store, of: Self.destination, log: environment.log)
@@ -103,7 +106,7 @@
             case 0: .mark
             case 1: .consent(isGranted: true)
             case 2: .consent(isGranted: false)
-            default: .event(grants: dice.below(5) == 0, isLarge: dice.below(8) == 0)
+            default: .event(grants: dice.below(5) == 0, isLarge: mayBeLarge && dice.below(8) == 0)
             }
         }
 
