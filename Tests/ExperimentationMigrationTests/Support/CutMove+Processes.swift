@@ -33,7 +33,8 @@ extension CutMove {
             if kind > 5 { plan = plans.suffix(3).randomElement(using: &chance) ?? plan }
             let isNew = !plans.contains(plan)
             let file = try SQLiteStore(at: url)
-            let first = roll(120)
+            // A start takes some twenty operations.
+            let first = roll(roll(2) == 0 ? 30 : 120)
             let store = MortalStore(
                 ClientStore(outbox: file, state: file),
                 dyingAfter: isLast ? .max : 5 + roll(250),
@@ -121,14 +122,20 @@ extension CutMove {
         if process.store.isDead { return }
         if process.healthySince == nil, !process.store.isFailing { process.healthySince = moves.time.now }
         if !places.contains(process.place) { fail("at \(process.place), not \(places)") }
-        // A delivery may be under way as the switch is seen.
-        if isEager { return }
-        for side in disabled {
+        for (side, before) in off {
             let sent = vendor(side).record.batches.count
-            if let before = off[side], sent > before { fail("\(side) is off, and is sent events") }
-            let isSeen = process.migration.party(side).isOff && !process.store.hasFailed
-            if off[side] != nil || isSeen { off[side] = sent }
+            if sent > before { fail("\(side) is off, and is sent events") }
+            off[side] = sent
         }
+    }
+
+    /// Notes the kill switches that a process has seen and kept, after an answer of the vendor that leads everyone.
+    func noteSwitches(_ process: Process) async {
+        let side = process.place.stage.leader
+        guard let side, disabled.contains(side), off[side] == nil, process.migration.party(side).isOff else { return }
+        // What is being sent at this moment isn't sent in spite of the switch.
+        _ = try? await process.client.flush(within: .seconds(5), retrying: false)
+        if !process.store.isDead, !process.store.hasFailed { off[side] = vendor(side).record.batches.count }
     }
 
     /// Kills a process.

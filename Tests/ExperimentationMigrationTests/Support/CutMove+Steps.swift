@@ -38,11 +38,14 @@ extension CutMove {
         if process.store.isDead { return }
         let colors = (0..<2).map { session.string("f\($0)", default: "none") }
         note("\(index) visits: \(session.user.consent) \(colors) \(isAnswered) \(process.migration.stage)")
-        if isAnswered { settle(process) }
+        if isAnswered {
+            settle(process)
+            await noteSwitches(process)
+        }
         let person = people[index]
         let isKept = person.consent == .granted || (person.consent == .unknown && !moves.old.roles.needsConsent)
-        // An old vendor that keeps no variations may assign another one to another id.
-        let isOther = person.isSignedIn && shapes[.old] == .asked
+        // A vendor that keeps no variations may assign another one to another id.
+        let isOther = person.isSignedIn && shapes.values.contains(.asked)
         guard isKept, !isOther, !colors.contains("none") else { return }
         let before = person.colors ?? colors
         if before != colors { fail("\(index) saw \(before), then \(colors)") }

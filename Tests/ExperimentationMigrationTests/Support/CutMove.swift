@@ -76,8 +76,6 @@ final class CutMove {
     }
 
     let seed: Int
-    /// Whether each event is sent at once.
-    let isEager: Bool
     let moves: Moves
     let warehouse: InMemoryProvider
     let shapes: [MigrationSide: Shape]
@@ -104,9 +102,9 @@ final class CutMove {
     init(seed: Int, in folder: URL) {
         self.seed = seed
         var chance = RatioTests.Seeded(state: UInt64(seed) &* 104_729 &+ 11)
-        isEager = Bool.random(using: &chance)
         let batching =
-            isEager ? BatchPolicy(count: 1, interval: .zero) : BatchPolicy(count: 10_000, interval: .seconds(86_400))
+            Bool.random(using: &chance)
+            ? BatchPolicy(count: 1, interval: .zero) : BatchPolicy(count: 10_000, interval: .seconds(86_400))
         moves = Moves(experiments: 2, needsConsent: Bool.random(using: &chance), batching: batching)
         warehouse = InMemoryProvider(name: "warehouse", batching: batching, needsConsent: false)
         shapes = [
