@@ -141,7 +141,7 @@ extension EngageEvent {
     fileprivate var line: String {
         let milliseconds = Int(exactly: (date.timeIntervalSince1970 * 1000).rounded()) ?? 0
         let isDelivered = state == .successfullyPosted
-        return "\(id)\t\(type)\t\(milliseconds)\t\(isDelivered ? "1" : "0")\t\(reason ?? "")"
+        return "\(id)\t\(type.rawValue)\t\(milliseconds)\t\(isDelivered ? "1" : "0")\t\(reason ?? "")"
     }
 
     fileprivate init?(_ line: String) {

@@ -154,8 +154,9 @@ final class Intake: Sendable {
     func close() {
         let isLeft = state.withLock { state in
             state.isClosed = true
-            defer { state.isCarried = !state.line.isEmpty || state.isCarried }
-            return !state.line.isEmpty && !state.isCarried
+            if state.isCarried || state.line.isEmpty { return false }
+            state.isCarried = true
+            return true
         }
         if isLeft { Task { await carry() } }
     }

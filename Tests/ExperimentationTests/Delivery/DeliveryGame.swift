@@ -5,7 +5,7 @@
 
     @testable import Experimentation
 
-    /// An outbox to which everything happens by chance that may happen to it.
+    /// An outbox, and a random sequence of everything that can happen to it.
     final class DeliveryGame {
         /// A flush under way.
         struct Flush {

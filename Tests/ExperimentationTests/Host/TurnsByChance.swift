@@ -4,15 +4,15 @@
 
     /// Runs the tasks of this process one job at a time, in an order drawn from a seed.
     ///
-    /// It takes the place of the executor that all tasks share, so it belongs into a process of its own: an exit test.
-    /// Nothing then happens but what a test lets happen, and nothing is left to do exactly when no job is ready: what
-    /// stands still is seen at once, and a seed tells the whole course as far as no set or dictionary is in no order.
+    /// It replaces the executor that all tasks share, so it belongs in a process of its own: an exit test. Nothing then
+    /// happens but what the test lets happen, and there is nothing left to do exactly when no job is ready, so that a lost
+    /// wake-up shows at once. A seed repeats the whole course, except for the order of sets and dictionaries.
     final class TurnsByChance {
         private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
         private typealias Hook = @convention(thin) (UnownedJob, Enqueue) -> Void
 
         private static let ready = Mutex<[UnownedJob]>([])
-        /// Where the runtime looks for whom to hand jobs to instead of the executor that all tasks share.
+        /// The runtime's hook for jobs that would go to the executor that all tasks share.
         nonisolated(unsafe) private static let hook = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook")?
             .assumingMemoryBound(to: Hook?.self)
 
@@ -20,14 +20,14 @@
 
         private init() {}
 
-        /// Takes the place of the executor while something is played without suspending.
+        /// Replaces the executor during a closure.
         static func take(_ play: (TurnsByChance) -> Void) {
             hook?.pointee = { job, _ in TurnsByChance.ready.withLock { $0.append(job) } }
             defer { hook?.pointee = nil }
             play(TurnsByChance())
         }
 
-        /// Ends what an earlier game has left, and draws from other dice from now on.
+        /// Runs what an earlier game has left, and draws from other dice from now on.
         func begin(_ dice: Dice) {
             _ = settle()
             self.dice = dice
@@ -45,7 +45,7 @@
 
         /// Runs jobs until none is ready.
         ///
-        /// - Returns: Whether that happened; not if they bring about each other endlessly.
+        /// - Returns: Whether that happened; it doesn't if jobs cause one another endlessly.
         func settle() -> Bool {
             for _ in 0..<100_000 where !isSettled { next() }
             return isSettled
