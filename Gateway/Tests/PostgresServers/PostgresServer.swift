@@ -148,13 +148,16 @@ public final class PostgresServer: Sendable {
         let mode = isCrash ? "immediate" : "fast"
         let owner = getuid() == 0 ? "runuser -u postgres -- " : ""
         let command = """
-            cd / && \(owner)'\(try Self.programs())/pg_ctl' -D '\(folder.path)/data' -l '\(folder.path)/data/log' -m \(mode) -w restart \
+            cd / && \(owner)'\(try Self.programs())/pg_ctl' -D '\(folder.path)/data' -l '\(folder.path)/data/log' -m \(mode) -w -t 300 \
+            restart \
             </dev/null >/dev/null 2>&1
             """
         let status: Int32 = await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: Self.status(of: command)) }
         }
-        guard status == 0 else { throw Failure(description: "PostgreSQL didn't start again: status \(status)") }
+        guard status == 0 else {
+            throw Failure(description: "PostgreSQL didn't start again: status \(status), \(messages)")
+        }
     }
 
     /// Runs a command and waits for it alone: `Process` would wait for the server as well, which inherits its socket.
