@@ -260,4 +260,14 @@ struct EventStoreTests {
         func process(_ event: AugmentedEvent) -> AugmentedEvent { event }
         func asked() async { for await _ in asking.stream { return } }
     }
+
+    @Test("a segment whose number no installation reaches counts as unreadable", arguments: [Int.max, .max - 65])
+    func unreachableNumber(_ first: Int) async throws {
+        let store = InMemoryStateStore()
+        try await store.setValue(Array("\(first)".utf8), for: "j/0")
+        let journal = EngageJournal(store: store, prefix: "j/")
+        let event = EngageEvent(id: "new", type: 17, date: .distantPast, state: .successfullyPosted)
+        try await journal.note([event])
+        #expect(try await journal.entries().map(\.id) == ["new"])
+    }
 }

@@ -130,9 +130,10 @@ final class EngageJournal: Sendable {
     private static func segment(_ bytes: [UInt8]) -> (first: Int, lines: [String])? {
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
-        guard let first = Int(lines.removeFirst()), first >= 0, lines.allSatisfy({ EngageEvent($0) != nil }) else {
-            return nil
-        }
+        // Beyond that, no installation ever counts, and counting on would overflow.
+        guard let first = Int(lines.removeFirst()), (0..<1 << 53).contains(first),
+            lines.allSatisfy({ EngageEvent($0) != nil })
+        else { return nil }
         return (first, lines)
     }
 }
