@@ -102,31 +102,36 @@ public final class SQLiteStore: OutboxStore, StateStore {
         _ events: [NewEvent],
         now: Date
     ) async throws(ExperimentationError) -> [ExperimentationError?] {
-        var stored: [StoredEvent] = []
-        var refusals = [ExperimentationError?](repeating: nil, count: events.count)
-        stored.reserveCapacity(events.count)
-        for (index, event) in events.enumerated() {
-            do throws(ExperimentationError) {
-                stored.append(try StoredEvent(event, limit: limits.maximumEventBytes))
-            } catch {
-                refusals[index] = error
+        try await append(events, joinedBy: { _ in [] }, now: now)
+    }
+
+    /// Accepts events, in order, and those that arrive until the transaction ends, if its commit waits for the disk.
+    public func append(
+        _ events: [NewEvent],
+        joinedBy more: @escaping @Sendable (_ count: Int) -> [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        let first = EncodedEvents(events, limit: limits.maximumEventBytes)
+        if first.stored.isEmpty { return first.refusals }
+        let (refusals, overflow) = try await commits.perform(.write) { [traces, limits, commits] database, table in
+            let before = table.overflow
+            var refusals: [ExperimentationError?] = []
+            var next = first
+            while true {
+                // Here, so that no rewriting of the file in between can clear it.
+                traces.note(next.stored)
+                refusals += next.refusals(accepted: try table.append(next.stored, now: now, database))
+                let arrived = commits.runsOnCaller ? [] : more(refusals.count)
+                if arrived.isEmpty { return (refusals, table.overflow - before) }
+                next = EncodedEvents(arrived, limit: limits.maximumEventBytes)
             }
         }
-        if stored.isEmpty { return refusals }
-        let (accepted, overflow) = try await commits.perform(.write) { [traces, stored] database, table in
-            // Here, so that no rewriting of the file in between can clear it.
-            traces.note(stored)
-            let before = table.overflow
-            let accepted = try table.append(stored, now: now, database)
-            return (accepted, table.overflow - before)
-        }
         if overflow > 0 { given.add(overflow, ordering: .relaxed) }
-        var answers = accepted.makeIterator()
-        for index in refusals.indices where refusals[index] == nil {
-            if answers.next() == false { refusals[index] = .consentDenied }
-        }
         return refusals
     }
+
+    /// The database's thread, if a commit waits for the disk there; `nil` if it runs on the caller's thread.
+    public var executor: (any TaskExecutor)? { commits.runsOnCaller ? nil : commits }
 
     /// The number of deliveries that this process has dropped to make room since it opened the file.
     public var overflowed: Int { given.load(ordering: .relaxed) }

@@ -4,9 +4,10 @@ import ExperimentationSQLite
 import Foundation
 import Testing
 
-/// This package's stores, each also wrapped in a decorator that changes nothing.
+/// This package's stores, each also wrapped in a decorator that changes nothing, and SQLite's with commits that wait for
+/// the disk.
 enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
-    case memory, sqlite, wrappedMemory, wrappedSQLite
+    case memory, sqlite, wrappedMemory, wrappedSQLite, powerLossSQLite
 
     var testDescription: String { rawValue }
 
@@ -54,6 +55,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
             try await .sqlite(
                 at: folder.file(),
                 options: .init(
+                    durability: self == .powerLossSQLite ? .powerLoss : .process,
                     limits: StoreLimits(maximumCount: size.maximumCount, maximumEventBytes: size.maximumEventBytes)
                 )
             )

@@ -54,6 +54,33 @@ extension OutboxStoreContract {
             ])
             trial.expect(codes, [.invalidArgument, .invalidArgument, .consentDenied])
         },
+        rule(
+            "accepting/joined",
+            "events that arrive during the transaction are taken in order, or left; each that is taken is answered",
+            size: StoreSize(maximumEventBytes: 1_000)
+        ) { trial in
+            _ = try await trial.store.setConsent([.denied("d")])
+            let arriving = [
+                [NewEvent("a2"), NewEvent("d1"), NewEvent("a3", .custom(String(repeating: "é", count: 500)))],
+                [NewEvent("b1")],
+            ]
+            let events = [NewEvent("a1"), NewEvent("d0")] + arriving.joined()
+            let codes: [ErrorCode?] = [nil, .consentDenied, nil, .consentDenied, .tooLarge, nil]
+            let taken = try await trial.store.append(
+                Array(events.prefix(2)),
+                joinedBy: { count in
+                    // The first part, then the second, and after them nothing.
+                    let end = count < 2 + arriving[0].count ? 2 + arriving[0].count : events.count
+                    return Array(events[min(count, end)..<end])
+                },
+                now: start
+            )
+            trial.expect(taken.map { $0?.code }, Array(codes.prefix(taken.count)))
+            trial.expect([2, 5, 6].contains(taken.count), true)
+            let accepted = zip(events, taken).compactMap { $1 == nil ? $0.envelope.id : nil }
+            try await trial.expectAll(accepted)
+            try await trial.expectLedger(Ledger(accepted: accepted.count, pending: accepted.count))
+        },
         rule("accepting/pages", "what waits can be looked at, page by page, and stays as it is") { trial in
             let store = trial.store
             try await store.add([NewEvent("a1", owedTo: [.home, .away]), NewEvent("b1"), NewEvent("c1", isHeld: true)])

@@ -3,7 +3,8 @@ import Synchronization
 /// Carrying statements into the store.
 ///
 /// Callers are answered while the next transaction is under way: resuming many of them takes as long as writing their
-/// events. They are answered in the order of their statements all the same.
+/// events. They are answered in the order of their statements all the same. Events that arrive until that transaction
+/// ends join it, if the store can take them.
 extension Intake {
     /// What a transaction has stored, and who is to be told.
     struct Stored {
@@ -42,8 +43,9 @@ extension Intake {
         }
         guard let next else { return }
         if !next.isNoted, count <= Self.few { return next.answer.askToCarry() }
-        // Ahead of the callers that were answered before: the disk is idle until the next transaction.
-        Task(priority: .userInitiated) { await carry() }
+        // Where the store works, and ahead of the callers that were answered before: the disk is idle until the next
+        // transaction.
+        Task(executorPreference: store.executor, priority: .userInitiated) { await self.carry() }
     }
 
     /// Stores statements in order: consecutive events in one transaction, changes of consent in another.
@@ -54,24 +56,28 @@ extension Intake {
         var rest = entries[...]
         while let first = rest.first {
             let run = rest.prefix { $0.statement.kind == first.statement.kind }
+            // What arrives comes after everything that was taken before.
+            let arriving = ArrivingEntries(in: self, atMost: run.count == rest.count ? Self.mostAtOnce - run.count : 0)
             do throws(ExperimentationError) {
                 let stored =
                     switch first.statement.kind {
-                    case .event: try await append(run)
+                    case .event: try await append(run, arriving)
                     case .consent: try await change(run)
                     case .mark: Stored(answers: run.map { ($0.answer, .success(ConsentOutcome())) })
                     }
                 await told()
                 rest = rest.dropFirst(run.count)
                 let next = rest.count + state.withLock { $0.line.count }
-                if next == 0 || max(next, stored.answers.count) <= Self.few {
+                if max(next, stored.answers.count) <= Self.few {
                     tell(stored)
                 } else {
                     state.withLock { $0.telling = Task { tell(stored) } }
+                    // Those callers' next events join the transaction instead of waiting for it.
+                    if next < stored.answers.count / 2 { await told() }
                 }
             } catch {
                 await told()
-                return (rest, error)
+                return (rest + arriving.entries, error)
             }
         }
         return nil
@@ -87,12 +93,21 @@ extension Intake {
         if stored.hasReleased { self.stored([]) }
     }
 
-    private func append(_ run: ArraySlice<Entry>) async throws(ExperimentationError) -> Stored {
-        let run = await admitted(run)
-        let events = run.compactMap(\.statement.event)
+    private func append(
+        _ run: ArraySlice<Entry>,
+        _ arriving: ArrivingEntries
+    ) async throws(ExperimentationError) -> Stored {
+        var run = await admitted(run)
+        var events = run.compactMap(\.statement.event)
         var stored = Stored()
         if events.isEmpty { return stored }
-        var refusals = try await store.append(events, now: environment.time.now)
+        let first = events.count
+        let more: @Sendable (Int) -> [NewEvent] = { arriving.events(after: $0 - first) }
+        var refusals = try await store.append(events, joinedBy: more, now: environment.time.now)
+        if refusals.count > first {
+            run += arriving.entries
+            events += arriving.events
+        }
         stored.hasReleased = await grant(withRefused: events, &refusals)
         stored.accepted.reserveCapacity(events.count)
         stored.answers.reserveCapacity(events.count)

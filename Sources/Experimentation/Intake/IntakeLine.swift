@@ -29,6 +29,16 @@ struct IntakeLine<Entry> {
         return taken
     }
 
+    /// Takes the first entries out of the line for as long as they meet a condition.
+    mutating func take(atMost most: Int, while meets: (Entry) -> Bool) -> [Entry] {
+        var count = 0
+        for entry in (front.isEmpty ? arriving[...] : front).prefix(most) {
+            if !meets(entry) { break }
+            count += 1
+        }
+        return count == 0 ? [] : take(atMost: count)
+    }
+
     /// Takes everything out of the line.
     mutating func takeAll() -> [Entry] {
         defer { (front, arriving) = ([], []) }

@@ -30,6 +30,31 @@ public protocol OutboxStore: Sendable {
     /// - Throws: ``ErrorCode/store``; all may have been stored nevertheless, or none.
     func append(_ events: [NewEvent], now: Date) async throws(ExperimentationError) -> [ExperimentationError?]
 
+    /// Accepts events, in order, and those that arrive until the transaction ends.
+    ///
+    /// For a store whose commits wait for a disk: one wait then serves more events. As ``append(_:now:)`` in everything
+    /// else.
+    ///
+    /// - Parameters:
+    ///   - events: The events; their ids are new.
+    ///   - more: Returns what has arrived, in order: the events after the given number, counted from the first of `events`.
+    ///     It never blocks, and for the same number it returns the same events again, and perhaps more. What it has
+    ///     returned must be accepted or refused in this transaction. A store needn't call it.
+    ///   - now: The time.
+    /// - Returns: For each event, also for each that `more` returned, why it was refused, or `nil` if it was accepted.
+    /// - Throws: ``ErrorCode/store``; all may have been stored nevertheless, or none.
+    func append(
+        _ events: [NewEvent],
+        joinedBy more: @escaping @Sendable (_ count: Int) -> [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?]
+
+    /// Where a task should run that stores one batch of events after another; `nil` if any executor will do.
+    ///
+    /// A store whose transactions run on one thread returns that thread: the next transaction then begins without a
+    /// change of thread. Code that runs there must not block.
+    var executor: (any TaskExecutor)? { get }
+
     /// Carries out changes of consent.
     ///
     /// Denied: the user's waiting events are removed at all destinations and count as purged, and a mark stays (a
@@ -158,6 +183,16 @@ public enum RemovalAccount: Sendable, Hashable {
 }
 
 extension OutboxStore {
+    /// Any executor will do.
+    public var executor: (any TaskExecutor)? { nil }
+
+    /// Accepts the first events; what arrives meanwhile has a transaction of its own.
+    public func append(
+        _ events: [NewEvent],
+        joinedBy more: @escaping @Sendable (_ count: Int) -> [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] { try await append(events, now: now) }
+
     /// No other store has these ledgers.
     public var contentsID: String? { nil }
 

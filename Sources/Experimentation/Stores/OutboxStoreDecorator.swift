@@ -5,6 +5,9 @@ import Foundation
 /// A conforming type names the underlying store and implements only the methods that it changes; all others are
 /// forwarded. Wrap stores this way: every wrapper then forwards methods that are added to ``OutboxStore`` later.
 ///
+/// All events come through ``OutboxStore/append(_:now:)``, and on any executor: a decorator has neither
+/// ``OutboxStore/append(_:joinedBy:now:)`` nor ``OutboxStore/executor`` of the underlying store unless it forwards them.
+///
 /// ```swift
 /// struct CountingOutbox: OutboxStoreDecorator {
 ///     let base: any OutboxStore

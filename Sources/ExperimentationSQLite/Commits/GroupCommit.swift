@@ -23,7 +23,8 @@ final class GroupCommit: Sendable {
     private let lock: FileLock
     private let move: StoreMove
     let reserve: DiskReserve
-    private let runsOnCaller: Bool
+    /// Whether the first caller runs its own transaction, because no commit waits for the disk.
+    let runsOnCaller: Bool
     /// Whether evicted events still have rows.
     let hasEvicted = Atomic(false)
     /// The path as the caller spelled it.

@@ -29,6 +29,36 @@ struct StoredEvent: Sendable {
     }
 }
 
+/// Events in their stored form, and why the others have none.
+struct EncodedEvents: Sendable {
+    private(set) var stored: [StoredEvent] = []
+    /// For each event why it can't be stored.
+    private(set) var refusals: [ExperimentationError?]
+
+    /// Encodes events.
+    init(_ events: [NewEvent], limit: Int) {
+        refusals = [ExperimentationError?](repeating: nil, count: events.count)
+        stored.reserveCapacity(events.count)
+        for (index, event) in events.enumerated() {
+            do throws(ExperimentationError) {
+                stored.append(try StoredEvent(event, limit: limit))
+            } catch {
+                refusals[index] = error
+            }
+        }
+    }
+
+    /// Adds the refusals of those that weren't accepted because of their users' denials.
+    func refusals(accepted: [Bool]) -> [ExperimentationError?] {
+        var refusals = refusals
+        var answers = accepted.makeIterator()
+        for index in refusals.indices where refusals[index] == nil {
+            if answers.next() == false { refusals[index] = .consentDenied }
+        }
+        return refusals
+    }
+}
+
 extension OutboxTable {
     /// Accepts events and makes room for them.
     ///

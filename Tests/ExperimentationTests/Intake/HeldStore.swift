@@ -21,7 +21,11 @@ final class HeldStore: OutboxStoreDecorator, StateStoreDecorator {
 
     let base: any OutboxStore = InMemoryOutboxStore(maximumEventBytes: 2_000)
     let baseState: any StateStore = InMemoryStateStore()
+    /// Whether transactions take events that arrive while they wait.
+    let isJoined: Bool
     private let state = Mutex(State())
+
+    init(isJoined: Bool = false) { self.isJoined = isJoined }
 
     var deeds: [Deed] { state.withLock { $0.deeds } }
     /// The number of calls that wait.
@@ -68,6 +72,17 @@ final class HeldStore: OutboxStoreDecorator, StateStoreDecorator {
             state.withLock { $0.deeds += deeds }
             return refusals
         }
+    }
+
+    func append(
+        _ events: [NewEvent],
+        joinedBy more: @escaping @Sendable (_ count: Int) -> [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        guard isJoined else { return try await append(events, now: now) }
+        let taken = try await pass(.append) { events + more(events.count) }
+        // Once more from the start, as a transaction does that runs twice.
+        return try await append(events + more(events.count).prefix(taken.count - events.count), now: now)
     }
 
     func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {

@@ -30,7 +30,7 @@
 
         let dice: Dice
         let turns: TurnsByChance
-        let store = HeldStore()
+        let store: HeldStore
         let owed: OwedDenials
         let intake: Intake
         /// Whether a call of the store may fail though it is done.
@@ -52,6 +52,7 @@
             mayHide = dice.below(3) == 0
             mayBeLarge = dice.below(2) == 0
             failing = [0, 5, 40][dice.below(3)]
+            store = HeldStore(isJoined: dice.below(2) == 0)
             let environment = ClientEnvironment(time: ManualTime())
             let kept = KeptState(store: store, of: Self.destination, log: environment.log)
             owed = OwedDenials(store: store, kept: kept, log: environment.log)

@@ -10,7 +10,7 @@ struct IntakeLineTests {
         var line = IntakeLine<Int>()
         var expected: [Int] = []
         for number in 0..<400 {
-            switch dice.below(8) {
+            switch dice.below(9) {
             case 0:
                 let most = 1 + dice.below(20)
                 let taken = line.take(atMost: most)
@@ -22,6 +22,12 @@ struct IntakeLineTests {
                 let back = taken.suffix(dice.below(taken.count + 1))
                 line.putBack(back)
                 expected = back + expected
+            case 8:
+                let (most, end) = (dice.below(20), number - dice.below(10))
+                let taken = line.take(atMost: most) { $0 < end }
+                #expect(taken == Array(expected.prefix(taken.count)))
+                #expect(taken.count <= most && taken.allSatisfy { $0 < end })
+                expected.removeFirst(taken.count)
             case 1 where number % 50 == 0:
                 #expect(line.takeAll() == expected)
                 expected = []

@@ -1,0 +1,159 @@
+import ExperimentationTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Experimentation
+
+/// A store whose transactions take what arrives until nothing does, after a test's next step.
+private final class JoinedStore: OutboxStoreDecorator {
+    let base: any OutboxStore = InMemoryOutboxStore()
+    /// The ids that each transaction has stored.
+    let stored = Shared<[[String]]>([])
+    let steps = Shared<[@Sendable () -> Void]>([])
+    let failures = Shared(0)
+
+    func append(
+        _ events: [NewEvent],
+        joinedBy more: @escaping @Sendable (_ count: Int) -> [NewEvent],
+        now: Date
+    ) async throws(ExperimentationError) -> [ExperimentationError?] {
+        var all = events
+        while true {
+            let next = steps.value.first
+            steps.change { $0 = Array($0.dropFirst()) }
+            next?()
+            let arrived = more(all.count)
+            // A transaction that runs again gets the same.
+            #expect(Array(more(events.count).map(\.envelope.id).prefix(all.count + arrived.count - events.count))
+                == (all.dropFirst(events.count) + arrived).map(\.envelope.id))
+            if arrived.isEmpty { break }
+            all += arrived
+        }
+        if failures.value > 0 {
+            failures.change { $0 -= 1 }
+            throw ExperimentationError(.store, "The disk failed.")
+        }
+        let ids = all.map(\.envelope.id)
+        stored.change { $0.append(ids) }
+        return try await base.append(all, now: now)
+    }
+}
+
+@Suite("Events that arrive during a transaction")
+struct ArrivingEntriesTests {
+    private static let destination = Destination(provider: "scripted", account: "a")
+    private let store = JoinedStore()
+    private let owed: OwedDenials
+    private let intake: Intake
+
+    init() {
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: InMemoryStateStore(), of: Self.destination, log: environment.log)
+        owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+    }
+
+    private func event(_ number: Int, grants: Bool = false) -> Intake.Statement {
+        let envelope = Envelope(
+            id: "\(number)",
+            identity: Identity(id: "ada"),
+            event: .numbered(number),
+            date: .distantPast
+        )
+        return .event(NewEvent(envelope, to: Self.destination, grantsConsent: grants))
+    }
+
+    /// Has statements arrive at the next step of a transaction.
+    private func arrive(_ statements: Intake.Statement...) {
+        store.steps.change { [intake] steps in
+            steps.append { for statement in statements { intake.note(statement) } }
+        }
+    }
+
+    /// Reads that nothing is owed from earlier runs.
+    private func begin() async throws { try await owed.carryOut() }
+
+    @Test("they join it, however often some arrive")
+    func joining() async throws {
+        try await begin()
+        arrive(event(2), event(3))
+        arrive(event(4))
+        let ticket = intake.enter(event(1))
+        try await intake.outcome(of: ticket)
+        #expect(store.stored.value == [["1", "2", "3", "4"]])
+        try await intake.untilStored()
+        #expect(!intake.state.withLock { $0.isCarried })
+    }
+
+    @Test("a change of consent, and what comes behind it, waits for the next one")
+    func consent() async throws {
+        try await begin()
+        arrive(event(2), .consent(ConsentChange(userID: "ada", isGranted: false)), event(3))
+        try await intake.outcome(of: intake.enter(event(1)))
+        try await intake.untilStored()
+        #expect(store.stored.value == [["1", "2"], ["3"]])
+        #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 2, purged: 2))
+    }
+
+    @Test("an event that states consent waits for the next one")
+    func granting() async throws {
+        try await begin()
+        arrive(event(2, grants: true), event(3))
+        try await intake.outcome(of: intake.enter(event(1)))
+        try await intake.untilStored()
+        #expect(store.stored.value == [["1"], ["2", "3"]])
+    }
+
+    @Test("while a denial is owed, they wait until it is settled")
+    func owing() async throws {
+        try await begin()
+        store.steps.change { [owed, intake, event = event(2)] steps in
+            steps.append {
+                owed.hold(["ada"])
+                intake.note(event)
+            }
+        }
+        try await intake.outcome(of: intake.enter(event(1)))
+        try await intake.untilStored()
+        #expect(store.stored.value == [["1"], ["2"]])
+    }
+
+    @Test("if the store fails, those for which nobody waits are stored later, in their order")
+    func failing() async throws {
+        try await begin()
+        store.failures.value = 1
+        arrive(event(2), event(3))
+        intake.note(event(1))
+        await #expect(throws: ExperimentationError.self) { try await intake.untilStored() }
+        #expect(intake.state.withLock { $0.line.count } == 3)
+        try await intake.outcome(of: intake.enter(event(4)))
+        #expect(store.stored.value == [["1", "2", "3", "4"]])
+    }
+
+    @Test("callers of a transaction that fails get the error, also those that joined it")
+    func told() async throws {
+        try await begin()
+        store.failures.value = 1
+        let joined = Shared<Intake.Ticket?>(nil)
+        store.steps.change { [intake, event = event(2)] steps in
+            steps.append { joined.value = intake.enter(event) }
+        }
+        let first = intake.enter(event(1))
+        await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: first) }
+        let second = try #require(joined.value)
+        await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: second) }
+        #expect(store.stored.value == [])
+    }
+
+    @Test("no transaction has more than the largest number")
+    func most() async throws {
+        try await begin()
+        store.steps.change { [self] steps in
+            steps.append { for number in 1...Intake.mostAtOnce { intake.note(event(number)) } }
+        }
+        try await intake.outcome(of: intake.enter(event(0)))
+        try await intake.untilStored()
+        #expect(store.stored.value.map(\.count) == [Intake.mostAtOnce, 1])
+    }
+}
