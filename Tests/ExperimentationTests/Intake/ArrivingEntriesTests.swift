@@ -25,8 +25,10 @@ private final class JoinedStore: OutboxStoreDecorator {
             next?()
             let arrived = more(all.count)
             // A transaction that runs again gets the same.
-            #expect(Array(more(events.count).map(\.envelope.id).prefix(all.count + arrived.count - events.count))
-                == (all.dropFirst(events.count) + arrived).map(\.envelope.id))
+            #expect(
+                Array(more(events.count).map(\.envelope.id).prefix(all.count + arrived.count - events.count))
+                    == (all.dropFirst(events.count) + arrived).map(\.envelope.id)
+            )
             if arrived.isEmpty { break }
             all += arrived
         }
