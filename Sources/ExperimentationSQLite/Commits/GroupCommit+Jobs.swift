@@ -1,5 +1,6 @@
 import Experimentation
 internal import GRDB
+import Synchronization
 
 extension GroupCommit {
     /// The effect of a job on the database.
@@ -19,6 +20,13 @@ extension GroupCommit {
         /// Does the work, and returns a closure that answers the caller after the commit.
         var work: @Sendable (Database, inout OutboxTable) throws -> @Sendable () -> Void
         var fail: @Sendable (ExperimentationError) -> Void
+    }
+
+    /// The jobs that a transaction didn't carry out.
+    struct Left {
+        var jobs: [Job] = []
+        /// Whether the jobs belong to another file; otherwise they are retried on the queue.
+        var isElsewhere = false
     }
 
     /// The work to do.
@@ -45,5 +53,11 @@ extension GroupCommit {
             jobs = Array(taken[most...])
             return Array(taken[..<most])
         }
+    }
+
+    /// Takes the jobs that came before a transaction's wait for the disk, and so share it.
+    func arrived(after count: Int) -> [Job] {
+        if runsOnCaller || count >= Self.largestGroup { return [] }
+        return waiting.withLock { $0.jobs.isEmpty ? [] : $0.takeJobs(atMost: Self.largestGroup - count) }
     }
 }

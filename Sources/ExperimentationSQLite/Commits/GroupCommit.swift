@@ -5,15 +5,16 @@ import Synchronization
 
 /// The only access to the database: simultaneous requests share one transaction.
 ///
-/// The first caller runs; a caller that arrives meanwhile waits without a thread and joins the next
-/// transaction. Answers are given after the commit. If a commit doesn't wait for the disk, the first caller runs its
-/// own transaction on its own thread, which saves two changes of thread; everything else runs on the database's queue.
+/// The first caller runs; a caller that arrives meanwhile waits without a thread and joins the next transaction, or this
+/// one if its commit waits for the disk and hasn't begun. Answers are given after the commit. If a commit doesn't wait for
+/// the disk, the first caller runs its own transaction on its own thread, which saves two changes of thread; everything
+/// else runs on the database's queue.
 final class GroupCommit: Sendable {
     /// The maximum number of groups that go before the file is rewritten.
     static let mostBeforeErasing = 64
 
     /// The maximum number of jobs in a transaction; bounds the log's growth.
-    private static let largestGroup = 256
+    static let largestGroup = 256
 
     /// The work to do.
     let waiting = Mutex(Waiting())
@@ -149,20 +150,14 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The jobs that a transaction didn't carry out.
-    private struct Left {
-        var jobs: [Job] = []
-        /// Whether the jobs belong to another file; otherwise they are retried on the queue.
-        var isElsewhere = false
-    }
-
     /// Runs a group and answers every caller in it.
     ///
     /// - Returns: The jobs that another process blocks and that the caller's thread shouldn't wait for, or that
     ///   belong to another file.
     private func run(_ group: [Job], _ database: Database, isOnCaller: Bool) -> Left {
+        var group = group
         do {
-            for tell in try table.withLock({ try commit(group, database, &$0) }) { tell() }
+            for tell in try table.withLock({ try commit(&group, database, &$0) }) { tell() }
         } catch {
             // Where the caller's thread would wait, or repeat the others' work, the database's queue does.
             if isOnCaller, error.isBusy || group.count > 1 { return Left(jobs: group) }
@@ -208,8 +203,9 @@ final class GroupCommit: Sendable {
         }
     }
 
+    // Runs the jobs, and those that arrive meanwhile, in one transaction.
     private func commit(
-        _ group: [Job],
+        _ group: inout [Job],
         _ database: Database,
         _ table: inout OutboxTable
     ) throws -> [@Sendable () -> Void] {
@@ -223,8 +219,14 @@ final class GroupCommit: Sendable {
                 connection.withLock { $0.noteOthers() }
             }
             if writes, changed.evictions.areStale { try changed.dropEvicted(database) }
-            if group.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
-            let tell = try group.map { try $0.work(database, &changed) }
+            var tell: [@Sendable () -> Void] = []
+            var next = group
+            while !next.isEmpty {
+                if next.contains(where: { $0.kind == .write }), !reserve.allowsAdding() { throw StoreFault.full }
+                for job in next { tell.append(try job.work(database, &changed)) }
+                next = writes ? arrived(after: group.count) : []
+                group += next
+            }
             if writes {
                 // Events written to a deleted file would be lost.
                 guard connection.withLock({ $0.identities.areCurrent }) else { throw StoreFault.replaced }
