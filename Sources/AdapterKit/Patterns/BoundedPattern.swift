@@ -6,13 +6,15 @@ import Experimentation
 /// Literals, `.`, classes with ranges and negation, `\d \w \s` and their opposites, groups, alternation, `* + ? {n,m}`
 /// with their reluctant forms, `^ $ \b \B`. What requires backtracking (back references, look-around) is refused.
 /// Matches are those that a backtracking engine finds: the leftmost, by order of preference.
-struct BoundedPattern: Sendable, Hashable {
+///
+/// For patterns or texts from outside, which Foundation's and Swift's backtracking engines may take forever to match.
+package struct BoundedPattern: Sendable, Hashable {
     /// The maximum length of a pattern, in characters.
     static let longestPattern = 500
     /// The maximum number of instructions of a pattern.
     static let largestProgram = 5_000
     /// The maximum length of a text; a longer one has no match.
-    static let longestText = 4_096
+    package static let longestText = 4_096
 
     struct Scalars: Sendable, Hashable {
         var ranges: [ClosedRange<UInt32>]
@@ -35,8 +37,8 @@ struct BoundedPattern: Sendable, Hashable {
 
     /// Parses a pattern.
     ///
-    /// - Throws: ``ErrorCode/configuration``, naming the unsupported construct, without the pattern.
-    init(_ pattern: String) throws(ExperimentationError) {
+    /// - Throws: `ErrorCode.configuration`, naming the unsupported construct, without the pattern.
+    package init(_ pattern: String) throws(ExperimentationError) {
         guard pattern.unicodeScalars.count <= Self.longestPattern else {
             throw ExperimentationError(.configuration, "a pattern is longer than \(Self.longestPattern) characters")
         }
@@ -45,7 +47,7 @@ struct BoundedPattern: Sendable, Hashable {
     }
 
     /// Returns the number of matches that don't overlap, counted up to a limit.
-    func count(in text: String, upTo limit: Int) -> Int {
+    package func count(in text: String, upTo limit: Int) -> Int {
         let scalars = text.unicodeScalars.map(\.value)
         guard scalars.count <= Self.longestText else { return 0 }
         var count = 0
