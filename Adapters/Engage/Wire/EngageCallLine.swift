@@ -51,14 +51,3 @@ final class EngageCallLine: Sendable {
         if isFree { semaphore.setLimit(limit) }
     }
 }
-
-extension AsyncSemaphore {
-    /// Waits for a turn; the caller must call ``leave()`` afterwards.
-    func take() async throws(ExperimentationError) {
-        do {
-            try await enter()
-        } catch {
-            throw ExperimentationError(.cancelled, "cancelled while waiting for its turn")
-        }
-    }
-}

@@ -1,4 +1,15 @@
 extension AsyncSemaphore {
+    /// Waits to be admitted; every successful call must be followed by one of ``leave()``.
+    ///
+    /// - Throws: ``ErrorCode/cancelled`` if the task is cancelled before its turn.
+    package func take() async throws(ExperimentationError) {
+        do {
+            try await enter()
+        } catch {
+            throw ExperimentationError(.cancelled, "cancelled while waiting for its turn")
+        }
+    }
+
     /// Does work in this task's turn, for everyone who waits for theirs as well.
     ///
     /// A cancelled caller stops waiting at once. Work that has begun is cancelled with its caller only if nobody waits:
@@ -8,8 +19,7 @@ extension AsyncSemaphore {
     package func runShared<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Value
     ) async throws(ExperimentationError) -> Value {
-        let cancelled = ExperimentationError(.cancelled, "The task was cancelled.")
-        do { try await enter() } catch { throw cancelled }
+        try await take()
         let race = AsyncRace<Result<Value, ExperimentationError>>()
         let task = Task {
             let result: Result<Value, ExperimentationError>
@@ -23,6 +33,6 @@ extension AsyncSemaphore {
         }
         if let result = await race.winner() { return try result.get() }
         if waiting == 0 { task.cancel() }
-        throw cancelled
+        throw ExperimentationError(.cancelled, "The task was cancelled.")
     }
 }
