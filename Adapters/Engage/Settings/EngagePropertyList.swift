@@ -52,21 +52,18 @@ extension EngageConfiguration {
         file: String,
         registry: EngageRegistry = EngageRegistry()
     ) throws(ExperimentationError) -> [String] {
-        guard case .group(let groups)? = try? PropertyValue(reading: bytes) else {
+        // Groups are in the list, settings in groups, strings in settings.
+        guard let groups = (try? PropertyList.parse(bytes, deepest: 3))?.objectValue else {
             throw ExperimentationError(.configuration, "\(file): not a property list with groups of settings")
         }
         var reader = PropertyReader(file: file, groups: groups)
         var next = self
         try next.read(&reader, registry: registry)
-        try next.validate(as: file)
-        self = next
-        return reader.unread
-    }
-
-    private func validate(as file: String) throws(ExperimentationError) {
-        do throws(ExperimentationError) { try validate() } catch {
+        do throws(ExperimentationError) { try next.validate() } catch {
             throw error.about(file, as: .configuration)
         }
+        self = next
+        return reader.unread
     }
 
     private mutating func read(
@@ -74,167 +71,152 @@ extension EngageConfiguration {
         registry: EngageRegistry
     ) throws(ExperimentationError) {
         if listID.isEmpty {
-            try list.text("General", "databaseListId", &listID)
+            try list.text("General.databaseListId", &listID)
         } else {
-            list.skip("General", "databaseListId")
+            list.skip("General.databaseListId")
         }
-        try list.number("General", "ubfEventCacheSize", &batchSize)
-        try list.length("General", "defaultCurrentCampaignExpiration", &campaignLifetime)
-        try list.text("ParamFieldNames", "ParamCampaignValidFor", &parameters.campaignValidFor)
-        try list.text("ParamFieldNames", "ParamCampaignExpiresAt", &parameters.campaignExpiresAt)
-        try list.text("ParamFieldNames", "ParamCampaignEndTimeStamp", &parameters.campaignEnd)
-        try list.text("ParamFieldNames", "ParamCurrentCampaign", &parameters.currentCampaign)
-        try list.text("ParamFieldNames", "ParamCallToAction", &parameters.callToAction)
-        try list.length("Session", "sessionLifecycleExpiration", &sessionTimeout)
-        try list.number("Networking", "maxNumRetries", &networking.attempts)
-        try list.number("LocalEventStore", "expireLocalEventsAfterNumDays", &retentionDays)
-        for (key, path) in AttributeNames.settings {
-            let name = key.prefix(1).uppercased() + key.dropFirst()
-            try list.text("UBFFieldNames", "UBF\(name)FieldName", &attributes[keyPath: path])
+        for setting in EngageSetting.listed {
+            switch setting {
+            case .text(let path, _, let key?): try list.text(key, &self[keyPath: path])
+            case .flag(let path, _, let key?): try list.flag(key, &self[keyPath: path])
+            case .count(let path, _, _, let key?): try list.count(key, &self[keyPath: path])
+            case .decimal(let path, _, _, let key?): try list.decimal(key, &self[keyPath: path])
+            case .length(let path, _, let key?): try list.length(key, &self[keyPath: path])
+            default: continue
+            }
         }
-        try list.flag("LocationServices", "enabled", &location.isEnabled)
-        try list.text("LocationServices", "lastKnownLocationDateFormat", &location.dateFormat)
-        try list.text("LocationServices", "lastKnownLocationTimestampColumn", &location.timestampColumn)
-        try list.text("LocationServices", "lastKnownLocationColumn", &location.addressColumn)
-        try list.decimal("LocationServices", "locationDistanceFilter", &location.distanceFilter)
         var precision = location.precision.rawValue
-        try list.text("LocationServices", "locationPrecisionLevel", &precision)
+        try list.text("LocationServices.locationPrecisionLevel", &precision)
         location.precision = Location.Precision(named: precision)
-        try list.length("LocationServices", "locationCacheLifespan", &location.cacheLifespan)
-        try list.length("LocationServices", "coordinatesPlacemarkTimeout", &location.placemarkTimeout)
-        try list.length("LocationServices", "coordinatesAcquisitionTimeout", &location.acquisitionTimeout)
-        try list.length("Augmentation", "augmentationTimeout", &augmentation.timeout)
-        if let classes = try list.texts("Augmentation", "augmentationPluginClasses") {
+        if let classes = try list.texts("Augmentation.augmentationPluginClasses") {
             augmentation.plugins = []
             for name in classes {
                 guard let plugins = registry.plugins(named: name, attributes: attributes) else {
-                    throw list.error("Augmentation", "augmentationPluginClasses", "no plug-in is registered as \(name)")
+                    throw list.error("Augmentation.augmentationPluginClasses", "no plug-in is registered as \(name)")
                 }
                 augmentation.plugins += plugins
             }
         }
-        try readRecipients(&list, registry: registry)
+        try list.generator("Recipient.mobileUserIdGeneratorClassName", &recipients.makeID, registry)
+        try readAudit(&list, registry: registry)
     }
 
-    private mutating func readRecipients(
+    private mutating func readAudit(
         _ list: inout PropertyReader,
         registry: EngageRegistry
     ) throws(ExperimentationError) {
-        func read(
-            _ generator: inout (@Sendable () -> String)?,
-            _ group: String,
-            _ key: String
-        ) throws(ExperimentationError) {
-            var name = ""
-            try list.text(group, key, &name)
-            if name.isEmpty { return }
-            generator = registry.generators[name]
-            guard generator != nil || name == "EngageDefaultUUIDGenerator" else {
-                throw list.error(group, key, "no generator is registered as \(name)")
-            }
-        }
-        try list.flag("Recipient", "enableAutoAnonymousTracking", &recipients.autoAnonymous)
-        try read(&recipients.makeID, "Recipient", "mobileUserIdGeneratorClassName")
-        try list.text("Recipient", "mobileUserIdColumn", &recipients.mobileUserIDColumn)
-        try list.text("Recipient", "mergedRecipientIdColumn", &recipients.mergedRecipientIDColumn)
-        try list.text("Recipient", "mergedDateColumn", &recipients.mergedDateColumn)
-        try list.flag("Recipient", "mergeHistoryInMarketingDatabase", &recipients.historyInList)
         var isAudited = recipients.audit != nil
         var table = recipients.audit ?? AuditTable(tableID: "")
-        try list.flag("AuditRecord", "mergeHistoryInAuditRecordTable", &isAudited)
-        try list.text("AuditRecord", "auditRecordListId", &table.tableID)
-        try list.text("AuditRecord", "auditRecordPrimaryKeyColumnName", &table.keyColumn)
-        try list.text("AuditRecord", "oldRecipientIdColumnName", &table.oldRecipientColumn)
-        try list.text("AuditRecord", "newRecipientIdColumnName", &table.newRecipientColumn)
-        try list.text("AuditRecord", "createDateColumnName", &table.dateColumn)
-        try read(&table.makeKey, "AuditRecord", "auditRecordPrimaryKeyGeneratorClassName")
+        try list.flag("AuditRecord.mergeHistoryInAuditRecordTable", &isAudited)
+        try list.text("AuditRecord.auditRecordListId", &table.tableID)
+        for column in AuditTable.columns { try list.text(column.listed, &table[keyPath: column.path]) }
+        try list.generator("AuditRecord.auditRecordPrimaryKeyGeneratorClassName", &table.makeKey, registry)
         guard !isAudited || !table.tableID.isEmpty else {
-            throw list.error("AuditRecord", "auditRecordListId", "needed where mergeHistoryInAuditRecordTable is on")
+            throw list.error("AuditRecord.auditRecordListId", "needed where mergeHistoryInAuditRecordTable is on")
         }
         recipients.audit = isAudited ? table : nil
     }
 }
 
-/// Reads settings of a property list, and remembers which.
+/// Reads settings of a property list by group and key, and remembers which.
 private struct PropertyReader {
     let file: String
-    private var left: [String: [String: PropertyValue]] = [:]
+    private var left: [String: FlagValue] = [:]
     private var strange: [String] = []
 
-    init(file: String, groups: [String: PropertyValue]) {
+    init(file: String, groups: [String: FlagValue]) {
         self.file = file
         for (name, value) in groups {
-            if case .group(let values) = value { left[name] = values } else { strange.append(name) }
+            if value.objectValue == nil { strange.append(name) }
+            for (key, value) in value.objectValue ?? [:] { left["\(name).\(key)"] = value }
         }
     }
 
-    var unread: [String] {
-        (strange + left.flatMap { group in group.value.keys.map { "\(group.key).\($0)" } }).sorted()
+    var unread: [String] { (strange + left.keys).sorted() }
+
+    func error(_ key: String, _ text: String) -> ExperimentationError {
+        ExperimentationError(.configuration, "\(file): \(key): \(text)")
     }
 
-    func error(_ group: String, _ key: String, _ text: String) -> ExperimentationError {
-        ExperimentationError(.configuration, "\(file): \(group).\(key): \(text)")
-    }
-
-    mutating func skip(_ group: String, _ key: String) { left[group]?[key] = nil }
-
-    private mutating func take(_ group: String, _ key: String) -> PropertyValue? {
-        let value = left[group]?[key]
-        skip(group, key)
-        return value
-    }
+    mutating func skip(_ key: String) { left[key] = nil }
 
     /// Replaces a setting with the list's, if the list has it.
     private mutating func read<Value>(
-        _ group: String,
         _ key: String,
         _ target: inout Value,
         expecting kind: String,
-        _ parse: (PropertyValue) -> Value?
+        _ parse: (FlagValue) -> Value?
     ) throws(ExperimentationError) {
-        guard let value = take(group, key) else { return }
-        guard let parsed = parse(value) else { throw error(group, key, "expected \(kind)") }
+        guard let value = left.removeValue(forKey: key) else { return }
+        guard let parsed = parse(value) else { throw error(key, "expected \(kind)") }
         target = parsed
     }
 
-    mutating func text(_ group: String, _ key: String, _ target: inout String) throws(ExperimentationError) {
-        try read(group, key, &target, expecting: "a text", \.text)
+    mutating func text(_ key: String, _ target: inout String) throws(ExperimentationError) {
+        try read(key, &target, expecting: "a text", \.written)
     }
 
-    mutating func texts(_ group: String, _ key: String) throws(ExperimentationError) -> [String]? {
+    mutating func texts(_ key: String) throws(ExperimentationError) -> [String]? {
         var texts: [String]?
-        try read(group, key, &texts, expecting: "a list of texts") { value in
-            guard case .list(let values) = value else { return nil }
-            let texts = values.compactMap(\.text)
-            guard texts.count == values.count else { return nil }
-            return texts
+        try read(key, &texts, expecting: "a list of texts") { value in
+            guard let texts = value.arrayValue?.map(\.written), !texts.contains(nil) else { return nil }
+            return texts.compactMap(\.self)
         }
         return texts
     }
 
-    mutating func decimal(_ group: String, _ key: String, _ target: inout Double) throws(ExperimentationError) {
-        try read(group, key, &target, expecting: "a number", \.number)
+    mutating func decimal(_ key: String, _ target: inout Double) throws(ExperimentationError) {
+        try read(key, &target, expecting: "a number", \.number)
     }
 
-    mutating func number(_ group: String, _ key: String, _ target: inout Int) throws(ExperimentationError) {
-        try read(group, key, &target, expecting: "a whole number") { $0.number.flatMap { Int(exactly: $0) } }
+    mutating func count(_ key: String, _ target: inout Int) throws(ExperimentationError) {
+        try read(key, &target, expecting: "a whole number") { $0.number.flatMap { Int(exactly: $0) } }
     }
 
-    mutating func flag(_ group: String, _ key: String, _ target: inout Bool) throws(ExperimentationError) {
-        try read(group, key, &target, expecting: "YES or NO") { value in
-            if case .flag(let flag) = value { return flag }
-            return ["yes": true, "true": true, "1": true, "no": false, "false": false, "0": false][
-                value.text?.lowercased() ?? ""
-            ]
+    mutating func flag(_ key: String, _ target: inout Bool) throws(ExperimentationError) {
+        try read(key, &target, expecting: "YES or NO") { value in
+            switch value.written?.lowercased() {
+            case "yes", "true", "1": true
+            case "no", "false", "0": false
+            default: value.boolValue
+            }
         }
     }
 
-    mutating func length(_ group: String, _ key: String, _ target: inout Duration) throws(ExperimentationError) {
-        try read(group, key, &target, expecting: "a length such as 5 minutes") { value in
-            guard let text = value.text, !text.isEmpty else { return nil }
+    mutating func length(_ key: String, _ target: inout Duration) throws(ExperimentationError) {
+        try read(key, &target, expecting: "a length such as 5 minutes") { value in
+            guard let text = value.written, !text.isEmpty else { return nil }
             let expiration = Expiration(text)
             let isLength = expiration.moment == nil && (expiration.seconds > 0 || expiration.isPrecise)
             return isLength ? expiration.duration : nil
         }
     }
+
+    /// Replaces a generator of ids with the one that the list names; the reference's own leaves it to the environment.
+    mutating func generator(
+        _ key: String,
+        _ target: inout (@Sendable () -> String)?,
+        _ registry: EngageRegistry
+    ) throws(ExperimentationError) {
+        var name = ""
+        try text(key, &name)
+        if name.isEmpty { return }
+        target = registry.generators[name]
+        guard target != nil || name == "EngageDefaultUUIDGenerator" else {
+            throw error(key, "no generator is registered as \(name)")
+        }
+    }
+}
+
+extension FlagValue {
+    /// The text, or a number as one.
+    fileprivate var written: String? {
+        switch self {
+        case .string, .int, .double: EngageTranslation.text(self)
+        default: nil
+        }
+    }
+
+    /// A finite number, which may be written as a text.
+    fileprivate var number: Double? { written.flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil } }
 }
