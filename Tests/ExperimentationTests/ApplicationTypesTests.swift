@@ -72,6 +72,18 @@ struct ApplicationTypesTests {
     }
 
     @Test(
+        "a time of any year is written in the same form",
+        arguments: [
+            (-0.001, "1969-12-31T23:59:59.999Z"), (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (-62_035_891_199.75, "0004-02-29T00:00:00.250Z"), (1_735_689_599.9996, "2025-01-01T00:00:00.000Z"),
+            (-.infinity, "0001-01-01T00:00:00.000Z"), (.infinity, "9999-12-31T23:59:59.000Z"),
+        ]
+    )
+    func years(seconds: Double, text: String) {
+        #expect(Date(timeIntervalSince1970: seconds).iso8601Milliseconds == text)
+    }
+
+    @Test(
         "an object flag is read as a type, with and without a session; a mismatch gives the default and its position"
     )
     func decodable() async throws {
