@@ -1,35 +1,29 @@
 import AdapterKit
 import Experimentation
-import Foundation
-import Synchronization
 
 /// The state of this installation: its ids, its campaigns, its session and a merge in progress.
 ///
 /// Reading is synchronous. A change is in the store when the method that makes it returns; without a store it lives as
 /// long as the process. The access token is never stored.
 public final class EngageProfile: Sendable {
-    private struct State: Sendable {
-        var record = EngageRecord()
-        var revision: UInt64 = 0
-        /// The revision in the store.
-        var written: UInt64 = 0
-        var isLoaded = false
-    }
-
     /// The watches over users of what is under way.
     let watches = UserWatches()
-    private let state: Mutex<State>
-    private let store: (any StateStore)?
-    private let key: String
+    private let stored: StoredRecord<EngageRecord>
     private let environment: ClientEnvironment
-    /// One write at a time.
-    private let turn = AsyncSemaphore(limit: 1)
 
     /// Creates a profile that is kept under a key of a store; without a store, for this process only.
     init(store: (any StateStore)?, key: String, environment: ClientEnvironment = ClientEnvironment()) {
-        state = Mutex(State())
-        self.store = store
-        self.key = key
+        stored = StoredRecord(
+            EngageRecord(),
+            in: store,
+            as: key,
+            // Two Unicode forms of an id are equal texts, but different users.
+            isSame: { $0 == $1 && $0.isOwn($1.mobileUserID) },
+            whenUnreadable: {
+                let message = "the stored ids, merge and refresh token can't be read"
+                environment.log.log(.error, "engage.profile.unreadable", message)
+            }
+        )
         self.environment = environment
     }
 
@@ -38,40 +32,16 @@ public final class EngageProfile: Sendable {
     /// Unreadable values count as missing, and are logged: no later attempt would read them.
     ///
     /// - Throws: `ErrorCode.store` if the store can't be read; nothing counts as missing then.
-    func load() async throws(ExperimentationError) {
-        guard !state.withLock(\.isLoaded) else { return }
-        let bytes = try await store?.value(for: key)
-        let record = bytes.flatMap { try? EngageRecord(stored: $0) }
-        let isFirst = state.withLock { state in
-            guard !state.isLoaded else { return false }
-            state.isLoaded = true
-            if let record { state.record = record }
-            return true
-        }
-        if isFirst, bytes != nil, record == nil {
-            let message = "the stored ids, merge and refresh token can't be read"
-            environment.log.log(.error, "engage.profile.unreadable", message)
-        }
-    }
+    func load() async throws(ExperimentationError) { try await stored.load() }
 
-    var record: EngageRecord { state.withLock(\.record) }
+    var record: EngageRecord { stored.value }
 
     /// Changes the state; the change is in the store when this returns.
     @discardableResult
     func update<Result: Sendable>(
         _ change: @Sendable (inout EngageRecord) -> Result
     ) async throws(ExperimentationError) -> Result {
-        // Changing what hasn't been loaded yet would erase the rest.
-        try await load()
-        let (result, revision) = state.withLock { state -> (Result, UInt64) in
-            let old = state.record
-            let result = change(&state.record)
-            // Two Unicode forms of an id are equal texts, but different users.
-            if state.record != old || !state.record.isOwn(old.mobileUserID) { state.revision += 1 }
-            return (result, state.revision)
-        }
-        try await write(revision)
-        return result
+        try await stored.update(change)
     }
 
     /// Changes the state, unless a watched user was removed meanwhile: nothing of theirs may come back.
@@ -86,19 +56,6 @@ public final class EngageProfile: Sendable {
             if watch.isOneRemoved { return false }
             change(&record)
             return true
-        }
-    }
-
-    /// Writes the newest record, unless the store has this revision by then.
-    ///
-    /// A cancelled caller doesn't end it. If it fails, the store gets this change with the next one.
-    private func write(_ revision: UInt64) async throws(ExperimentationError) {
-        guard let store, state.withLock({ $0.written < revision }) else { return }
-        try await turn.run { [self] () async throws(ExperimentationError) in
-            let (record, newest, written) = state.withLock { ($0.record, $0.revision, $0.written) }
-            guard written < revision else { return }
-            try await store.setValue(try JSON.encode(record), for: key)
-            state.withLock { $0.written = newest }
         }
     }
 

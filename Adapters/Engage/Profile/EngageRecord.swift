@@ -1,6 +1,4 @@
-import AdapterKit
 import Experimentation
-import Foundation
 
 /// The record that a profile stores; its field names are those of the file and are only ever added.
 struct EngageRecord: Sendable, Hashable, Codable {
@@ -83,16 +81,5 @@ struct EngageRecord: Sendable, Hashable, Codable {
         guard !audits.contains(where: { $0.key == audit.key }) else { return }
         audits.append(audit)
         if audits.count > Self.mostAudits { audits.removeFirst() }
-    }
-}
-
-extension EngageRecord {
-    /// Reads a stored record; what an earlier version didn't store has its default.
-    init(stored bytes: [UInt8]) throws {
-        guard let stored = try JSON.parse(bytes).objectValue,
-            let defaults = try JSON.parse(JSON.encode(EngageRecord())).objectValue
-        else { throw ExperimentationError(.parseError, "the record isn't an object") }
-        let whole = try JSON.encode(FlagValue.object(defaults.merging(stored) { $1 }))
-        self = try JSONDecoder().decode(EngageRecord.self, from: Data(whole))
     }
 }
