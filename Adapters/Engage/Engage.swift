@@ -67,7 +67,7 @@ public struct Engage: Sendable {
         let execution = MergeExecution(client: xmlapi, profile: profile, environment: environment)
         let turn = AsyncSemaphore(limit: 1)
         mobileIdentity = MobileIdentity(execution: execution, turn: turn)
-        linker = EngageLinker(execution: execution, turn: turn)
+        linker = EngageLinker(execution: execution, turn: turn, merges: MergeWatches(profile.watches))
         completed = CompletedEvents()
         journal = EngageJournal(store: context.state, prefix: "events/")
         events = EngageEventSink(

@@ -70,7 +70,7 @@ public struct BehaviorTracker: Sendable {
     ) async throws(ExperimentationError) {
         try await profile.load()
         let user = session.user.id
-        let watch = profile.watches.begin([ExactText(user)])
+        let watch = profile.watches.watch(user)
         var clock = profile.record.session
         do throws(ExperimentationError) {
             for outcome in change(&clock) {
@@ -127,7 +127,7 @@ public struct BehaviorTracker: Sendable {
     private func storeCampaign(in values: [String: FlagValue]) async throws(ExperimentationError) {
         try await profile.load()
         let user = session.user
-        let watch = profile.watches.begin([ExactText(user.id)])
+        let watch = profile.watches.watch(user.id)
         // A session that was told of consent may store one at once; the denial ends with what its store has let through.
         let wasDenied = user.consent != .granted && profile.record.isDenied(user.id)
         if session.isDenied || wasDenied { throw EngageErrors.denied }
@@ -192,7 +192,7 @@ public struct BehaviorTracker: Sendable {
         _ attributes: Attributes
     ) async throws(ExperimentationError) -> String {
         let (date, userID) = (now, session.user.id)
-        let watch = profile.watches.begin([ExactText(userID)])
+        let watch = profile.watches.watch(userID)
         // First: of an event that is refused, as after a denial, nothing is kept.
         let event = TrackingEvent(kind, attributes: attributes)
         let eventID = try await session.trackWithID(event, at: date)

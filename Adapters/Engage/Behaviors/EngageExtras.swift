@@ -42,7 +42,7 @@ extension Engage {
     public func updateLastKnownLocation(_ placemark: LocationFeed.Placemark?) async throws(ExperimentationError) {
         guard configuration.location.isEnabled else { return }
         try await profile.load()
-        let watch = profile.watches.begin([UserWatches.ownUser, ExactText(profile.mobileUserID)])
+        let watch = profile.watches.watch([.ownUser, ExactText(profile.mobileUserID)])
         if profile.isConsentDenied { throw EngageErrors.denied }
         let recipient = profile.recipientID
         guard !recipient.isEmpty else {
@@ -50,7 +50,7 @@ extension Engage {
         }
         let settings = configuration.location
         let list = configuration.listID
-        let xmlapi = xmlapi.only { !watch.isOneRemoved }
+        let xmlapi = xmlapi.only { !watch.has(.removed) }
         if !profile.record.hasLocationColumns {
             // A fault says that the column exists already, which is just as good.
             try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))

@@ -18,9 +18,9 @@ public struct AnonymousUser: Sendable {
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
         try await profile.load()
-        let watch = profile.watches.begin([UserWatches.ownUser, ExactText(profile.mobileUserID)])
+        let watch = profile.watches.watch([.ownUser, ExactText(profile.mobileUserID)])
         if profile.isConsentDenied { throw EngageErrors.denied }
-        let result = try await client.only { !watch.isOneRemoved }.send(.addAnonymousRecipient(list: list))
+        let result = try await client.only { !watch.has(.removed) }.send(.addAnonymousRecipient(list: list))
         guard result.isSuccess, let id = result.recipientID else { return result }
         let isKept = try await profile.update(unlessRemoved: watch) { $0.anonymousID = id }
         guard isKept else { throw EngageErrors.forgotten }
@@ -51,13 +51,13 @@ public struct AnonymousUser: Sendable {
     ) async throws(ExperimentationError) -> XMLAPIResult {
         try await profile.load()
         guard !userID.isEmpty else { throw ExperimentationError(.invalidArgument, "the user's id is empty") }
-        let watch = profile.watches.begin([ExactText(profile.mobileUserID), ExactText(userID)])
+        let watch = profile.watches.watch([ExactText(profile.mobileUserID), ExactText(userID)])
         let anonymous = profile.anonymousID
         guard !anonymous.isEmpty else {
             throw ExperimentationError(.invalidArgument, "there is no anonymous recipient; create one first")
         }
         if profile.isConsentDenied || profile.record.isDenied(userID) { throw EngageErrors.denied }
-        let client = client.only { !watch.isOneRemoved }
+        let client = client.only { !watch.has(.removed) }
         try await profile.update { record in
             let former = record.mobileUserID
             record.become(userID)

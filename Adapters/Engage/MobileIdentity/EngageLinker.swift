@@ -11,6 +11,7 @@ struct EngageLinker: IdentityLinker {
     let execution: MergeExecution
     /// One recipient's change at a time.
     let turn: AsyncSemaphore
+    let merges: MergeWatches
 
     func advance(_ progress: LinkProgress) async throws(ExperimentationError) -> LinkProgress {
         let configuration = execution.client.connection.configuration
@@ -20,11 +21,10 @@ struct EngageLinker: IdentityLinker {
         guard let intent = try? JSONDecoder().decode(MergeIntent.self, from: Data(progress.notes)) else {
             throw ExperimentationError(.store, "the notes of the linking can't be read")
         }
-        let watches = execution.profile.watches
         var goesOn = false
         // Before its turn, which may take a while to come.
-        let watch = watches.begin(intent)
-        defer { if !goesOn { watches.end(intent) } }
+        let watch = merges.begin(intent)
+        defer { if !goesOn { merges.end(intent) } }
         try await turn.take()
         defer { turn.leave() }
         if intent.step == .setUp { await execution.settleAuditsIfPossible() }
@@ -92,7 +92,7 @@ struct EngageLinker: IdentityLinker {
         else { throw ExperimentationError(.invalidArgument, "linking needs two ids, or columns and values") }
         let intent = MergeIntent(id: execution.environment.makeID(), fields: fields, mobileUserID: progress.from.id)
         progress.notes = try JSON.encode(intent)
-        _ = execution.profile.watches.begin(intent)
+        merges.begin(intent)
         return progress
     }
 }

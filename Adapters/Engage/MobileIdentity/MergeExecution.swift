@@ -17,17 +17,17 @@ struct MergeExecution: Sendable {
     ///   user was removed since the watch began, whatever the outcome.
     func take(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) -> MergeIntent {
         do throws(ExperimentationError) {
-            if !watch.isOneRemoved {
+            if !watch.has(.removed) {
                 // Unless something was written, it needs a new plan.
-                if watch.takeOvertaken(), !intent.isBegun, intent.step != .setUp { return intent.begunAnew }
+                if watch.take(.overtaken), !intent.isBegun, intent.step != .setUp { return intent.begunAnew }
                 let next = try await step(of: intent, watch)
                 if intent.step.isWrite { profile.watches.note(.overtaken, of: intent.users, by: watch) }
                 // The answer may name another user.
                 watch.add(next.users)
-                if !watch.isOneRemoved { return next }
+                if !watch.has(.removed) { return next }
             }
         } catch {
-            if !watch.isOneRemoved { throw error }
+            if !watch.has(.removed) { throw error }
         }
         throw EngageErrors.forgotten
     }
@@ -36,7 +36,7 @@ struct MergeExecution: Sendable {
         of intent: MergeIntent,
         _ watch: UserWatch
     ) async throws(ExperimentationError) -> MergeIntent {
-        let client = client.only { !watch.isOneRemoved }
+        let client = client.only { !watch.has(.removed) }
         func write(_ columns: XMLAPIFields, to recipient: String) async throws(ExperimentationError) {
             try await client.perform(.updateRecipient(id: recipient, list: configuration.listID, columns: columns))
         }

@@ -80,7 +80,7 @@ public struct MobileIdentity: Sendable {
     ///   with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
     @discardableResult
     public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {
-        try await check(fields, profile.watches.begin([UserWatches.ownUser]))
+        try await check(fields, profile.watches.watch([.ownUser]))
     }
 
     private func check(
@@ -137,7 +137,7 @@ public struct MobileIdentity: Sendable {
         for session: UserSession
     ) async throws(ExperimentationError) -> CheckResult {
         let (user, namings) = session.userAndNamings
-        let own = profile.watches.begin([UserWatches.ownUser])
+        let own = profile.watches.watch([.ownUser])
         if session.isDenied { throw EngageErrors.denied }
         if user.consent == .granted { try await profile.noteConsent(of: user.id) }
         let result = try await check(fields, own)
@@ -150,8 +150,8 @@ public struct MobileIdentity: Sendable {
     /// Ensures that the installation's user is still who they were when a check was asked for: the fields are what that
     /// user is known by.
     private func requireSameUser(_ own: UserWatch) throws(ExperimentationError) {
-        if own.isOneRemoved { throw EngageErrors.forgotten }
-        if own.isFollowed { throw EngageErrors.followed }
+        if own.has(.removed) { throw EngageErrors.forgotten }
+        if own.has(.followed) { throw EngageErrors.followed }
     }
 
     /// Resumes an interrupted merge, and writes the rows that are still owed to the audit table.
@@ -180,7 +180,7 @@ public struct MobileIdentity: Sendable {
         isResumed: Bool = false
     ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
-        let watch = profile.watches.begin(start.users)
+        let watch = profile.watches.watch(start.users)
         // Only now is every removal noticed: it may have been removed since it was read.
         try await keep(intent, of: intent.id)
         while intent.step != .done {

@@ -29,8 +29,8 @@ struct RecipientSetup: Sendable {
     func complete() async throws(ExperimentationError) -> (recipientID: String, mobileUserID: String) {
         try configuration.validateRecipients()
         try await profile.load()
-        let own = profile.watches.begin([UserWatches.ownUser])
-        let user = profile.watches.begin([])
+        let own = profile.watches.watch([.ownUser])
+        let user = profile.watches.watch([])
         let record = profile.record
         if record.isComplete, !record.isDenied(record.mobileUserID) { return (record.recipientID, record.mobileUserID) }
         let before = try await ensureID { record, _ in
@@ -46,10 +46,10 @@ struct RecipientSetup: Sendable {
         defer { profile.watches.note(.overtaken, of: [ExactText(mobileUserID)]) }
         do throws(ExperimentationError) {
             let isRepeated = before.addUnderWay == mobileUserID || before.mayHaveRecipient
-            let client = client.only { !own.isOneRemoved && !user.isOneRemoved }
+            let client = client.only { !own.has(.removed) && !user.has(.removed) }
             recipientID = try await client.setUp(mobileUserID, known: before.recipientID, afterSearch: isRepeated)
         } catch {
-            let isLeft = !profile.record.isOwn(mobileUserID) && !own.isOneRemoved
+            let isLeft = !profile.record.isOwn(mobileUserID) && !own.has(.removed)
             if error == EngageErrors.forgotten, isLeft { return try await complete() }
             // A refusal says that nothing was added. One of the search says nothing of an earlier attempt, and after the
             // vendor's own failure, as after any other, the recipient may exist.
@@ -64,7 +64,7 @@ struct RecipientSetup: Sendable {
             return true
         }
         if isOwn { return (recipientID, mobileUserID) }
-        if own.isOneRemoved { throw EngageErrors.forgotten }
+        if own.has(.removed) { throw EngageErrors.forgotten }
         // The application has stored another mobile user id meanwhile; events of the former one may still wait.
         try await profile.update(unlessRemoved: user) { $0.note(recipient: recipientID, of: mobileUserID) }
         return try await complete()

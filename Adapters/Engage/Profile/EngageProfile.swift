@@ -7,7 +7,7 @@ import Experimentation
 /// long as the process. The access token is never stored.
 public final class EngageProfile: Sendable {
     /// The watches over users of what is under way.
-    let watches = UserWatches()
+    let watches = UserWatches<UserEvent>()
     private let stored: StoredRecord<EngageRecord>
     private let environment: ClientEnvironment
 
@@ -53,7 +53,7 @@ public final class EngageProfile: Sendable {
         _ change: @Sendable (inout EngageRecord) -> Void
     ) async throws(ExperimentationError) -> Bool {
         try await update { record in
-            if watch.isOneRemoved { return false }
+            if watch.has(.removed) { return false }
             change(&record)
             return true
         }
@@ -81,7 +81,7 @@ public final class EngageProfile: Sendable {
     /// theirs, so store an id of the recipient that you know after this one, not before.
     public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
         try await update { [watches] record in
-            if !record.mobileUserID.isEmpty, !record.isOwn(id) { watches.note(.followed, of: [UserWatches.ownUser]) }
+            if !record.mobileUserID.isEmpty, !record.isOwn(id) { watches.note(.followed, of: [.ownUser]) }
             record.become(id)
         }
     }
@@ -116,7 +116,7 @@ public final class EngageProfile: Sendable {
         let salt = environment.makeID()
         try await update { [watches] record in
             let user = ExactText(userID)
-            watches.note(.removed, of: record.isOwn(userID) ? [user, UserWatches.ownUser] : [user])
+            watches.note(.removed, of: record.isOwn(userID) ? [user, .ownUser] : [user])
             record.deny(userID, salt: salt)
         }
     }
