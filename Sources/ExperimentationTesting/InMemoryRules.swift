@@ -283,10 +283,7 @@ struct InMemoryRules: Ruleset {
 
     /// A number from 0 up to, but not including, 100 that depends only on the two strings: FNV-1a, mixed at the end.
     static func bucket(_ salt: String, _ id: String) -> Double {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in salt.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
-        for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        var hash = id.utf8.fnv1a(after: [UInt8(0xFF)].fnv1a(after: salt.utf8.fnv1a()))
         hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
         return Double(hash >> 11) / Double(UInt64(1) << 53) * 100
     }

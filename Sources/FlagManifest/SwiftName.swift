@@ -1,3 +1,5 @@
+import Experimentation
+
 /// Converts flag keys to Swift names.
 enum SwiftName {
     /// The maximum length; longer names are truncated and end in a hash.
@@ -68,7 +70,7 @@ enum SwiftName {
 
     private static func finished(_ name: String, of key: String) -> String {
         var name = name
-        if name.count > longest { name = name.prefix(longest) + "_" + String(stableHash(of: key), radix: 16) }
+        if name.count > longest { name = name.prefix(longest) + "_" + String(key.utf8.fnv1a(), radix: 16) }
         if name.first?.isNumber == true { name = "_" + name }
         return name
     }
@@ -108,10 +110,5 @@ enum SwiftName {
 
     private static func capitalizedBeginning(_ word: String) -> String {
         word.prefix(1).uppercased() + word.dropFirst()
-    }
-
-    /// FNV-1a, because the standard library's hash differs in each run.
-    private static func stableHash(of key: String) -> UInt64 {
-        key.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }

@@ -101,8 +101,7 @@ extension World {
     }
 
     static func bucket(_ id: String, userID: String) -> Int {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(id):\(userID)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        let hash = "\(id):\(userID)".utf8.fnv1a()
         return Int((hash ^ hash >> 32) % 100)
     }
 }
