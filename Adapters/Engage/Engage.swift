@@ -60,7 +60,7 @@ public struct Engage: Sendable {
             configuration: configuration,
             client: client,
             environment: environment,
-            authorization: authorization,
+            tokens: authorization.tokens,
             line: EngageCallLine(limit: configuration.networking.concurrency)
         )
         xmlapi = XMLAPIClient(connection: connection)

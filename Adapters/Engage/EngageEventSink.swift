@@ -117,7 +117,7 @@ struct EngageEventSink: EventSink {
         let record = profile.record
         guard record.isWanted, batch.contains(where: { record.isOwn($0.identity.id) }) else { return }
         // A delivery doesn't wait for a token.
-        _ = try await connection.authorization.token(until: connection.environment.time.instant)
+        _ = try await connection.tokens.token(until: connection.environment.time.instant)
         do throws(ExperimentationError) {
             if profile.record.isWanted { try await recipients.setupRecipient() }
         } catch {
@@ -204,7 +204,7 @@ struct EngageEventSink: EventSink {
                 read: { EngageErrors.verdict(on: $0, batch: batch.count, now: environment.time.now) }
             )
         } catch {
-            let patience = await connection.authorization.patience
+            let patience = await connection.tokens.patience
             return EngageErrors.verdict(on: error, after: patience)
         }
     }

@@ -298,7 +298,7 @@ struct AuthorizationTests {
         let first = Task { try await select(engage, "1") }
         try await eventually("the refresh token on its way to the store") { store.gate.waiting == 1 }
         let second = Task {
-            try await engage.xmlapi.connection.authorization.token(until: bench.time.instant)
+            try await engage.xmlapi.connection.tokens.token(until: bench.time.instant)
         }
         // A caller with a token at hand would return it nevertheless.
         second.cancel()

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 /// Features that only this vendor has, beside ``Engage/xmlapi`` and ``Engage/mobileIdentity``.
@@ -25,7 +26,7 @@ extension Engage {
     ///   without an answer.
     public func reach() async throws(ExperimentationError) {
         let connection = xmlapi.connection
-        _ = try await connection.authorization.token(
+        _ = try await connection.tokens.token(
             until: environment.time.instant.advanced(by: configuration.networking.timeout)
         )
     }

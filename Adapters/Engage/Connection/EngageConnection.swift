@@ -6,7 +6,7 @@ struct EngageConnection: Sendable {
     let configuration: EngageConfiguration
     let client: HTTPClient
     let environment: ClientEnvironment
-    let authorization: EngageAuthorization
+    let tokens: AccessTokens
     let line: EngageCallLine
 
     var requests: EngageRequests { EngageRequests(endpoint: configuration.endpoint) }
@@ -21,7 +21,7 @@ struct EngageConnection: Sendable {
         read: (HTTPReply) throws(ExperimentationError) -> Value?
     ) async throws(ExperimentationError) -> Value {
         for _ in 0..<2 {
-            let token = try await authorization.token(until: deadline)
+            let token = try await tokens.token(until: deadline)
             line.open()
             let reply = try await client.send(
                 try make(token.value.reveal()),
@@ -31,7 +31,7 @@ struct EngageConnection: Sendable {
                 )
             )
             if reply.status != 401, let value = try read(reply) { return value }
-            await authorization.reject(token)
+            await tokens.reject(token)
         }
         throw ExperimentationError(.unauthorized, "Engage refused two access tokens in a row", cause: RefusedTokens())
     }
