@@ -9,7 +9,7 @@ extension EngageEventSink {
             defer { recipients.turn.leave() }
             try await profile.load()
             let client = XMLAPIClient(connection: connection)
-            var recipient = profile.recipientID(of: user)
+            var recipient = profile.record.recipient(of: user)
             if recipient.isEmpty {
                 // Usually the denial has removed it here, so the vendor is asked.
                 let column = connection.configuration.recipients.mobileUserIDColumn

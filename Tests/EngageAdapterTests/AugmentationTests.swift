@@ -345,3 +345,8 @@ struct AugmentationTests {
         #expect(values["Where"] == "Wien, Austria" && values["When"] == "02-03-2015")
     }
 }
+
+extension AugmentationRun {
+    /// Completes one behavior; `nil` if the task was cancelled.
+    fileprivate func complete(_ event: AugmentedEvent) async -> Outcome? { await complete([event]).first ?? nil }
+}

@@ -151,7 +151,7 @@ struct ChangedUserTests {
         try await engage.profile.forget(id)
         bench.letGo()
         #expect(try await setup.value == .init(recipientID: "100001", mobileUserID: "ben"))
-        #expect(engage.profile.recipientID(of: id) == "")
+        #expect(engage.profile.record.recipient(of: id) == "")
     }
 
     @Test("says nothing of a former user who is removed before their wish for a recipient is stored")
@@ -177,6 +177,6 @@ struct ChangedUserTests {
         try await succession.value
         try await removal.value
         #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == ["ben"])
-        #expect(engage.profile.recipientID(of: "ada") == "")
+        #expect(engage.profile.record.recipient(of: "ada") == "")
     }
 }

@@ -47,7 +47,7 @@ struct HandedOnTests {
         let recipient = try await engage.mobileIdentity.setupRecipient().recipientID
         try await client.session(for: User(id: "anonymous")).link(to: Identity(id: "ben"))
         try await engage.profile.storeMobileUserID("ada")
-        #expect(engage.profile.recipientID(of: "ben") == recipient)
+        #expect(engage.profile.record.recipient(of: "ben") == recipient)
         try await engage.profile.storeMobileUserID("ben")
         #expect(engage.profile.recipientID == recipient)
     }
@@ -61,7 +61,7 @@ struct HandedOnTests {
         try await session.track(.custom("before"))
         bench.time.advance(by: .seconds(1))
         try await session.link(to: Identity(id: "ben"))
-        let recipient = engage.profile.recipientID(of: "ben")
+        let recipient = engage.profile.record.recipient(of: "ben")
         for known in ["ada", nil] {
             bench.time.advance(by: .seconds(1))
             session.identify(Identity(id: "anonymous"))
@@ -70,7 +70,7 @@ struct HandedOnTests {
         }
         await client.setConnectivity(.online)
         try await client.flush()
-        let other = engage.profile.recipientID(of: "ada")
+        let other = engage.profile.record.recipient(of: "ada")
         #expect(recipient != "" && other != "" && other != recipient)
         #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [recipient, other, ""])
     }

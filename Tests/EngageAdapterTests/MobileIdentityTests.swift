@@ -274,7 +274,7 @@ struct MobileIdentityTests {
         let existing = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": other])
         try await engage.mobileIdentity.checkIdentity(["facebook_id": "100"])
         #expect(Array(engage.profile.mobileUserID.utf8) == Array(other.utf8))
-        #expect([other, own].map(engage.profile.recipientID) == [existing, setup.recipientID])
+        #expect([other, own].map(engage.profile.record.recipient(of:)) == [existing, setup.recipientID])
     }
 
     @Test("E42 a match with the current recipient writes nothing")

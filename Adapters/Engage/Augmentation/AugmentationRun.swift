@@ -20,9 +20,6 @@ struct AugmentationRun: Sendable {
     /// How it ended.
     private enum Ending { case complete, expired, cancelled }
 
-    /// Completes one behavior; `nil` if the task was cancelled.
-    func complete(_ event: AugmentedEvent) async -> Outcome? { await complete([event]).first ?? nil }
-
     /// Completes behaviors concurrently; what finished plug-ins have added stays when the time runs out.
     ///
     /// It ends at the deadline whatever a plug-in does on cancellation; later results are ignored.

@@ -1,6 +1,5 @@
 import AdapterKit
 import Experimentation
-import HTTPTypes
 
 /// The XML interface: any operation, one exchange per call.
 ///
@@ -48,9 +47,10 @@ public struct XMLAPIClient: Sendable {
             },
             read: { reply throws(ExperimentationError) in
                 if let error = EngageErrors.error(status: reply.status, of: name) { throw error }
-                let type = reply.response.headerFields[.contentType]?.lowercased() ?? ""
+                let type = reply.contentType
                 guard type.hasPrefix("text/xml") || type.hasPrefix("application/xml") else {
-                    throw ExperimentationError(.transport, "\(name): the answer isn't XML but \(Self.kind(type))")
+                    let kind = type.isEmpty ? "of no type" : EngageWire.word(type)
+                    throw ExperimentationError(.transport, "\(name): the answer isn't XML but \(kind)")
                 }
                 let result: XMLAPIResult
                 do throws(ExperimentationError) {
@@ -86,18 +86,10 @@ public struct XMLAPIClient: Sendable {
         table: String
     ) async throws(ExperimentationError) -> [XMLAPIRowFailure] {
         var failures: [XMLAPIRowFailure] = []
-        var start = 0
-        while start < rows.count {
-            let end = min(start + Self.rowLimit, rows.count)
-            let result = try await perform(.insertUpdate(rows: Array(rows[start..<end]), table: table))
-            failures += result.failures
-            start = end
+        for start in stride(from: 0, to: rows.count, by: Self.rowLimit) {
+            let part = rows[start..<min(start + Self.rowLimit, rows.count)]
+            failures += try await perform(.insertUpdate(rows: Array(part), table: table)).failures
         }
         return failures
-    }
-
-    private static func kind(_ type: String) -> String {
-        let word = type.prefix { $0 != ";" }.filter { $0.isASCII && ($0.isLetter || "/+-.".contains($0)) }
-        return word.isEmpty ? "of no type" : String(word.prefix(40))
     }
 }

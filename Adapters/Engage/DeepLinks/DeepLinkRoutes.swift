@@ -154,18 +154,13 @@ public struct DeepLink: Sendable, Hashable {
     ///
     /// This never fails: what can't be decoded stays as it is.
     public init(_ address: String) {
-        var rest = address[...]
-        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
-        var query: Substring = ""
-        if let mark = rest.firstIndex(of: "?") {
-            query = rest[rest.index(after: mark)...]
-            rest = rest[..<mark]
-        }
-        if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
+        let halves = address.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var path = halves[0]
+        if let scheme = path.range(of: "://") { path = path[scheme.upperBound...] }
         func decoded(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
-        components = rest.split(separator: "/", omittingEmptySubsequences: true).map(decoded)
+        components = path.split(separator: "/", omittingEmptySubsequences: true).map(decoded)
         var values: [String: String] = [:]
-        for pair in query.split(separator: "&") {
+        for pair in halves.dropFirst().joined().split(separator: "&") {
             // In such links a space is %20; a plus is a plus.
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else { continue }

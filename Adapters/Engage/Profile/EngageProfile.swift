@@ -133,7 +133,4 @@ public final class EngageProfile: Sendable {
             record.clear(at: now)
         }
     }
-
-    /// Returns the recipient of a user of this vendor; empty if it isn't known.
-    func recipientID(of mobileUserID: String) -> String { record.recipient(of: mobileUserID) }
 }

@@ -31,11 +31,9 @@ public struct Expiration: Sendable, Hashable {
             return
         }
         isGiven = true
-        let lengths = Self.lengths(in: text)
-        if lengths.found {
-            seconds = lengths.seconds
+        if let lengths = Self.lengths(in: text) {
+            (seconds, isPrecise) = lengths
             moment = nil
-            isPrecise = lengths.isPrecise
         } else {
             seconds = 0
             (moment, isPrecise) = Self.moment(in: text)
@@ -63,19 +61,20 @@ public struct Expiration: Sendable, Hashable {
 
     // MARK: Lengths
 
-    private static func lengths(in text: String) -> (found: Bool, seconds: Int, isPrecise: Bool) {
+    /// Returns the sum of the lengths, and whether they are all that there is; `nil` if there is none.
+    private static func lengths(in text: String) -> (seconds: Int, isPrecise: Bool)? {
         var numbers: [String: Int] = [:]
         var isPrecise = true
         var rest = text.unicodeScalars[...]
         while let first = rest.first {
-            let digits = rest.prefix { fits($0, "0") }
+            let digits = rest.prefix { ("0"..."9").contains($0) }
             guard !digits.isEmpty else {
                 if first.properties.isAlphabetic || "+-.,".unicodeScalars.contains(first) { isPrecise = false }
                 rest.removeFirst()
                 continue
             }
             rest = rest[digits.endIndex...]
-            let tail = rest.drop { fits($0, " ") }
+            let tail = rest.drop { $0.properties.isWhitespace }
             // The reference's pattern accepts a bar by mistake: it hides a date and adds nothing.
             guard let letter = tail.first, "dhmsDHMS|".unicodeScalars.contains(letter) else {
                 isPrecise = false
@@ -90,7 +89,7 @@ public struct Expiration: Sendable, Hashable {
         let seconds = ["d": 86_400, "h": 3600, "m": 60, "s": 1].reduce(0) { sum, unit in
             min(longest, sum + min(longest, (numbers[unit.key] ?? 0) * unit.value))
         }
-        return (!numbers.isEmpty, seconds, isPrecise)
+        return numbers.isEmpty ? nil : (seconds, isPrecise)
     }
 
     private static let words: [String: Set<String>] = [
@@ -102,35 +101,17 @@ public struct Expiration: Sendable, Hashable {
 
     // MARK: Dates
 
-    /// A date as the vendor writes it and in ISO 8601: `0` stands for any digit, a space for any white space.
-    private static let shape = Array("0000/00/00 00:00:00".unicodeScalars)
-    private static let isoShape = Array("0000-00-00T00:00:00Z".unicodeScalars)
-
     /// Returns the last date, and whether it is the whole text.
     private static func moment(in text: String) -> (date: Date?, isWhole: Bool) {
-        let scalars = Array(text.unicodeScalars)
+        let shape = /([0-9]{4})\/([0-9]{2})\/([0-9]{2})\s([0-9]{2}:[0-9]{2}:[0-9]{2})/.matchingSemantics(.unicodeScalar)
         let style = Date.ISO8601FormatStyle()
-        var last: Date?
-        var start = 0
-        while start + shape.count <= scalars.count {
-            let window = scalars[start..<start + shape.count]
-            guard zip(window, shape).allSatisfy({ fits($0, $1) }) else {
-                start += 1
-                continue
-            }
-            start += shape.count
-            let iso = String(zip(window + ["Z"], isoShape).map { Character($1 == "0" ? $0 : $1) })
+        let matches = text.matches(of: shape)
+        let dates = matches.compactMap { match -> Date? in
+            let (_, year, month, day, time) = match.output
+            let iso = "\(year)-\(month)-\(day)T\(time)Z"
             // Written differently, it is another day or time than the text's, which doesn't exist.
-            if let date = try? style.parse(iso), style.format(date) == iso { last = date }
+            return (try? style.parse(iso)).flatMap { style.format($0) == iso ? $0 : nil }
         }
-        return (last, last != nil && scalars.count == shape.count)
-    }
-
-    private static func fits(_ scalar: Unicode.Scalar, _ sign: Unicode.Scalar) -> Bool {
-        switch sign {
-        case "0": ("0"..."9").contains(scalar)
-        case " ": scalar.properties.isWhitespace
-        default: scalar == sign
-        }
+        return (dates.last, !dates.isEmpty && matches.first?.range == text.startIndex..<text.endIndex)
     }
 }

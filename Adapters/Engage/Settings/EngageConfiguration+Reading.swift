@@ -44,19 +44,17 @@ extension EngageConfiguration {
         of settings: inout SettingsReader,
         registry: EngageRegistry
     ) throws(ExperimentationError) {
-        try settings.section("parameters") { section throws(ExperimentationError) in
-            try read(EngageSetting.parameters, from: &section)
-        }
-        try settings.section("attributes") { section throws(ExperimentationError) in
-            try read(EngageSetting.attributes, from: &section)
+        let plain = [
+            ("parameters", EngageSetting.parameters), ("attributes", EngageSetting.attributes),
+            ("networking", EngageSetting.networking),
+        ]
+        for (key, list) in plain {
+            try settings.section(key) { section throws(ExperimentationError) in try read(list, from: &section) }
         }
         try settings.section("recipients") { section throws(ExperimentationError) in
             try read(EngageSetting.recipients, from: &section)
             guard section.has("audit") else { return }
             recipients.audit = try section.section("audit", read: AuditTable.init(reading:))
-        }
-        try settings.section("networking") { section throws(ExperimentationError) in
-            try read(EngageSetting.networking, from: &section)
         }
         try settings.section("location") { section throws(ExperimentationError) in
             try read(EngageSetting.location, from: &section)

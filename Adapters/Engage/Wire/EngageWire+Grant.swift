@@ -42,6 +42,6 @@ extension EngageWire {
 
     /// Makes one of the vendor's words safe for a message: short, with harmless characters only.
     static func word(_ text: String) -> String {
-        String(text.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_-. ".contains($0)) })
+        String(text.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || "_-+./ ".contains($0)) })
     }
 }
