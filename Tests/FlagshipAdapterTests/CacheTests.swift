@@ -119,41 +119,6 @@ struct CacheTests {
         #expect(visitor.fetchReason == .visitorCreate && !visitor.flag("cta_text").exists())
     }
 
-    @Test("a look-up completes even if its caller is cancelled: a visitor keeps the variations of earlier runs")
-    func cancelledLookup() async {
-        let time = ManualTime()
-        let lookup = Task {
-            withUnsafeCurrentTask { $0?.cancel() }
-            return await FlagshipLookup.value(within: .milliseconds(200), time) {
-                try? await time.sleep(for: .milliseconds(100))
-                return "found"
-            }
-        }
-        await time.waitForSleepers(2)
-        time.advance(by: .milliseconds(100))
-        #expect(await lookup.value == "found")
-    }
-
-    @Test("a look-up that exceeds its time limit is cancelled, one that ends in time isn't")
-    func cancelledByLimit() async throws {
-        let heard = Heard<String>()
-        for (name, duration) in [("quick", 100), ("slow", 300)] {
-            let time = ManualTime()
-            let lookup = Task {
-                await FlagshipLookup.value(within: .milliseconds(200), time) {
-                    try? await time.sleep(for: .milliseconds(duration))
-                    heard.add("\(name) \(Task.isCancelled)")
-                    return name
-                }
-            }
-            await time.waitForSleepers(2)
-            time.advance(by: .milliseconds(min(duration, 200)))
-            #expect(await lookup.value == (name == "quick" ? name : nil))
-        }
-        try await eventually("both look-ups end") { heard.values.count == 2 }
-        #expect(heard.values == ["quick false", "slow true"])
-    }
-
     @Test(
         "a look-up of hits that exceeds its time limit finds none, and its hits are there at the next start",
         arguments: FlagshipOptions.Tracking.Strategy.allCases

@@ -91,22 +91,3 @@ struct FlagshipStateCache: FlagshipVisitorCache {
         try? await state.removeAll(beginningWith: [key(visitorID), earlierKey(visitorID)])
     }
 }
-
-/// Waits for an answer up to a time limit; a late answer is ignored, and its task cancelled.
-enum FlagshipLookup {
-    static func value<Value: Sendable, Problem: Error>(
-        within limit: Duration,
-        _ time: any TimeSource,
-        _ look: @escaping @Sendable () async throws(Problem) -> Value
-    ) async throws(Problem) -> Value? {
-        let looking = Task { () -> Result<Value, Problem> in
-            do throws(Problem) { return .success(try await look()) } catch { return .failure(error) }
-        }
-        let deadline = time.instant.advanced(by: limit)
-        // In a task of its own, because a visitor built by a cancelled task must keep the variations of earlier runs.
-        let isInTime = await Task { await time.ends(by: deadline) { _ = await looking.value } }.value
-        if isInTime { return try await looking.value.get() }
-        looking.cancel()
-        return nil
-    }
-}

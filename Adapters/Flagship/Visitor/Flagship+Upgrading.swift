@@ -35,8 +35,8 @@ extension Flagship {
 
     /// Looks up a visitor, for as long as that may take.
     func storedVisitor(_ id: String) async -> FlagshipVisitorRecord? {
-        let found = await FlagshipLookup.value(within: options.caches.visitorLookupTimeout, environment.time) {
-            [visitors] in await visitors.lookupVisitor(id)
+        let found = await environment.time.value(within: options.caches.visitorLookupTimeout) { [visitors] in
+            await visitors.lookupVisitor(id)
         }
         guard let data = found ?? nil else { return nil }
         guard let record = try? FlagshipVisitorRecord(data), ExactText(record.visitorID) == ExactText(id) else {

@@ -40,7 +40,7 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         self.destination = destination
         let (limit, dropped) = (caches.hitLookupTimeout, store.overflowed)
         let lookUp: FlagshipHitMirror.LookUp = {
-            await FlagshipLookup.value(within: limit, time) { await cache.lookupHits() }
+            await time.value(within: limit) { await cache.lookupHits() }
         }
         let records = await lookUp()
         let own = records?.filter { $1.belongs(to: environmentID) }
@@ -63,31 +63,16 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// Returns the outbox's events by id; `nil` if it can't list them now.
     private static func waiting(in store: any OutboxStore, for destination: Destination) async -> [String: Envelope]? {
         do throws(ExperimentationError) {
-            return try await list(store, for: destination)
+            return try await store.waiting(for: destination)
         } catch {
             // A store that can't list its events isn't a file that outlived its process.
             return error.code == .unsupported ? [:] : nil
         }
     }
 
-    private static func list(
-        _ store: any OutboxStore,
-        for destination: Destination
-    ) async throws(ExperimentationError) -> [String: Envelope] {
-        var found: [String: Envelope] = [:]
-        var sequence: Int64 = 0
-        while case let page = try await store.waiting(after: sequence, limit: 1_000), let last = page.last {
-            for event in page where event.deliveries.contains(where: { $0.destination == destination }) {
-                found[event.envelope.id] = event.envelope
-            }
-            sequence = last.envelope.sequence
-        }
-        return found
-    }
-
     /// Removes from the cache what the outbox dropped to make room.
     private func followDrops(isExact: Bool) async {
-        await mirror.follow(dropped: base.overflowed, isExact: isExact) { try? await Self.list(base, for: destination) }
+        await mirror.follow(dropped: base.overflowed, isExact: isExact) { try? await base.waiting(for: destination) }
     }
 }
 

@@ -53,9 +53,9 @@ extension FlagshipVisitor {
         if try await session.decideByRestoredRules() { return true }
         guard flagship.options.mode == .bucketing else { return try await session.refreshUnlessDisabled() }
         // With a file this takes no time. The first one may take as long as any transfer, and comes in any case.
-        let limit = flagship.options.timeout
-        let hasFlags = try await FlagshipLookup.value(within: limit, flagship.environment.time) {
-            () async throws(ExperimentationError) in try await session.refreshUnlessDisabled()
+        let (limit, time) = (flagship.options.timeout, flagship.environment.time)
+        let hasFlags = try await time.value(within: limit) { () async throws(ExperimentationError) in
+            try await session.refreshUnlessDisabled()
         }
         if let hasFlags { return hasFlags }
         throw ExperimentationError(.timeout, "no file of campaigns has come within \(limit)")

@@ -79,14 +79,10 @@ final class StepwiseOutbox: OutboxStoreDecorator {
     private func noteRemoved(as fate: KeptEvents.Fate) async throws(ExperimentationError) {
         guard watched.withLock({ $0.kept.isAnyWaiting }) else { return }
         var waiting: Set<KeptEvents.Owed> = []
-        var page = try await base.waiting(after: 0, limit: 1_000)
-        while let last = page.last {
-            for event in page {
-                for delivery in event.deliveries {
-                    waiting.insert(KeptEvents.Owed(id: event.envelope.id, destination: delivery.destination))
-                }
+        try await base.visitWaiting { event in
+            for delivery in event.deliveries {
+                waiting.insert(KeptEvents.Owed(id: event.envelope.id, destination: delivery.destination))
             }
-            page = try await base.waiting(after: last.envelope.sequence, limit: 1_000)
         }
         watched.withLock { $0.kept.remove(allBut: waiting, as: fate) }
     }
