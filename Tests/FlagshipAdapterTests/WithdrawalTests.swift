@@ -166,10 +166,38 @@ struct WithdrawalTests {
         for _ in 0..<500 {
             await visitor.setConsent(true)
             await visitor.setConsent(false)
-            #expect(visitor.state.withLock { $0.seen.isEmpty })
         }
         isOver.store(true, ordering: .relaxed)
         await reading
+        try await flagship.client?.flush()
+        let count = bench.transport.exchanges("activate").count
+        await visitor.setConsent(true)
+        visitor.expose("cta", default: nil)
+        try await flagship.client?.flush()
+        #expect(bench.transport.exchanges("activate").count == count + 1)
+    }
+
+    @Test("a withdrawal under an earlier id is carried out for the exposures under it, too")
+    func exposuresUnderAnEarlierID() async throws {
+        let bench = try await Bench()
+        let waiting = await Pending(bench)
+        defer { waiting.store.gate.open() }
+        let visitor = await waiting.flagship.newVisitor("anon", hasConsented: true).build()
+        visitor.authenticate("ada")
+        await visitor.fetchFlags()
+        visitor.expose("cta", default: nil)
+        try await waiting.withdraw(from: visitor)
+        visitor.unauthenticate()
+        let giving = Task { await visitor.setConsent(true) }
+        try await eventually("the visitor consents again") { visitor.hasConsented }
+        await waiting.letGo()
+        await giving.value
+        visitor.authenticate("ada")
+        await visitor.setConsent(true)
+        await visitor.fetchFlags()
+        visitor.expose("cta", default: nil)
+        try await waiting.flagship.client?.flush()
+        #expect(await bench.mock.receivedActivations.map(\.visitor) == ["ada"])
     }
 
     @Test("the vendor is told of a withdrawal by who has signed in without consent, under an id that had consented")

@@ -7,7 +7,7 @@ import Synchronization
 /// The vendor counts variations, and gets each once; the application is notified of each flag.
 final class FlagshipObservations: Sendable {
     /// The unit that the vendor counts: a visitor and a variation.
-    struct Mark: Hashable, Sendable {
+    private struct Mark: Hashable {
         let visitor: ExactText
         let group: String
         let variation: String

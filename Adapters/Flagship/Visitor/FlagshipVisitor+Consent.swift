@@ -58,7 +58,10 @@ extension FlagshipVisitor {
     /// Stops hits and deliveries first: the application's cache may take any time.
     private func withdraw(_ earlier: [String], and current: String? = nil, isOwed: Bool = false) async {
         let ids = (current.map { [$0] } ?? []) + earlier
-        for id in ids { flagship.service?.observations.forget(id) }
+        for id in ids {
+            flagship.service?.observations.forget(id)
+            session?.forgetExposures(of: id)
+        }
         if let client = flagship.client {
             // Their sessions deny from the beginning. The consent hit has the current id.
             let sessions = earlier.map { client.session(for: User(id: $0, consent: .denied)) }
@@ -85,9 +88,9 @@ extension FlagshipVisitor {
 }
 
 extension FlagshipVisitor.State {
-    /// Clears what is remembered of exposures and hits, and notes whose consent it was.
+    /// Clears what is remembered of earlier runs and hits, and notes whose consent it was.
     mutating func withdrawConsent() {
-        (seen, history) = ([:], [:])
+        history = [:]
         sentContext = nil
         withdrawn.formUnion(identity.ids)
     }

@@ -18,8 +18,6 @@ public final class FlagshipVisitor: Sendable {
         var held: OwnedDecisions?
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
-        /// The variations that the visitor has seen, each with its flags that were seen.
-        var seen: [FlagshipObservations.Mark: Set<String>] = [:]
         /// The flags whose values were read, with the default of the last read, if it had one.
         var reads: [String: FlagValue?] = [:]
         var sentContext: [String: FlagValue]?

@@ -116,7 +116,7 @@ extension UserSession {
 
     /// Wraps an event in an envelope and queues it for the store, both under the session's lock, so that later changes
     /// of consent are queued behind it.
-    private func place<Ticket: Sendable>(
+    func place<Ticket: Sendable>(
         _ event: TrackingEvent,
         at date: Date?,
         on surface: String?,
@@ -158,97 +158,5 @@ extension UserSession {
     /// Restores attribute changes whose event was not accepted, beneath what has changed since.
     private func giveBack(_ changes: Attributes) {
         state.withLock { $0.pendingChanges = changes.merging($0.pendingChanges) }
-    }
-
-    // MARK: Exposures
-
-    /// Records that the user saw the variation of an experiment, whatever the exposure policy, at most once in a
-    /// session.
-    ///
-    /// It is stored shortly afterwards, like an exposure from a read. Once ``ExperimentationClient/untilStored()``
-    /// returns, it survives the end of the process.
-    ///
-    /// - Parameter experiment: The experiment's id or name.
-    /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
-    ///   vendor takes no exposures.
-    public func expose(_ experiment: String) throws(ExperimentationError) {
-        let decisions = decisions
-        let catalogue = decisions.catalogue
-        let place = decisions.assignmentIndices.first { index in
-            let assignment = catalogue.assignments[index]
-            return assignment.experiment.id == experiment || assignment.experiment.name == experiment
-        }
-        guard let place else {
-            throw ExperimentationError(.invalidArgument, "The user has no place in the experiment \"\(experiment)\".")
-        }
-        try core.checkExposure(of: catalogue.assignments[place])
-        record(catalogue.assignments[place], at: place, key: nil, value: nil, default: nil, isRepeatable: false)
-    }
-
-    /// Records the exposure that follows from a read.
-    ///
-    /// - Parameters:
-    ///   - place: The assignment's index in the catalogue.
-    ///   - catalogue: The catalogue of the decisions that were read; the session's current ones may be others by now.
-    ///   - key: The flag.
-    ///   - value: Its value; `nil` if the variation has none for it.
-    ///   - defaultValue: The caller's default.
-    @inline(never)
-    func recordExposure(
-        at place: Int,
-        of catalogue: FlagCatalogue,
-        key: String,
-        value: FlagValue?,
-        default defaultValue: FlagValue
-    ) {
-        record(
-            catalogue.assignments[place],
-            at: place,
-            key: key,
-            value: value,
-            default: defaultValue,
-            isRepeatable: core.options.exposurePolicy == .everyRead
-        )
-    }
-
-    private func record(
-        _ assignment: Assignment,
-        at place: Int,
-        key: String?,
-        value: FlagValue?,
-        default defaultValue: FlagValue?,
-        isRepeatable: Bool
-    ) {
-        guard core.roles.takesEvents else { return mark(assignment, at: place) }
-        let exposure = Exposure(of: assignment, through: key, value: value, default: defaultValue)
-        let event = TrackingEvent(.exposure(exposure))
-        guard core.takesExposure(event) else { return mark(assignment, at: place) }
-        // One place decides whether it is new; the snapshot's mark only saves the detour.
-        let sight = state.withLock { state -> (isRecorded: Bool, told: FlagSight?) in
-            guard state.user.consent != .denied else { return (false, nil) }
-            return core.sight(exposure, of: state.user, isRepeatable: isRepeatable) {
-                state.recorded.insert($0).inserted
-            }
-        }
-        if let told = sight.told { core.roles.flagSeen?(told) }
-        guard sight.isRecorded else { return }
-        if !core.options.exposureObservers.isEmpty {
-            let user = user
-            let provider = core.provider.name
-            for observer in core.options.exposureObservers { observer.exposed(exposure, of: user, by: provider) }
-        }
-        mark(assignment, at: place)
-        let (_, isNoted) = self.place(event, at: nil, on: nil) { core.outbox.note($0, consent: $1) }
-        if !isNoted { core.outbox.logLateExposure() }
-    }
-
-    private func mark(_ assignment: Assignment, at place: Int) {
-        // A provider that records each flag also needs the variation's other flags.
-        if core.roles.flagSeen != nil { return }
-        let snapshot = snapshots.current
-        let assignments = snapshot.decisions.catalogue.assignments
-        let isThere = assignments.indices.contains(place) && assignments[place] == assignment
-        // Other decisions may have come since the read, where it has another place or none.
-        if let place = isThere ? place : assignments.firstIndex(of: assignment) { snapshot.marks.insert(place) }
     }
 }
