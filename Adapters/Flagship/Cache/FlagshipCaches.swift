@@ -55,39 +55,28 @@ public struct FlagshipCaches: Sendable {
 
 /// The default: visitors' records in the client's store, keyed by digests of their ids.
 struct FlagshipStateCache: FlagshipVisitorCache {
-    private static let prefix = "flagship/visitor/"
-
-    private let state: any StateStore
-    private let scope: String
-    private let trimmer: StateTrimmer
+    private let records: UserValues
 
     init(state: any StateStore, scope: String) {
-        self.state = state
-        self.scope = scope
-        trimmer = StateTrimmer(state, of: Self.prefix, to: 10_000)
+        records = UserValues(in: state, under: "flagship/visitor/", keeping: 10_000) { visitorID in
+            // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
+            Self.names(of: visitorID, in: scope).map { $0 + "/" }
+        }
     }
 
-    // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
-    private func key(_ visitorID: String) -> String { "\(Self.prefix)\(Digest.hex(scope, visitorID))/" }
-
-    /// The key in the first releases; the record names its visitor, because two may have the same.
-    private func earlierKey(_ visitorID: String) -> String {
-        "\(Self.prefix)\(FlagshipMurmur3.pair(of: visitorID, in: scope))/"
+    /// The names under which something is stored of a visitor: the digest of the id, and that of the first releases,
+    /// which two visitors may have in common.
+    static func names(of visitorID: String, in scope: String) -> [String] {
+        [Digest.hex(scope, visitorID), FlagshipMurmur3.pair(of: visitorID, in: scope)]
     }
 
     func cacheVisitor(_ visitorID: String, _ record: Data) async {
-        try? await state.setValue([UInt8](record), for: key(visitorID))
-        await trimmer.trim()
+        try? await records.set([UInt8](record), of: visitorID)
     }
 
     func lookupVisitor(_ visitorID: String) async -> Data? {
-        for key in [key(visitorID), earlierKey(visitorID)] {
-            if let bytes = try? await state.value(for: key) { return Data(bytes) }
-        }
-        return nil
+        (try? await records.value(of: visitorID)).map { Data($0) }
     }
 
-    func flushVisitor(_ visitorID: String) async {
-        try? await state.removeAll(beginningWith: [key(visitorID), earlierKey(visitorID)])
-    }
+    func flushVisitor(_ visitorID: String) async { try? await records.remove(of: visitorID) }
 }

@@ -6,16 +6,12 @@ import Foundation
 /// The vendor knows of it once a signal was delivered. One that merely waits may still expire or be dropped, so a note
 /// of it is believed only as long as a signal may wait.
 struct FlagshipConsentNotes: Sendable {
-    private static let prefix = "flagship/consent/"
-
-    private let state: any StateStore
-    private let environmentID: String
-    private let trimmer: StateTrimmer
+    private let notes: UserValues
 
     init(state: any StateStore, environmentID: String) {
-        self.state = state
-        self.environmentID = environmentID
-        trimmer = StateTrimmer(state, of: Self.prefix, to: 10_000)
+        notes = UserValues(in: state, under: "flagship/consent/", keeping: 10_000) {
+            FlagshipStateCache.names(of: $0, in: environmentID)
+        }
     }
 
     /// How long a signal may wait.
@@ -26,46 +22,28 @@ struct FlagshipConsentNotes: Sendable {
 
     /// Returns whether the vendor knows that a visitor has consented, or a signal that says so is on its way.
     func isKnown(_ visitorID: String, at now: Date) async -> Bool {
-        for key in keys(visitorID) where await isValid(value(of: key), at: now) { return true }
-        return false
+        (try? await notes.value(of: visitorID) { Self.isValid($0, at: now) }) != nil
     }
 
-    /// Notes that a signal of a visitor's consent waits for its delivery.
+    /// Notes that a signal of a visitor's consent waits for its delivery, which may be quicker: its note then stays.
     func wait(_ visitorID: String, at now: Date) async {
-        let key = key(visitorID)
-        let known = await value(of: key)
-        // The delivery may be quicker: its note stays.
-        guard !isValid(known, at: now) else { return }
-        _ = try? await state.update(key, to: Array("\(now.timeIntervalSince1970)".utf8), if: known)
-        await trimmer.trim()
+        let note = Array("\(now.timeIntervalSince1970)".utf8)
+        try? await notes.set(note, of: visitorID) { Self.isValid($0, at: now) }
     }
 
     /// Notes what the vendor was told last.
     func tell(_ visitorID: String, _ hasConsented: Bool) async {
         guard hasConsented else { return await forget(visitorID) }
-        try? await state.setValue(Self.told, for: key(visitorID))
-        await trimmer.trim()
+        try? await notes.set(Self.told, of: visitorID)
     }
 
     /// Removes the note of a visitor, whose next consent is then sent whatever the vendor knew.
-    func forget(_ visitorID: String) async {
-        for key in keys(visitorID) { try? await state.setValue(nil, for: key) }
-    }
+    func forget(_ visitorID: String) async { try? await notes.remove(of: visitorID) }
 
-    private func value(of key: String) async -> [UInt8]? { (try? await state.value(for: key)) ?? nil }
-
-    private func isValid(_ note: [UInt8]?, at now: Date) -> Bool {
-        guard let note else { return false }
-        if note == Self.told { return true }
+    private static func isValid(_ note: [UInt8], at now: Date) -> Bool {
+        if note == told { return true }
         guard let since = Double(String(decoding: note, as: UTF8.self)) else { return false }
         // A note from the future was written before the clock was set back.
-        return (0..<Self.longestWait).contains(now.timeIntervalSince1970 - since)
-    }
-
-    private func key(_ visitorID: String) -> String { Self.prefix + Digest.hex(environmentID, visitorID) }
-
-    /// The key, and that of the first releases.
-    private func keys(_ visitorID: String) -> [String] {
-        [key(visitorID), Self.prefix + FlagshipMurmur3.pair(of: visitorID, in: environmentID)]
+        return (0..<longestWait).contains(now.timeIntervalSince1970 - since)
     }
 }
