@@ -113,8 +113,6 @@ extension Envelope {
     ///
     /// Never negative, even if the clock was set back.
     func queueTime(at now: Date) -> Int {
-        let milliseconds = now.timeIntervalSince(date) * 1_000
-        guard milliseconds.isFinite, milliseconds > 0 else { return 0 }
-        return Int(exactly: milliseconds.rounded()) ?? Int.max
+        Int(clamping: (now.timeIntervalSince(date) * 1_000).rounded(), to: 0...Int.max)
     }
 }

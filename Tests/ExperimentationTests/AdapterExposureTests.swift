@@ -37,7 +37,8 @@ struct AdapterExposureTests {
     }
 
     private static func session(_ provider: Watching) async throws -> (ExperimentationClient, UserSession) {
-        let client = try await ExperimentationClient(provider: provider, options: ClientOptions(exposurePolicy: .manual))
+        let options = ClientOptions(exposurePolicy: .manual)
+        let client = try await ExperimentationClient(provider: provider, options: options)
         return (client, client.session(for: User(id: "ada", consent: .granted)))
     }
 

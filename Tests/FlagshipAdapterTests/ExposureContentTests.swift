@@ -26,7 +26,7 @@ struct ExposureContentTests {
             #expect(try await FlagTests.activations(bench, flagship) == ["var-plain"])
             let whole = FlagshipExposedFlag(
                 key: "whole",
-                value: visitor.flag("whole").rawValue,
+                value: visitor.flag("whole").resolution?.value,
                 defaultValue: nil,
                 metadata: visitor.flag("whole").metadata()
             )
@@ -121,8 +121,8 @@ struct ExposureContentTests {
             "id": "amber-17", "anonymousId": "8C0D-anon", "context": ["plan": "pro", "age": 41, "list": [1]],
         ]
         let record = record(
-            flag: .string(try #require(FlagshipJSON.text(flag))),
-            visitor: .string(try #require(FlagshipJSON.text(visitor)))
+            flag: .string(try JSON.text(flag)),
+            visitor: .string(try JSON.text(visitor))
         )
         let exposure = Exposure(
             assignment: FlagshipFlagMetadata(metadata).assignment,

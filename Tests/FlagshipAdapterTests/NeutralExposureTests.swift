@@ -186,7 +186,11 @@ struct NeutralExposureTests {
         await observations.untilTold()
         #expect(heard.values == [nil, "lyon"])
         var identity = Identity(id: "anon")
-        let changes = [composed, decomposed, decomposed].map { identity.authenticate($0) }
+        let changes = [composed, decomposed, decomposed].map { id in
+            let before = identity
+            identity.authenticate(id)
+            return identity != before
+        }
         #expect(changes == [true, true, false])
     }
 }

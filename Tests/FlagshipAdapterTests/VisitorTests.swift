@@ -85,18 +85,22 @@ struct VisitorTests {
     func identities() {
         func ids(_ identity: Identity) -> [String?] { [identity.id, identity.anonymousID] }
         var visitor = Identity(id: "given")
+        func changed(_ change: (inout Identity) -> Void) -> Bool {
+            let before = visitor
+            change(&visitor)
+            return visitor != before
+        }
         #expect(ids(visitor) == ["given", nil])
-        let isChanged = visitor.unauthenticate()
-        #expect(!isChanged)
+        #expect(!changed({ $0.unauthenticate() }))
         #expect(ids(visitor) == ["given", nil])
-        var changes = [visitor.authenticate("x")]
+        var changes = [changed { $0.authenticate("x") }]
         #expect(ids(visitor) == ["x", "given"])
         #expect(visitor.isAuthenticated)
-        changes.append(visitor.authenticate("y"))
+        changes.append(changed { $0.authenticate("y") })
         #expect(ids(visitor) == ["y", "given"])
-        changes.append(visitor.authenticate("y"))
-        changes.append(visitor.authenticate(""))
-        changes.append(visitor.unauthenticate())
+        changes.append(changed { $0.authenticate("y") })
+        changes.append(changed { $0.authenticate("") })
+        changes.append(changed { $0.unauthenticate() })
         #expect(ids(visitor) == ["given", nil])
         #expect(!visitor.isAuthenticated)
         #expect(changes == [true, true, false, false, true])
@@ -221,13 +225,13 @@ struct VisitorTests {
         var states: [String] = []
         func note() { states.append("\(machine.current.status)/\(machine.current.reason)") }
         let first = machine.begin()
-        for event in [.changed(.updateContext), .fetchSucceeded(first)] as [FlagshipFetchMachine.Event] {
-            machine.take(event)
-            note()
-        }
+        machine.change(.updateContext)
+        note()
+        machine.succeed(first)
+        note()
         let second = machine.begin()
         note()
-        machine.take(.fetchSucceeded(second))
+        machine.succeed(second)
         note()
         let required = "fetchRequired/updateContext"
         #expect(states == [required, required, "fetching/none", "fetched/none"])
@@ -238,24 +242,24 @@ struct VisitorTests {
         var machine = FlagshipFetchMachine()
         let earlier = machine.begin()
         let later = machine.begin()
-        for event in [.fetchSucceeded(later), .fetchFailed(earlier)] as [FlagshipFetchMachine.Event] {
-            machine.take(event)
-            #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetched, reason: .none))
-        }
+        machine.succeed(later)
+        #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetched, reason: .none))
+        machine.fail(earlier)
+        #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetched, reason: .none))
     }
 
     @Test("a fetch that began before a change doesn't bring the flags that a later one is still fetching")
     func earlierSuccess() {
         var machine = FlagshipFetchMachine()
         let earlier = machine.begin()
-        machine.take(.changed(.updateContext))
+        machine.change(.updateContext)
         let later = machine.begin()
-        machine.take(.fetchSucceeded(earlier))
+        machine.succeed(earlier)
         #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetching, reason: .none))
-        for event in [.fetchFailed(later), .fetchSucceeded(earlier)] as [FlagshipFetchMachine.Event] {
-            machine.take(event)
-            #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetchRequired, reason: .fetchError))
-        }
+        machine.fail(later)
+        #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetchRequired, reason: .fetchError))
+        machine.succeed(earlier)
+        #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetchRequired, reason: .fetchError))
     }
 
     @Test("F78 without an id a visitor gets one of 36 uppercase characters, different each time")

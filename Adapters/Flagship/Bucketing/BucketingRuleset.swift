@@ -156,12 +156,7 @@ extension BucketingRuleset.Group {
     /// Whether a visitor is among those that the group is for.
     func isMeant(for context: EvaluationContext, by rules: FlagshipRules) -> Bool {
         switch rules {
-        case .ios:
-            alternatives: for list in targeting {
-                for rule in list where !rule.holdsOnIOS(for: context) { continue alternatives }
-                return true
-            }
-            return false
+        case .ios: return targeting.contains { $0.allSatisfy { $0.holdsOnIOS(for: context) } }
         case .server:
             var isMeant = false
             for list in targeting where !list.isEmpty {

@@ -92,21 +92,21 @@ struct BucketingRulesetBuilder {
         return group
     }
 
-    /// As in the original, one element that isn't an object makes the whole list unreadable, which then counts as empty.
-    private func conditions(_ list: FlagValue?) -> [BucketingRule] {
-        let list = list?.arrayValue ?? []
-        let objects = list.compactMap(\.objectValue)
-        guard objects.count == list.count else { return [] }
-        return objects.map { BucketingRule($0, rules: rules, automatic: automatic) }
+    private func conditions(_ json: FlagValue?) -> [BucketingRule] {
+        (Self.objects(json) ?? []).map { BucketingRule($0, rules: rules, automatic: automatic) }
     }
 
-    /// Returns the objects of a list; a list with anything else in it counts as empty, as in the original.
     private mutating func objects(_ json: FlagValue?) -> [[String: FlagValue]] {
-        guard let list = json?.arrayValue else { return [] }
+        let objects = Self.objects(json)
+        if objects == nil { unreadable += 1 }
+        return objects ?? []
+    }
+
+    /// Returns the objects of a list; `nil` for one with anything else in it, which counts as empty, as in the original.
+    private static func objects(_ json: FlagValue?) -> [[String: FlagValue]]? {
+        let list = json?.arrayValue ?? []
         let objects = list.compactMap(\.objectValue)
-        if objects.count == list.count { return objects }
-        unreadable += 1
-        return []
+        return objects.count == list.count ? objects : nil
     }
 
     private mutating func outcomes(

@@ -103,7 +103,7 @@ extension FlagshipHitRecord {
         var visitor = FlagshipExposedVisitor(id: ids.visitor, anonymousID: ids.anonymous).toDictionary()
         // Left out if the event doesn't say it: an empty one would count as the visitor's.
         visitor["context"] = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]
-        let (flag, seer) = (FlagshipExposedFlag(exposure).toJson(), FlagshipJSON.text(.object(visitor)))
+        let (flag, seer) = (FlagshipExposedFlag(exposure).toJson(), try? JSON.text(.object(visitor)))
         return [Internal.flag: flag, Internal.visitor: seer].compactMapValues { $0.map { .string($0) } }
     }
 }

@@ -109,7 +109,7 @@ extension FlagshipReport {
 
     /// Formats a value for reports: strings bare, everything else as JSON.
     static func text(of value: FlagValue) -> String {
-        if case .string(let text) = value { text } else { FlagshipJSON.text(value) ?? "" }
+        if case .string(let text) = value { text } else { (try? JSON.text(value)) ?? "" }
     }
 
     private static let secrets: Set<String> = ["x-api-key", "authorization", "cookie", "set-cookie"]

@@ -61,19 +61,15 @@ final class FlagshipReporter: Sendable {
         let now = environment.time.now
         let (known, settings) = state.withLock { (visitor ?? $0.visitor, $0.settings) }
         guard let known, known.hasConsented else { return }
-        let isUsage = label.kind == .usage
-        let isWanted =
-            isUsage
-            ? FlagshipReports.wantsUsage(of: known.identity.id, at: now, in: timeZone)
-            : settings?.troubleshooting?.wants(known.identity.id, at: now) ?? false
-        guard isWanted else { return }
-        let own = isUsage ? [:] : FlagshipReport.fields(of: known.identity, sessionID: sessionID)
-        let report = FlagshipReport(
-            label: label,
-            visitorID: isUsage ? sessionID : known.identity.id,
-            fields: own.merging(fields()) { $1 }
-        )
-        send(report, at: now)
+        let id = known.identity.id
+        if label.kind == .usage {
+            guard FlagshipReports.wantsUsage(of: id, at: now, in: timeZone) else { return }
+            send(FlagshipReport(label: label, visitorID: sessionID, fields: fields()), at: now)
+        } else {
+            guard settings?.troubleshooting?.wants(id, at: now) == true else { return }
+            let own = FlagshipReport.fields(of: known.identity, sessionID: sessionID)
+            send(FlagshipReport(label: label, visitorID: id, fields: own.merging(fields()) { $1 }), at: now)
+        }
     }
 
     /// Reports an HTTP exchange, but not of a task that was cancelled, as a delivery is by a withdrawal of consent.

@@ -6,17 +6,10 @@ import Synchronization
 ///
 /// The vendor counts variations, and gets each once; the application is notified of each flag.
 final class FlagshipObservations: Sendable {
-    /// The unit that the vendor counts: a visitor and a variation.
+    /// The unit that the vendor counts of a visitor.
     private struct Mark: Hashable {
-        let visitor: ExactText
         let group: String
         let variation: String
-
-        init(of exposure: Exposure, visitor: String) {
-            self.visitor = ExactText(visitor)
-            group = exposure.assignment.group
-            variation = exposure.assignment.variation.id
-        }
     }
 
     private struct State {
@@ -29,16 +22,22 @@ final class FlagshipObservations: Sendable {
         var untold: [FlagSight] = []
         var telling: Task<Void, Never>?
 
-        mutating func change<Value>(_ mark: Mark, _ change: (inout [FlagSight]?) -> Value) -> Value {
-            var exposures = underWay.use(mark.visitor) ?? [:]
+        /// Changes what was seen because of the variation that a visitor was exposed to.
+        mutating func change<Value>(
+            _ exposure: Exposure,
+            of visitor: ExactText,
+            _ change: (inout [FlagSight]?) -> Value
+        ) -> Value {
+            var exposures = underWay.use(visitor) ?? [:]
             defer {
                 if exposures.isEmpty {
-                    underWay.remove(mark.visitor)
+                    underWay.remove(visitor)
                 } else {
-                    underWay.keep(exposures, for: mark.visitor, weighing: exposures.count)
+                    underWay.keep(exposures, for: visitor, weighing: exposures.count)
                 }
             }
-            return change(&exposures[mark])
+            let (group, variation) = (exposure.assignment.group, exposure.assignment.variation.id)
+            return change(&exposures[Mark(group: group, variation: variation)])
         }
     }
 
@@ -62,9 +61,8 @@ final class FlagshipObservations: Sendable {
     /// has accepted the exposure, of a further flag at once if it has.
     func see(_ sight: FlagSight) {
         guard isWanted else { return }
-        let mark = Mark(of: sight.exposure, visitor: sight.user.id)
         state.withLock { state in
-            let isUnderWay = state.change(mark) { sights in
+            let isUnderWay = state.change(sight.exposure, of: ExactText(sight.user.id)) { sights in
                 guard sight.isRecorded else { return sights?.append(sight) != nil }
                 if sights == nil { sights = [sight] }
                 return true
@@ -87,13 +85,12 @@ final class FlagshipObservations: Sendable {
     /// Notifies the application of an exposure that the vendor has accepted, without waiting for the main actor.
     func exposed(_ envelope: Envelope, _ exposure: Exposure) {
         guard isWanted else { return }
-        let id = envelope.identity.id
+        let (id, visitor) = (envelope.identity.id, ExactText(envelope.identity.id))
         state.withLock { state in
-            let mark = Mark(of: exposure, visitor: id)
-            let sights = state.change(mark) { $0.take() } ?? []
+            let sights = state.change(exposure, of: visitor) { $0.take() } ?? []
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
             let context = carried.map { Attributes($0) } ?? sights.first?.user.attributes
-            let attributes = context ?? state.contexts.use(mark.visitor) ?? [:]
+            let attributes = context ?? state.contexts.use(visitor) ?? [:]
             let user = User(id: id, anonymousID: envelope.identity.anonymousID, attributes: attributes)
             state.untold.append(FlagSight(user: user, exposure: exposure, isRecorded: true))
             state.untold += sights.dropFirst()

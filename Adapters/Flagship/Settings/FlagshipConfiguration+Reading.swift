@@ -37,20 +37,11 @@ extension FlagshipConfiguration {
             return device
         }
         retry.attempts = try settings.int("attempts", default: retry.attempts, in: 1...10)
-        reports = try FlagshipReports(reading: &settings)
-    }
-}
-
-extension FlagshipReports {
-    /// Reads the names of the report kinds.
-    fileprivate init(reading settings: inout SettingsReader) throws(ExperimentationError) {
-        self = []
         for name in try settings.strings("reports") {
-            switch name {
-            case "usage": insert(.usage)
-            case "troubleshooting": insert(.troubleshooting)
-            default: throw settings.error("reports", "expected \"usage\" or \"troubleshooting\"")
+            guard let kind = FlagshipReports.named[name] else {
+                throw settings.error("reports", "expected \"usage\" or \"troubleshooting\"")
             }
+            reports.insert(kind)
         }
     }
 }

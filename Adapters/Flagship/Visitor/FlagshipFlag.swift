@@ -79,7 +79,7 @@ public struct FlagshipFlag: Sendable {
     private func read<Value: FlagshipFlagReadable>(_ defaultValue: FlagValue?, _ visitorExposed: Bool) -> Value? {
         guard let visitor else { return nil }
         visitor.noteRead(key, default: defaultValue)
-        guard let resolution = visitor.decisions[key] else { return nil }
+        guard let resolution else { return nil }
         if visitor.fetchStatus == .fetchRequired {
             visitor.log.log(.trace, .flag, "the flags are out of date: \(visitor.fetchReason.rawValue)")
         }
@@ -102,14 +102,14 @@ public struct FlagshipFlag: Sendable {
     }
 
     /// Whether the vendor returned this flag, including as null.
-    public func exists() -> Bool { visitor?.decisions[key] != nil }
+    public func exists() -> Bool { resolution != nil }
 
     /// Returns the origin of the value, regardless of the requested type; empty for a missing flag.
     public func metadata() -> FlagshipFlagMetadata {
-        visitor?.decisions[key].map { FlagshipFlagMetadata($0.metadata) } ?? FlagshipFlagMetadata()
+        resolution.map { FlagshipFlagMetadata($0.metadata) } ?? FlagshipFlagMetadata()
     }
 
-    var rawValue: FlagValue? { visitor?.decisions[key]?.value }
+    var resolution: Resolution? { visitor?.decisions[key] }
 }
 
 /// A visitor's flags: the set is fixed, the values are evaluated when they are read.
@@ -157,14 +157,12 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
     /// `{"v":value}`; an empty string if there are none.
     public func toJson() -> String {
         let flags = compactMap { key, flag -> FlagValue? in
-            guard let value = flag.rawValue, let text = FlagshipJSON.text(["v": value]) else { return nil }
+            guard let value = flag.resolution?.value, let text = try? JSON.text(["v": value]) else { return nil }
             var members = flag.metadata().toDictionary()
             members["key"] = .string(key)
-            members["hex"] = .string(text.utf8.map { Self.digits[Int($0 >> 4)] + Self.digits[Int($0 & 15)] }.joined())
+            members["hex"] = .string(text.utf8.hexadecimal)
             return .object(members)
         }
-        return flags.isEmpty ? "" : FlagshipJSON.text(.array(flags)) ?? ""
+        return flags.isEmpty ? "" : (try? JSON.text(.array(flags))) ?? ""
     }
-
-    private static let digits = (0..<16).map { String($0, radix: 16) }
 }

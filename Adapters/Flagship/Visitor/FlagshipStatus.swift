@@ -90,14 +90,6 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         fileprivate var changes: Int
     }
 
-    /// What happens to a visitor's flags.
-    enum Event: Sendable, Hashable {
-        /// The visitor or the context changed.
-        case changed(FlagshipFetchReason)
-        case fetchSucceeded(Fetch)
-        case fetchFailed(Fetch)
-    }
-
     private(set) var current = Announcement(status: .fetchRequired, reason: .visitorCreate)
     /// Counts the changes that make flags out of date, so that a fetch that began earlier doesn't clear them.
     private var changes = 0
@@ -115,19 +107,19 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         current = Announcement(status: status, reason: reason)
     }
 
-    mutating func take(_ event: Event) {
-        switch event {
-        case .changed(let reason):
-            changes += 1
-            become(.fetchRequired, reason)
-        case .fetchSucceeded(let fetch):
-            // Changes made during the request still need a fetch.
-            if fetch.changes != changes, current.status != .panic { return }
-            become(.fetched)
-        case .fetchFailed(let fetch):
-            // The outcome of a later fetch counts.
-            if fetch.number != fetches { return }
-            become(.fetchRequired, .fetchError)
-        }
+    /// Notes that the visitor or the context has changed.
+    mutating func change(_ reason: FlagshipFetchReason) {
+        changes += 1
+        become(.fetchRequired, reason)
+    }
+
+    mutating func succeed(_ fetch: Fetch) {
+        // Changes made during the request still need a fetch.
+        if fetch.changes == changes || current.status == .panic { become(.fetched) }
+    }
+
+    mutating func fail(_ fetch: Fetch) {
+        // The outcome of a later fetch counts.
+        if fetch.number == fetches { become(.fetchRequired, .fetchError) }
     }
 }

@@ -21,14 +21,14 @@ extension FlagshipVisitor {
             hasFlags = try await decide(in: session)
         } catch {
             log.log(.error, .synchronize, "the flags could not be fetched: \(error)")
-            transition { $0.machine.take(.fetchFailed(fetch)) }
+            transition { $0.machine.fail(fetch) }
             return await finishFetch(in: session, hasSucceeded: false)
         }
         let status = flagship.set { _ in session.status == .disabled ? .panic : .initialized }
         // The flags are gone for this visitor, even if another one's fetch ends the panic.
         let hasSucceeded = hasFlags && status != .panic
         transition { state in
-            if hasSucceeded { state.machine.take(.fetchSucceeded(fetch)) } else { state.machine.become(.panic) }
+            if hasSucceeded { state.machine.succeed(fetch) } else { state.machine.become(.panic) }
             state.held = hasSucceeded ? nil : (.none, state.identity)
         }
         if hasSucceeded { await finishFetch(in: session, hasSucceeded: true) }

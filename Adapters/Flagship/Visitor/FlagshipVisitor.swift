@@ -125,7 +125,7 @@ public final class FlagshipVisitor: Sendable {
         changeIdentity(.unauthenticate) { $0.unauthenticate() }
     }
 
-    private func changeIdentity(_ reason: FlagshipFetchReason, _ change: (inout Identity) -> Bool) {
+    private func changeIdentity(_ reason: FlagshipFetchReason, _ change: (inout Identity) -> Void) {
         let tag: FlagshipTag = reason == .authenticate ? .authenticate : .unauthenticate
         guard flagship.options.mode == .decisionAPI else {
             return log.log(.warning, tag, "in bucketing mode this changes nothing")
@@ -133,14 +133,16 @@ public final class FlagshipVisitor: Sendable {
         guard flagship.status != .panic else { return log.log(.info, tag, "in panic this changes nothing") }
         // The session is updated under the lock, so that it ends up where the visitor does.
         let isNews = state.withLock { state in
-            guard change(&state.identity) else { return false }
+            let before = state.identity
+            change(&state.identity)
+            guard state.identity != before else { return false }
             // The vendor may know of a consent under this id.
             state.owesRefusal = true
             session?.identify(state.identity)
             return true
         }
         guard isNews else { return }
-        transition { $0.machine.take(.changed(reason)) }
+        transition { $0.machine.change(reason) }
         report(reason == .authenticate ? .authenticated : .unauthenticated) { contextFields }
     }
 
@@ -162,7 +164,7 @@ public final class FlagshipVisitor: Sendable {
         }
         let usable = flagship.usable(values, of: visitorID)
         guard changeContext({ $0.merge(usable) { $1 } }) else { return }
-        transition { $0.machine.take(.changed(.updateContext)) }
+        transition { $0.machine.change(.updateContext) }
     }
 
     /// Sets a value that Flagship defines; one of the wrong type is left out and logged.

@@ -32,7 +32,7 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
     }
 
     /// Returns the members as JSON with sorted names; `nil` for a number that JSON can't represent.
-    public func toJson() -> String? { FlagshipJSON.text(.object(toDictionary())) }
+    public func toJson() -> String? { try? JSON.text(.object(toDictionary())) }
 }
 
 extension FlagshipExposedVisitor {
@@ -73,7 +73,7 @@ public struct FlagshipExposedFlag: Sendable, Hashable {
     }
 
     /// Returns the members as JSON with sorted names; `nil` for a number that JSON can't represent.
-    public func toJson() -> String? { FlagshipJSON.text(.object(toDictionary())) }
+    public func toJson() -> String? { try? JSON.text(.object(toDictionary())) }
 }
 
 extension FlagshipExposedFlag {
@@ -136,12 +136,5 @@ public struct FlagshipFlagMetadata: Sendable, Hashable, Codable {
     }
 
     /// Returns the members as JSON with sorted names.
-    public func toJson() -> String { FlagshipJSON.text(.object(toDictionary())) ?? "{}" }
-}
-
-enum FlagshipJSON {
-    /// Returns JSON with sorted names, or `nil` for a value that JSON can't represent.
-    static func text(_ value: FlagValue) -> String? {
-        (try? JSON.encode(value, order: .sorted)).map { String(decoding: $0, as: UTF8.self) }
-    }
+    public func toJson() -> String { (try? JSON.text(.object(toDictionary()))) ?? "{}" }
 }

@@ -15,6 +15,9 @@ public struct FlagshipReports: OptionSet, Sendable, Hashable {
     /// Visitors' actions and failures, while the vendor is troubleshooting the account: for the share of visitors that
     /// it asks for, and of these only those who have consented.
     public static let troubleshooting = FlagshipReports(rawValue: 2)
+
+    /// The kinds by their names in a configuration file.
+    static let named = ["usage": usage, "troubleshooting": troubleshooting]
 }
 
 // MARK: - Selection of visitors
@@ -30,23 +33,12 @@ extension FlagshipReports {
 extension AccountSettings.Troubleshooting {
     /// Whether the vendor currently wants reports about a visitor.
     ///
-    /// A share of zero selects no visitor; the original selects one in a hundred too many.
+    /// A share of zero selects no visitor; the original selects one in a hundred too many. It also parses only dates with
+    /// milliseconds, which the vendor's server doesn't write.
     func wants(_ visitorID: String, at date: Date) -> Bool {
-        guard let start = Self.date(startDate), let end = Self.date(endDate), start < date, date < end else {
+        guard let start = Date(iso8601: startDate), let end = Date(iso8601: endDate), start < date, date < end else {
             return false
         }
         return Int(FlagshipMurmur3.hash(visitorID + endDate) % 100) < traffic
-    }
-
-    /// Parses a date in the vendor's notations: with or without milliseconds, with a letter for the zone or with
-    /// digits.
-    ///
-    /// The original parses only those with milliseconds, which the vendor's server doesn't write.
-    static func date(_ text: String) -> Date? {
-        let zones: [Date.ISO8601FormatStyle.TimeZoneSeparator] = [.colon, .omitted]
-        let styles = [true, false].flatMap { hasFraction in
-            zones.map { Date.ISO8601FormatStyle(timeZoneSeparator: $0, includingFractionalSeconds: hasFraction) }
-        }
-        return styles.lazy.compactMap { try? Date(text, strategy: $0) }.first
     }
 }

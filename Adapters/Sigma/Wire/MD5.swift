@@ -1,3 +1,4 @@
+import Experimentation
 import Foundation
 
 /// MD5 by RFC 1321, on which the vendor's buckets are based; not for security.
@@ -25,15 +26,7 @@ struct MD5 {
     var prefix: UInt64 { UInt64(a.byteSwapped) << 32 | UInt64(b.byteSwapped) }
 
     var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for word in [a, b, c, d] {
-            for shift in [0, 8, 16, 24] as [UInt32] {
-                text.append(digits[Int(word >> (shift + 4) & 15)])
-                text.append(digits[Int(word >> shift & 15)])
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
+        [a, b, c, d].flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }.hexadecimal
     }
 
     /// Processes the bytes after the last whole block, and the total length.

@@ -113,6 +113,11 @@ public enum JSON {
         return writer.bytes
     }
 
+    /// Writes a value as ``encode(_:order:deepest:)`` does, as a string with sorted keys.
+    package static func text(_ value: FlagValue) throws(ExperimentationError) -> String {
+        String(decoding: try encode(value), as: UTF8.self)
+    }
+
     /// Writes a value of a custom type, with sorted keys and unescaped slashes.
     ///
     /// Foundation's encoder recurses: a caller's values inside must have been measured with

@@ -23,4 +23,14 @@ extension Date {
         let text = String(number)
         return text.utf8.count >= width ? text : String(repeating: "0", count: width - text.utf8.count) + text
     }
+
+    /// Parses a date and time in ISO 8601, with or without a fraction, and with any notation of the zone.
+    package init?(iso8601 text: String) {
+        let zones: [Date.ISO8601FormatStyle.TimeZoneSeparator] = [.colon, .omitted]
+        let styles = [true, false].flatMap { hasFraction in
+            zones.map { Date.ISO8601FormatStyle(timeZoneSeparator: $0, includingFractionalSeconds: hasFraction) }
+        }
+        guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else { return nil }
+        self = date
+    }
 }
