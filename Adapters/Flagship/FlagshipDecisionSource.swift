@@ -11,10 +11,8 @@ struct FlagshipDecisionSource: DecisionSource {
         let watch = service.removals.watch(context.user.id)
         let (configuration, reporter) = (service.configuration, service.reporter)
         let start = service.environment.time.instant
-        let visitor = FlagshipReport.Visitor(
-            identity: context.user.identity,
-            hasConsented: context.user.consent == .granted
-        )
+        let user = context.user
+        let visitor = FlagshipReport.Visitor(identity: user.identity, hasConsented: user.consent == .granted)
         reporter?.note(visitor)
         func question() throws(ExperimentationError) -> HTTPMessage {
             var context = context

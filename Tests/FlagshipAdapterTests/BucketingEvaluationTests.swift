@@ -98,8 +98,7 @@ struct BucketingAllocationTests {
         #expect(FlagshipMurmur3.hash(text) == expected)
         // Fed in two pieces, cut anywhere, the hash is the same.
         for cut in text.indices {
-            var hash = FlagshipMurmur3()
-            hash.feed(String(text[..<cut]))
+            var hash = FlagshipMurmur3(of: String(text[..<cut]))
             hash.feed(String(text[cut...]))
             #expect(hash.value == expected)
         }

@@ -45,10 +45,7 @@ struct BucketingRule: Sendable {
         }
         fallback = automatic[key]
         comparison = Comparison(rawValue: members.text("operator"))
-        switch (rules, comparison) {
-        case (.ios, .startsWith), (.ios, .endsWith), (.ios, .exists), (.ios, .notExists): comparison = nil
-        default: break
-        }
+        if rules == .ios, [.startsWith, .endsWith, .exists, .notExists].contains(comparison) { comparison = nil }
         target = rules == .ios ? Self.iosTarget(value) : Self.serverTarget(value)
     }
 

@@ -98,12 +98,8 @@ struct BucketingRuleset: Ruleset {
 
     /// The outcome of a flag among the settings of a variation.
     private func outcome(ofFlag flag: Int, in range: Range<Int>) -> Int? {
-        var (low, high) = (range.lowerBound, range.upperBound)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if settings[middle].flag < flag { low = middle + 1 } else { high = middle }
-        }
-        return low < range.upperBound && settings[low].flag == flag ? settings[low].outcome : nil
+        let found = settings[range].position { $0.flag < flag }
+        return found < range.upperBound && settings[found].flag == flag ? settings[found].outcome : nil
     }
 
     // A file has no dates; when a campaign begins or ends, there is another file.

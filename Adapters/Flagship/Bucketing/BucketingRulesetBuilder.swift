@@ -61,8 +61,6 @@ struct BucketingRulesetBuilder {
     ) -> BucketingRuleset.Group {
         var origin = campaign
         (origin.variationGroupId, origin.variationGroupName) = (members.text("id"), members.text("name"))
-        var hash = FlagshipMurmur3()
-        hash.feed(origin.variationGroupId)
         let alternatives = objects(members["targeting"]?.objectValue?["targetingGroups"])
         let start = variations.count
         var sum = 0
@@ -78,7 +76,7 @@ struct BucketingRulesetBuilder {
         }
         var group = BucketingRuleset.Group(
             id: origin.variationGroupId,
-            hash: hash,
+            hash: FlagshipMurmur3(of: origin.variationGroupId),
             targeting: alternatives.map { conditions($0["targetings"]) },
             variations: start..<variations.count
         )

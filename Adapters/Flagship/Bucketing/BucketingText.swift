@@ -19,11 +19,6 @@ enum BucketingText {
         for byte in text where byte >= 0x80 { return nil }
         for byte in part where byte >= 0x80 { return nil }
         guard part.count <= text.count else { return false }
-        for start in 0...(text.count - part.count) {
-            var length = 0
-            while length < part.count, text[start + length] == part[length] { length += 1 }
-            if length == part.count { return true }
-        }
-        return false
+        return (0...(text.count - part.count)).contains { text[$0...].starts(with: part) }
     }
 }

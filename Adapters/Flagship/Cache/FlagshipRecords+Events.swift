@@ -10,9 +10,6 @@ extension FlagshipHitRecord {
     ///
     /// Types that the original lost when it read its own records back (pages), or garbled (consent, transactions and
     /// items with their ids swapped), are restored as they were.
-    ///
-    /// - Parameter id: The record's id.
-    /// - Returns: The event, or `nil`.
     public func envelope(id: String) -> Envelope? {
         var content = content
         for name in Self.numbers { if let bool = content[name]?.boolValue { content[name] = .int(bool ? 1 : 0) } }
@@ -113,9 +110,4 @@ extension [String: FlagshipHitRecord] {
     var envelopes: [Envelope] {
         compactMap { $1.envelope(id: $0) }.sorted { ($0.date, $0.id) < ($1.date, $1.id) }
     }
-}
-
-extension FlagshipHit {
-    /// Whether a consent hit says that consent was given.
-    fileprivate var grants: Bool { own["el"]?.stringValue?.hasSuffix(":true") ?? false }
 }

@@ -189,19 +189,19 @@ public struct FlagshipHit: Sendable, Hashable {
 
     /// A visitor's whole context, with every value as a string.
     static func segment(_ context: [String: FlagValue]) -> FlagshipHit {
-        FlagshipHit("SEGMENT", own: ["s": .object(context.compactMapValues(text))])
-    }
-
-    private static func text(_ value: FlagValue) -> FlagValue? {
-        switch value {
-        case .bool(let value): .string(String(value))
-        case .int(let value): .string(String(value))
-        case .double(let value): .string(String(value))
-        case .string: value
-        case .null, .array, .object: nil
+        let texts = context.compactMapValues { value -> FlagValue? in
+            switch value {
+            case .bool, .int, .double: .string(value.description)
+            case .string: value
+            case .null, .array, .object: nil
+            }
         }
+        return FlagshipHit("SEGMENT", own: ["s": .object(texts)])
     }
 
     /// Whether this reports consent, and so is sent although consent was refused.
     var isConsent: Bool { type == "EVENT" && own["ea"] == "fs_consent" }
+
+    /// Whether a consent hit says that consent was given.
+    var grants: Bool { own["el"]?.stringValue?.hasSuffix(":true") ?? false }
 }

@@ -28,16 +28,13 @@ final class FlagshipObservations: Sendable {
             of visitor: ExactText,
             _ change: (inout [FlagSight]?) -> Value
         ) -> Value {
+            let assignment = exposure.assignment
+            let mark = Mark(group: assignment.group, variation: assignment.variation.id)
             var exposures = underWay.use(visitor) ?? [:]
-            defer {
-                if exposures.isEmpty {
-                    underWay.remove(visitor)
-                } else {
-                    underWay.keep(exposures, for: visitor, weighing: exposures.count)
-                }
-            }
-            let (group, variation) = (exposure.assignment.group, exposure.assignment.variation.id)
-            return change(&exposures[Mark(group: group, variation: variation)])
+            let value = change(&exposures[mark])
+            underWay.remove(visitor)
+            if !exposures.isEmpty { underWay.keep(exposures, for: visitor, weighing: exposures.count) }
+            return value
         }
     }
 
@@ -85,13 +82,12 @@ final class FlagshipObservations: Sendable {
     /// Notifies the application of an exposure that the vendor has accepted, without waiting for the main actor.
     func exposed(_ envelope: Envelope, _ exposure: Exposure) {
         guard isWanted else { return }
-        let (id, visitor) = (envelope.identity.id, ExactText(envelope.identity.id))
+        let visitor = ExactText(envelope.identity.id)
         state.withLock { state in
             let sights = state.change(exposure, of: visitor) { $0.take() } ?? []
             let carried = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]?.objectValue
             let context = carried.map { Attributes($0) } ?? sights.first?.user.attributes
-            let attributes = context ?? state.contexts.use(visitor) ?? [:]
-            let user = User(id: id, anonymousID: envelope.identity.anonymousID, attributes: attributes)
+            let user = User(envelope.identity, attributes: context ?? state.contexts.use(visitor) ?? [:])
             state.untold.append(FlagSight(user: user, exposure: exposure, isRecorded: true))
             state.untold += sights.dropFirst()
         }

@@ -150,18 +150,13 @@ public final class Flagship: Sendable {
     /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.
     @discardableResult
     func set(_ find: (FlagshipStatus) -> FlagshipStatus) -> FlagshipStatus {
-        let status = current.withLock { current in
-            let former = current.status
-            current.status = find(former)
-            // Under the lock, so that announcements have the order of the changes.
-            if current.status != former { announcements.add(current.status) }
+        announcements.change(\.status, of: current) { current in
+            current.status = find(current.status)
             return current.status
-        }
-        announcements.make { status in
+        } announce: { status in
             environment.log.log(.info, .initialization, "the status is \(status.rawValue)")
             options.onStatusChanged?(status)
         }
-        return status
     }
 
     /// Sets the status that corresponds to the client's.
@@ -179,10 +174,7 @@ public final class Flagship: Sendable {
         let events = client.statusEvents()
         let task = Task { [weak self] in
             // What an event says may be older than a visitor's own fetch.
-            for await _ in events {
-                guard let self else { return }
-                self.follow()
-            }
+            for await _ in events { self?.follow() }
         }
         current.withLock { $0.watching = task }
     }
@@ -200,13 +192,7 @@ public final class Flagship: Sendable {
     /// The last visitor created as a shared one; `nil` after ``close(within:)``.
     public var sharedVisitor: FlagshipVisitor? { current.withLock { $0.sharedVisitor } }
 
-    /// Begins to build a visitor.
-    ///
-    /// - Parameters:
-    ///   - visitorID: The id; if it is empty, a new one is generated each time.
-    ///   - hasConsented: Whether the visitor has consented.
-    ///   - instance: How the visitor is kept.
-    /// - Returns: A builder.
+    /// Begins to build a visitor; with an empty id, a new one is generated each time.
     public func newVisitor(
         _ visitorID: String,
         hasConsented: Bool,
@@ -224,8 +210,6 @@ public final class Flagship: Sendable {
     ///
     /// What can't be delivered stays in the store. Exposures that the application couldn't be notified of in time, because
     /// the main actor is busy, are still announced afterwards.
-    ///
-    /// - Parameter duration: How long it may take.
     public func close(within duration: Duration = .seconds(5)) async {
         let deadline = environment.time.instant.advanced(by: duration)
         await client?.shutdown(within: duration)

@@ -66,12 +66,7 @@ public struct FlagshipFlag: Sendable {
         read(defaultValue.attributeValue, visitorExposed) ?? defaultValue
     }
 
-    /// Returns the flag's value as the requested type, or `nil`.
-    ///
-    /// - Parameters:
-    ///   - type: The type.
-    ///   - visitorExposed: Whether the visitor sees the value, so that an exposure is reported.
-    /// - Returns: The value.
+    /// Returns the flag's value as the requested type, or `nil`; if the visitor sees it, an exposure is reported.
     public func value<Value: FlagshipFlagReadable>(as type: Value.Type, visitorExposed: Bool = true) -> Value? {
         read(nil, visitorExposed)
     }

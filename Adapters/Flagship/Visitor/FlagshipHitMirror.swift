@@ -9,15 +9,9 @@ final class FlagshipHitMirror: Sendable {
     /// Returns the cached hits; `nil` if that takes too long.
     typealias LookUp = @Sendable () async -> [String: FlagshipHitRecord]?
 
-    private struct Entry {
-        var envelope: Envelope
-        /// Whether the outbox has it.
-        var isAccepted = false
-    }
-
     private struct State {
-        /// What waits, by the ids of the events.
-        var entries: [String: Entry] = [:]
+        /// What waits, by the ids of the events, and whether the outbox has it.
+        var entries: [String: (envelope: Envelope, isAccepted: Bool)] = [:]
         /// What has happened since the cache was written: the ids of what it doesn't hold yet, and what it may still hold.
         var news: [String] = []
         var gone: [Envelope] = []
@@ -48,7 +42,7 @@ final class FlagshipHitMirror: Sendable {
         self.strategy = strategy
         self.environmentID = environmentID
         self.lookUpOthers = lookUpOthers
-        let entries = waiting.map { ($0.id, Entry(envelope: $0, isAccepted: true)) }
+        let entries = waiting.map { ($0.id, (envelope: $0, isAccepted: true)) }
         // With the continuous strategy, the cache has had them since they were accepted.
         let news = strategy == .periodicCaching ? waiting.map(\.id) : []
         state = Mutex(State(entries: Dictionary(entries) { $1 }, news: news, dropped: dropped))
@@ -61,7 +55,7 @@ final class FlagshipHitMirror: Sendable {
 
     /// Adds events that the outbox is about to get: they may be gone before it says that it has accepted them.
     func expect(_ events: [Envelope]) {
-        state.withLock { state in for event in events { state.entries[event.id] = Entry(envelope: event) } }
+        state.withLock { state in for event in events { state.entries[event.id] = (event, false) } }
     }
 
     /// Confirms those of expected events that the outbox accepted, removes the others, and with the continuous strategy

@@ -10,7 +10,9 @@ extension FlagshipVisitor {
     public func setConsent(_ hasConsented: Bool) async {
         state.withLock { state in
             state.hasConsented = hasConsented
-            if !hasConsented { state.withdrawConsent() }
+            guard !hasConsented else { return }
+            (state.history, state.sentContext) = ([:], nil)
+            state.withdrawn.formUnion(state.identity.ids)
         }
         noteForReports()
         await carryOutConsent()
@@ -84,14 +86,5 @@ extension FlagshipVisitor {
             log.log(.error, .consent, "the consent could not be stored: \(error)")
             return false
         }
-    }
-}
-
-extension FlagshipVisitor.State {
-    /// Clears what is remembered of earlier runs and hits, and notes whose consent it was.
-    mutating func withdrawConsent() {
-        history = [:]
-        sentContext = nil
-        withdrawn.formUnion(identity.ids)
     }
 }

@@ -19,9 +19,10 @@ extension FlagshipVisitor {
         let assignment = FlagshipFlagMetadata(resolution.metadata).assignment
         let exposure = Exposure(of: assignment, through: key, value: resolution.value, default: defaultValue)
         // The session may not know yet of a withdrawal.
-        guard let viewer = state.withLock({ $0.hasConsented ? $0.viewer : nil }) else {
+        guard hasConsented else {
             return log.log(.trace, .activate, "the exposure is left out: the visitor hasn't consented")
         }
+        let viewer = state.withLock { User($0.identity, attributes: Attributes($0.fullContext)) }
         // It is delivered later, perhaps by another run, and the application is notified of the visitor as of now; the
         // vendor's record in a cache of hits has the visitor whether anyone is notified or not.
         let isWanted = flagship.options.onVisitorExposed != nil || flagship.options.caches.hits != nil
@@ -38,12 +39,5 @@ extension FlagshipVisitor {
         } catch {
             log.log(.trace, .activate, "the exposure is left out: \(error)")
         }
-    }
-}
-
-extension FlagshipVisitor.State {
-    /// The visitor with the context of this moment.
-    fileprivate var viewer: User {
-        User(id: identity.id, anonymousID: identity.anonymousID, attributes: Attributes(fullContext))
     }
 }

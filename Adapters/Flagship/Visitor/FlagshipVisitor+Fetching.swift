@@ -74,7 +74,15 @@ extension FlagshipVisitor {
 
     /// Sends the visitor's context once in bucketing mode, where the vendor isn't asked for decisions.
     private func sendContext(in session: UserSession) async {
-        guard flagship.options.mode == .bucketing, let context = state.withLock({ $0.claimContext() }) else { return }
+        guard flagship.options.mode == .bucketing else { return }
+        // It counts as sent from here on, so that of two fetches at once only one sends it.
+        let unsent = state.withLock { state -> [String: FlagValue]? in
+            let context = state.fullContext
+            guard state.hasConsented, state.sentContext != context else { return nil }
+            state.sentContext = context
+            return context
+        }
+        guard let context = unsent else { return }
         do throws(ExperimentationError) {
             try await session.track(TrackingEvent(.native(FlagshipHit.segment(context).native)))
         } catch {
@@ -158,17 +166,5 @@ extension FlagshipVisitor {
     /// All current flags.
     public func flags() -> FlagshipFlagCollection {
         FlagshipFlagCollection(keys: decisions.keys, visitor: self)
-    }
-}
-
-extension FlagshipVisitor.State {
-    /// Returns the context if it is to be sent; `nil` without consent, and if it has been.
-    ///
-    /// It counts as sent from then on, so that of two fetches at once only one sends it.
-    mutating func claimContext() -> [String: FlagValue]? {
-        let context = fullContext
-        guard hasConsented, sentContext != context else { return nil }
-        sentContext = context
-        return context
     }
 }

@@ -41,16 +41,9 @@ public final class FlagshipVisitor: Sendable {
     /// Creates a visitor; ``prepare()`` carries out its consent.
     init(_ builder: FlagshipVisitorBuilder, _ identity: Identity, context: [String: FlagValue]) {
         let hasConsented = builder.hasConsented
+        let user = User(identity, attributes: Attributes(context), consent: hasConsented ? .granted : .denied)
         flagship = builder.flagship
-        session = flagship.client?.session(
-            for: User(
-                id: identity.id,
-                anonymousID: identity.anonymousID,
-                isAuthenticated: identity.isAuthenticated,
-                attributes: Attributes(context),
-                consent: hasConsented ? .granted : .denied
-            )
-        )
+        session = flagship.client?.session(for: user)
         state = Mutex(State(identity: identity, context: context, hasConsented: hasConsented))
         listener = builder.onFetchStatusChanged
     }
@@ -59,16 +52,8 @@ public final class FlagshipVisitor: Sendable {
 
     /// Changes the fetch status, together with what that does to the flags, and announces the change.
     @discardableResult
-    func transition<Value>(_ change: (inout State) -> Value) -> Value {
-        // Under the lock, so that announcements have the order of the changes.
-        let value = state.withLock { state in
-            let former = state.machine.current
-            let value = change(&state)
-            if state.machine.current != former { announcements.add(state.machine.current) }
-            return value
-        }
-        announcements.make { listener?($0.status, $0.reason) }
-        return value
+    func transition<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
+        announcements.change(\.machine.current, of: state, by: change) { listener?($0.status, $0.reason) }
     }
 
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are

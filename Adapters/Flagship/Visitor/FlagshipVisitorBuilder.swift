@@ -87,3 +87,20 @@ extension Flagship {
         return id
     }
 }
+
+extension Flagship {
+    /// Returns the values that an application may set in a visitor's context, and logs why others are left out.
+    func usable(_ values: [String: FlagValue], of visitorID: String) -> [String: FlagValue] {
+        let users = FlagshipContextKey.users
+        let others = values.filter { $0.key == users || !FlagshipTranslation.isContextValue($0.value) }
+        // A context that was read from a visitor has the visitor's own id.
+        for (name, value) in others.sorted(by: { $0.key < $1.key }) where value != .string(visitorID) {
+            let problem =
+                name == users
+                ? "is always the visitor's id; another value is left out"
+                : "is of a type that Flagship has no word for; it is left out"
+            environment.log.log(.error, .updateContext, "\(name) \(problem)")
+        }
+        return values.filter { others[$0.key] == nil }
+    }
+}

@@ -7,6 +7,9 @@ package struct FlagshipMurmur3: Sendable {
     private var tailBits: UInt32 = 0
     private var count: UInt32 = 0
 
+    /// Begins a hash with a text.
+    init(of text: String) { feed(text) }
+
     mutating func feed(_ text: String) {
         let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { feed($0) }
         if isFed == nil { for byte in text.utf8 { feed(byte) } }
@@ -21,11 +24,7 @@ package struct FlagshipMurmur3: Sendable {
         return hash ^ hash >> 16
     }
 
-    package static func hash(_ text: String) -> UInt32 {
-        var hash = FlagshipMurmur3()
-        hash.feed(text)
-        return hash.value
-    }
+    package static func hash(_ text: String) -> UInt32 { FlagshipMurmur3(of: text).value }
 
     /// Returns two hashes of a visitor's id in an environment, of which the keys of the first versions were made.
     static func pair(of visitorID: String, in scope: String) -> String {

@@ -18,6 +18,30 @@ package final class Announcements<Element: Sendable>: Sendable {
     /// Adds one.
     package func add(_ element: Element) { state.withLock { $0.waiting.append(element) } }
 
+    /// Changes a state under its lock, and then announces the part of it that has changed, if it has.
+    ///
+    /// - Parameters:
+    ///   - part: What is announced.
+    ///   - state: The state.
+    ///   - change: Changes it.
+    ///   - announce: Makes one announcement.
+    /// - Returns: What the change returns.
+    package func change<State: Sendable, Value: Sendable>(
+        _ part: KeyPath<State, Element>,
+        of state: borrowing Mutex<State>,
+        by change: (inout State) -> Value,
+        announce: (Element) -> Void
+    ) -> Value where Element: Equatable {
+        let value = state.withLock { state in
+            let former = state[keyPath: part]
+            let value = change(&state)
+            if state[keyPath: part] != former { add(state[keyPath: part]) }
+            return value
+        }
+        make(announce)
+        return value
+    }
+
     /// Makes the announcements that were added, unless another thread, or a caller of this one, is doing so.
     ///
     /// - Parameter announce: Makes one.

@@ -78,14 +78,7 @@ struct OutboxRows {
     }
 
     /// Returns the index of the first event with at least this sequence number.
-    func position(of sequence: Int64) -> Int {
-        var (low, high) = (0, rows.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if rows[middle].envelope.sequence < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func position(of sequence: Int64) -> Int { rows.position { $0.envelope.sequence < sequence } }
 
     // MARK: Acceptance
 

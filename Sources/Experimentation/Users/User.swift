@@ -39,6 +39,17 @@ public struct User: Sendable, Hashable, Codable {
         self.consent = consent
     }
 
+    /// Creates a user with these ids.
+    package init(_ identity: Identity, attributes: Attributes = [:], consent: Consent = .unknown) {
+        self.init(
+            id: identity.id,
+            anonymousID: identity.anonymousID,
+            isAuthenticated: identity.isAuthenticated,
+            attributes: attributes,
+            consent: consent
+        )
+    }
+
     /// The ids alone, as events carry them.
     public var identity: Identity {
         Identity(id: id, anonymousID: anonymousID, isAuthenticated: isAuthenticated)
