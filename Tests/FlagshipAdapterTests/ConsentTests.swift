@@ -167,7 +167,11 @@ struct ConsentTests {
     @Test("a delivered refusal ends what the vendor knew, even if a crash kept the consent's note")
     func deliveredRefusal() async throws {
         let bench = try await Bench()
-        let notes = FlagshipConsentNotes(state: bench.store.state, environmentID: Bench.environmentID)
+        let notes = FlagshipConsentNotes(
+            state: bench.store.state,
+            environmentID: Bench.environmentID,
+            time: bench.time
+        )
         let flagship = await bench.flagship()
         let visitor = await flagship.newVisitor("ada", hasConsented: false).build()
         await notes.tell("ada", true)

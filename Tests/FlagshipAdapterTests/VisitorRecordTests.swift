@@ -3,6 +3,7 @@ import Experimentation
 import ExperimentationTesting
 import Foundation
 import MockVendors
+import Synchronization
 import Testing
 import Waiting
 
@@ -21,8 +22,71 @@ struct HandingOut: FlagshipVisitorCache {
     }
 }
 
+/// A state store that can't read for a number of times.
+final class FailingReads: StateStoreDecorator {
+    let baseState: any StateStore
+    private let left: Mutex<Int>
+
+    init(_ count: Int, of base: any StateStore) {
+        baseState = base
+        left = Mutex(count)
+    }
+
+    func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+        let fails = left.withLock { left in
+            left -= 1
+            return left >= 0
+        }
+        if fails { throw ExperimentationError(.store, "as the test wants it") }
+        return try await baseState.value(for: key)
+    }
+}
+
 @Suite("Flagship: when a visitor's record is written")
 struct VisitorRecordTests {
+    /// Waits for work, and makes time pass for whatever waits for less than a look-up may take.
+    private static func result<Value: Sendable>(
+        of work: @escaping @Sendable () async -> Value,
+        _ time: ManualTime
+    ) async throws -> Value {
+        let isOver = AsyncGate()
+        let working = Task {
+            defer { isOver.open() }
+            return await work()
+        }
+        try await eventually("the work to end") {
+            if let wait = time.untilNextWake, wait < .milliseconds(100) { time.advance(by: wait) }
+            return isOver.isOpen
+        }
+        return await working.value
+    }
+
+    @Test("what the store can't read for a moment isn't missing: a visitor keeps the variations of earlier runs")
+    func unreadableForAMoment() async throws {
+        let bench = try await Bench()
+        let first = await bench.flagship()
+        await first.newVisitor("ada", hasConsented: true).build().fetchFlags()
+        try await first.client?.flush()
+        await first.close()
+        let failing = FailingReads(2, of: bench.store.state)
+        let cache = FlagshipStateCache(state: failing, scope: Bench.environmentID, time: bench.time)
+        let found = try await Self.result(of: { await cache.lookupVisitor("ada") }, bench.time)
+        #expect(try FlagshipVisitorRecord(try #require(found)).assignments["grp-test"] == "var-b")
+    }
+
+    @Test("what the vendor knows of a consent is known although the store can't read it for a moment")
+    func unreadableConsent() async throws {
+        let (time, state) = (ManualTime(), InMemoryStateStore())
+        func notes(_ state: any StateStore) -> FlagshipConsentNotes {
+            FlagshipConsentNotes(state: state, environmentID: Bench.environmentID, time: time)
+        }
+        await notes(state).tell("ada", true)
+        let failing = notes(FailingReads(2, of: state))
+        #expect(try await Self.result(of: { await failing.isKnown("ada", at: time.now) }, time))
+        let broken = notes(FailingReads(.max, of: state))
+        #expect(try await Self.result(of: { await broken.isKnown("ada", at: time.now) }, time) == false)
+    }
+
     @Test("a failed fetch stores the visitor again, with the flags that it keeps")
     func failedFetch() async throws {
         let bench = try await Bench()

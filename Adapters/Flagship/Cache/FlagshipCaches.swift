@@ -57,8 +57,8 @@ public struct FlagshipCaches: Sendable {
 struct FlagshipStateCache: FlagshipVisitorCache {
     private let records: UserValues
 
-    init(state: any StateStore, scope: String) {
-        records = UserValues(in: state, under: "flagship/visitor/", keeping: 10_000) { visitorID in
+    init(state: any StateStore, scope: String, time: any TimeSource) {
+        records = UserValues(in: state, under: "flagship/visitor/", keeping: 10_000, time: time) { visitorID in
             // The slash keeps one visitor's key from being a prefix of another's: deletion goes by prefix.
             Self.names(of: visitorID, in: scope).map { $0 + "/" }
         }
@@ -75,7 +75,7 @@ struct FlagshipStateCache: FlagshipVisitorCache {
     }
 
     func lookupVisitor(_ visitorID: String) async -> Data? {
-        (try? await records.value(of: visitorID)).map { Data($0) }
+        await records.value(of: visitorID).map { Data($0) }
     }
 
     func flushVisitor(_ visitorID: String) async { try? await records.remove(of: visitorID) }

@@ -8,8 +8,8 @@ import Foundation
 struct FlagshipConsentNotes: Sendable {
     private let notes: UserValues
 
-    init(state: any StateStore, environmentID: String) {
-        notes = UserValues(in: state, under: "flagship/consent/", keeping: 10_000) {
+    init(state: any StateStore, environmentID: String, time: any TimeSource) {
+        notes = UserValues(in: state, under: "flagship/consent/", keeping: 10_000, time: time) {
             FlagshipStateCache.names(of: $0, in: environmentID)
         }
     }
@@ -22,7 +22,7 @@ struct FlagshipConsentNotes: Sendable {
 
     /// Returns whether the vendor knows that a visitor has consented, or a signal that says so is on its way.
     func isKnown(_ visitorID: String, at now: Date) async -> Bool {
-        (try? await notes.value(of: visitorID) { Self.isValid($0, at: now) }) != nil
+        await notes.value(of: visitorID) { Self.isValid($0, at: now) } != nil
     }
 
     /// Notes that a signal of a visitor's consent waits for its delivery, which may be quicker: its note then stays.

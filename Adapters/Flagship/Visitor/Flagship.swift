@@ -57,7 +57,8 @@ public final class Flagship: Sendable {
         started = environment.time.now
         state = store.state
         self.consents = consents
-        visitors = options.caches.visitors ?? FlagshipStateCache(state: store.state, scope: environmentID)
+        let ownCache = FlagshipStateCache(state: store.state, scope: environmentID, time: environment.time)
+        visitors = options.caches.visitors ?? ownCache
     }
 
     deinit { current.withLock { $0.watching?.cancel() } }
@@ -87,7 +88,7 @@ public final class Flagship: Sendable {
         var environment = environment
         environment.log = FlagshipLevelledLog(sink: environment.log, wanted: options.logLevel)
         var store = store
-        let consents = FlagshipConsentNotes(state: store.state, environmentID: environmentID)
+        let consents = FlagshipConsentNotes(state: store.state, environmentID: environmentID, time: environment.time)
         var provider = FlagshipProvider(
             configuration: options.configuration(environmentID: environmentID, apiKey: apiKey),
             transport: transport

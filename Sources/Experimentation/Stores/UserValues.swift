@@ -4,6 +4,11 @@ package struct UserValues: Sendable {
     private let prefix: String
     private let names: @Sendable (_ userID: String) -> [String]
     private let trimmer: StateTrimmer
+    private let time: any TimeSource
+
+    /// How long to try to read a value, and the pause between two attempts.
+    private static let patience = Duration.milliseconds(200)
+    private static let pause = Duration.milliseconds(20)
 
     /// Creates the values of one kind.
     ///
@@ -11,24 +16,38 @@ package struct UserValues: Sendable {
     ///   - store: The store.
     ///   - prefix: The beginning of their keys.
     ///   - count: How many to keep.
+    ///   - time: The clock.
     ///   - names: The rest of a user's key, made of digests, and after it that of earlier versions; none may begin
     ///     another one.
     package init(
         in store: any StateStore,
         under prefix: String,
         keeping count: Int,
+        time: any TimeSource,
         names: @escaping @Sendable (_ userID: String) -> [String]
     ) {
         self.store = store
         self.prefix = prefix
         self.names = names
+        self.time = time
         trimmer = StateTrimmer(store, of: prefix, to: count)
     }
 
     /// Returns a user's value that satisfies a predicate; `nil` if there is none.
-    package func value(
-        of userID: String,
-        where isWanted: ([UInt8]) -> Bool = { _ in true }
+    ///
+    /// What the store can't read at first is read again for up to 200 milliseconds; after that it counts as missing.
+    package func value(of userID: String, where isWanted: ([UInt8]) -> Bool = { _ in true }) async -> [UInt8]? {
+        let end = time.instant.advanced(by: Self.patience)
+        while true {
+            do throws(ExperimentationError) { return try await read(userID, isWanted) } catch {
+                guard time.instant < end, (try? await time.sleep(for: Self.pause)) != nil else { return nil }
+            }
+        }
+    }
+
+    private func read(
+        _ userID: String,
+        _ isWanted: ([UInt8]) -> Bool
     ) async throws(ExperimentationError) -> [UInt8]? {
         for key in keys(of: userID) {
             if let value = try await store.value(for: key), isWanted(value) { return value }
