@@ -5,6 +5,7 @@ import FlagshipAdapter
 import Foundation
 import Synchronization
 import Testing
+import Waiting
 
 @Suite("An outbox that is mirrored in an application's cache follows the contract")
 struct HitCacheContractTests {
@@ -97,6 +98,58 @@ struct HitCacheContractTests {
         let (large, its) = try await Self.filled(strategy, time, users: many, maximumCount: 99)
         try await large.finishErasing()
         #expect(Set(many.map { FlagValue.string($0) }).subtracting(its.screens) == ["user-0"])
+    }
+
+    /// An outbox that carries out a denial at once, but says so only once a gate opens.
+    private struct SlowDenial: OutboxStoreDecorator {
+        let base: any OutboxStore = InMemoryOutboxStore()
+        let gate = AsyncGate()
+
+        func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
+            let outcome = try await base.setConsent(changes)
+            if changes.contains(where: { !$0.isGranted }) { await gate.wait() }
+            return outcome
+        }
+    }
+
+    @Test(
+        "a hit after another consent stays in the cache, though the denial before it is slow to return",
+        arguments: FlagshipOptions.Tracking.Strategy.allCases
+    )
+    func slowDenial(strategy: FlagshipOptions.Tracking.Strategy) async throws {
+        let (time, cache, slow) = (ManualTime(), OwnCache(), SlowDenial())
+        defer { slow.gate.open() }
+        let store = try #require(
+            await FlagshipHitCacheStore(
+                slow,
+                mirroredIn: FlagshipCaches(hits: cache),
+                strategy: strategy,
+                environmentID: Bench.environmentID,
+                owedTo: Self.destination,
+                time: time
+            )
+        )
+        try await Self.append(["ada"], to: store, time)
+        let denying = Task { try await store.setConsent([ConsentChange(userID: "ada", isGranted: false)]) }
+        try await eventually("the denial is carried out") { slow.gate.waiting == 1 }
+        let again = Task {
+            _ = try await store.setConsent([ConsentChange(userID: "ada", isGranted: true)])
+            let hit = Envelope(
+                id: "again",
+                identity: Identity(id: "ada"),
+                event: .screenView("again"),
+                date: time.now
+            )
+            return try await store.append([NewEvent(hit, to: Self.destination)], now: time.now)
+        }
+        for _ in 0..<1_000 { await Task.yield() }
+        slow.gate.open()
+        _ = try await denying.value
+        #expect(try await again.value == [nil])
+        let lease = try await Self.lease(store, owner: 1, time)
+        #expect(lease.batches.flatMap(\.self).map(\.id) == ["again"])
+        try await store.release(lease.token, pause: nil, now: time.now)
+        #expect(cache.screens == ["again"])
     }
 
     /// A screen of an earlier run.

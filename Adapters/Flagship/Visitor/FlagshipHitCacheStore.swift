@@ -10,6 +10,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     public let base: any OutboxStore
     private let mirror: FlagshipHitMirror
     private let destination: Destination
+    /// Acceptances and denials reach the cache in the order in which the outbox has carried them out.
+    private let turn = AsyncSemaphore(limit: 1)
 
     /// Creates an outbox, and imports hits that are in the cache but not in the underlying outbox.
     ///
@@ -127,10 +129,12 @@ extension FlagshipHitCacheStore {
         now: Date
     ) async throws(ExperimentationError) -> [ExperimentationError?] {
         let own = events.filter { $0.deliveries.contains { $0.destination == destination } }.map(\.envelope)
-        mirror.expect(own)
         let refusals: [ExperimentationError?]
         do throws(ExperimentationError) {
-            refusals = try await base.append(events, now: now)
+            refusals = try await turn.run { [base, mirror] () async throws(ExperimentationError) in
+                mirror.expect(own)
+                return try await base.append(events, now: now)
+            }
         } catch {
             await mirror.accept([], of: own)
             throw error
@@ -171,10 +175,12 @@ extension FlagshipHitCacheStore {
 
     /// Carries out changes of consent, in the cache as well; consent signals stay.
     public func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
-        let outcome = try await base.setConsent(changes)
-        let denying = Set(changes.filter { !$0.isGranted }.map { ExactText($0.userID) })
-        if !denying.isEmpty { await mirror.remove(of: denying) }
-        return outcome
+        try await turn.run { [base, mirror] () async throws(ExperimentationError) in
+            let outcome = try await base.setConsent(changes)
+            let denying = Set(changes.filter { !$0.isGranted }.map { ExactText($0.userID) })
+            if !denying.isEmpty { await mirror.remove(of: denying) }
+            return outcome
+        }
     }
 
     /// Drops deliveries older than a date.
