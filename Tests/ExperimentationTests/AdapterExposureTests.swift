@@ -62,6 +62,27 @@ struct AdapterExposureTests {
         #expect(provider.sights.all.withLock { $0.allSatisfy { $0.user == Self.ada } })
     }
 
+    @Test("flags whose keys are only equivalent in Unicode are told apart, and so are variations")
+    func equivalentKeys() async throws {
+        let provider = Watching()
+        let (client, session) = try await Self.session(provider)
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        for key in [composed, decomposed] { try Self.expose(key, in: session) }
+        let flags = provider.sights.flags.map { $0.map { Array($0.utf8) } }
+        #expect(flags == [composed, decomposed].map { Array($0.utf8) })
+        for variation in [composed, decomposed] {
+            let assignment = Assignment(experiment: Experiment(id: "other"), variation: Variation(id: variation))
+            let isNew = try session.expose(
+                Exposure(assignment: assignment),
+                to: Self.ada,
+                attributes: [:],
+                isRepeatable: false
+            )
+            #expect(isNew)
+        }
+        await client.shutdown()
+    }
+
     @Test("one that isn't accepted isn't remembered")
     func refused() async throws {
         let (_, session) = try await Self.session(Watching())

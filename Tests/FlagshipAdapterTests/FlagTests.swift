@@ -9,6 +9,27 @@ import Testing
 
 @Suite("Flagship: flags and exposures")
 struct FlagTests {
+    @Test("flags whose keys are only equivalent in Unicode are two, in an answer as in a file, and are read apart")
+    func equivalentKeys() async throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let campaigns = [composed, decomposed].map { key in
+            let variation =
+                #"{"id":"var-\#(key.utf8.count)","modifications":{"type":"FLAG","value":{"\#(key)":\#(key.utf8.count)}}}"#
+            return #"{"id":"camp","variationGroupId":"grp-\#(key.utf8.count)","variation":\#(variation)}"#
+        }
+        let bench = try await Bench()
+        bench.transport.fail("campaigns", .body(#"{"campaigns":[\#(campaigns.joined(separator: ","))]}"#))
+        let visitor = await bench.flagship().newVisitor("ada", hasConsented: true).build()
+        await visitor.fetchFlags()
+        #expect(visitor.flags().count == 2)
+        #expect(Set(visitor.flags().map { $0.key.utf8.count }) == [2, 3])
+        for key in [composed, decomposed] {
+            #expect(visitor.flags()[key].metadata().variationId == "var-\(key.utf8.count)")
+            #expect(visitor.flag(key).value(default: -key.utf8.count, visitorExposed: false) == key.utf8.count)
+        }
+        #expect([composed, decomposed].map { visitor.lastDefault(of: $0) } == [-2, -3])
+    }
+
     static func fetched(
         _ bench: Bench,
         _ change: (inout FlagshipOptions) -> Void = { _ in }

@@ -8,8 +8,8 @@ import Synchronization
 final class FlagshipObservations: Sendable {
     /// The unit that the vendor counts of a visitor.
     private struct Mark: Hashable {
-        let group: String
-        let variation: String
+        let group: ExactText
+        let variation: ExactText
     }
 
     private struct State {
@@ -29,7 +29,7 @@ final class FlagshipObservations: Sendable {
             _ change: (inout [FlagSight]?) -> Value
         ) -> Value {
             let assignment = exposure.assignment
-            let mark = Mark(group: assignment.group, variation: assignment.variation.id)
+            let mark = Mark(group: ExactText(assignment.group), variation: ExactText(assignment.variation.id))
             var exposures = underWay.use(visitor) ?? [:]
             let value = change(&exposures[mark])
             underWay.remove(visitor)

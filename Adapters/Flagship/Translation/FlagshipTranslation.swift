@@ -48,22 +48,22 @@ extension [DecidedCampaign] {
     /// As in the original, a visitor isn't assigned to a campaign none of whose flags is left, but is to one that sets
     /// none in the first place, as a control often does.
     var decisions: Decisions {
-        var last: [String: Int] = [:]
-        for (index, campaign) in enumerated() {
-            for (key, _) in campaign.flags { last[key] = index }
-        }
-        var flags: [(key: String, resolution: Resolution)] = []
+        var flags: [FlagCatalogue.Flag] = []
         var assignments: [Assignment] = []
-        for (index, campaign) in enumerated() {
-            let kept = campaign.flags.filter { last[$0.key] == index }
-            guard !kept.isEmpty || campaign.flags.isEmpty else { continue }
-            let (origin, metadata, place) = (campaign.origin, campaign.origin.toDictionary(), assignments.count)
-            for (key, value) in kept {
-                flags.append((key, origin.resolution(of: value, assignment: place, describedBy: metadata)))
+        for (place, campaign) in enumerated() {
+            let (origin, metadata) = (campaign.origin, campaign.origin.toDictionary())
+            for (key, value) in campaign.flags {
+                let resolution = origin.resolution(of: value, assignment: place, describedBy: metadata)
+                flags.append(FlagCatalogue.Flag(key, outcomes: [resolution]))
             }
             assignments.append(origin.assignment(describedBy: metadata))
         }
-        return Decisions(flags: flags, assignments: assignments)
+        let catalogue = FlagCatalogue(flags: flags, assignments: assignments)
+        return Decisions(
+            catalogue: catalogue,
+            outcomes: [Int?](repeating: 0, count: catalogue.count),
+            alsoAssigned: indices.filter { self[$0].flags.isEmpty }
+        )
     }
 }
 

@@ -109,22 +109,22 @@ public struct FlagshipFlag: Sendable {
 
 /// A visitor's flags: the set is fixed, the values are evaluated when they are read.
 public struct FlagshipFlagCollection: Sendable, Sequence {
-    private var entries: [String: FlagshipFlag]
+    private var entries: [ExactText: FlagshipFlag]
 
     init(keys: [String], visitor: FlagshipVisitor) {
-        entries = Dictionary(keys.map { ($0, FlagshipFlag(key: $0, visitor: visitor)) }) { $1 }
+        entries = Dictionary(keys.map { (ExactText($0), FlagshipFlag(key: $0, visitor: visitor)) }) { $1 }
     }
 
-    private init(_ entries: [String: FlagshipFlag]) { self.entries = entries }
+    private init(_ entries: [ExactText: FlagshipFlag]) { self.entries = entries }
 
     /// A flag by its key; for an unknown key one that reads as its default and is never exposed.
     public subscript(key: String) -> FlagshipFlag {
-        get { entries[key] ?? FlagshipFlag(key: key, visitor: nil) }
-        set { entries[key] = newValue }
+        get { entries[ExactText(key)] ?? FlagshipFlag(key: key, visitor: nil) }
+        set { entries[ExactText(key)] = newValue }
     }
 
     /// The keys, sorted.
-    public func keys() -> [String] { entries.keys.sorted() }
+    public func keys() -> [String] { entries.keys.map(\.text).sorted() }
 
     /// The metadata of all flags, in the order of ``keys()``.
     public func metadatas() -> [FlagshipFlagMetadata] { keys().map { self[$0].metadata() } }
@@ -142,7 +142,7 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
 
     /// Returns the flags that satisfy a predicate.
     public func filter(_ isIncluded: (String, FlagshipFlag) throws -> Bool) rethrows -> FlagshipFlagCollection {
-        FlagshipFlagCollection(try entries.filter { try isIncluded($0.key, $0.value) })
+        FlagshipFlagCollection(try entries.filter { try isIncluded($0.key.text, $0.value) })
     }
 
     /// Reports that the visitor has seen all of them.

@@ -4,11 +4,11 @@ import Synchronization
 extension FlagshipVisitor {
     /// Remembers that a flag's value was read, for an exposure that is reported by itself.
     func noteRead(_ key: String, default defaultValue: FlagValue?) {
-        state.withLock { _ = $0.reads.updateValue(defaultValue, forKey: key) }
+        state.withLock { _ = $0.reads.updateValue(defaultValue, forKey: ExactText(key)) }
     }
 
     /// Returns the default of a flag's last read; `nil` if there was no read, or it had none.
-    func lastDefault(of key: String) -> FlagValue? { state.withLock { $0.reads[key] ?? nil } }
+    func lastDefault(of key: String) -> FlagValue? { state.withLock { $0.reads[ExactText(key)] ?? nil } }
 
     /// Reports that the visitor has seen a flag, by the exposure policy: to the vendor for each variation, to the
     /// application for each flag.

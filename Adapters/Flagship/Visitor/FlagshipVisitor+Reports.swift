@@ -39,7 +39,7 @@ extension FlagshipVisitor {
 
     /// Reports that an unknown flag was exposed, or one whose value was never read.
     func reportOddExposure(of key: String, isKnown: Bool) {
-        let isRead = state.withLock { $0.reads.keys.contains(key) }
+        let isRead = state.withLock { $0.reads.keys.contains(ExactText(key)) }
         guard !isKnown || !isRead else { return }
         report(isKnown ? .exposedUnreadFlag : .exposedUnknownFlag) {
             let defaultValue = FlagshipReport.text(of: lastDefault(of: key) ?? .null)

@@ -19,7 +19,7 @@ public final class FlagshipVisitor: Sendable {
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
         /// The flags whose values were read, with the default of the last read, if it had one.
-        var reads: [String: FlagValue?] = [:]
+        var reads: [ExactText: FlagValue?] = [:]
         var sentContext: [String: FlagValue]?
         /// Whether the vendor is to be told of a refusal although it isn't new.
         var owesRefusal = true

@@ -33,22 +33,22 @@ final class RecentExposures: Sendable {
 /// What identifies an exposure, or a sight of a flag.
 struct ExposureKey: Hashable, Sendable {
     var userID: ExactText
-    var experiment: String
-    var group: String
-    var variation: String
+    var experiment: ExactText
+    var group: ExactText
+    var variation: ExactText
     /// The vendor that answered, where there are several: the side of a move, and the part of a composition.
     var answerer: String?
     var part: String?
     /// The flag through which the variation was seen; `nil` for the variation itself.
-    var flag: String?
+    var flag: ExactText?
 
     init(userID: String, assignment: Assignment, flag: String? = nil) {
         self.userID = ExactText(userID)
-        experiment = assignment.experiment.id
-        group = assignment.group
-        variation = assignment.variation.id
+        experiment = ExactText(assignment.experiment.id)
+        group = ExactText(assignment.group)
+        variation = ExactText(assignment.variation.id)
         answerer = assignment.answerer
         part = assignment.part
-        self.flag = flag
+        self.flag = flag.map { ExactText($0) }
     }
 }
