@@ -140,6 +140,15 @@ struct ItemTests {
         #expect(EvergageItem(json: .object(json)) == Self.whole)
     }
 
+    @Test("fields that only other kinds have are ignored when an item is read")
+    func fieldsOfOtherKinds() throws {
+        let json: [String: FlagValue] = [
+            "type": "c", "_id": "c", "price": 9, "currency": "EUR", "categories": [["type": "c", "_id": "d"]],
+            "subTitle": "S",
+        ]
+        #expect(EvergageItem(json: .object(json)) == .category(id: "c"))
+    }
+
     @Test("articles have a date, a subtitle and categories; the six kinds have their codes")
     func kinds() {
         var article = EvergageItem.article(id: "a", name: "N", subTitle: "S", url: "u", itemDescription: "D")

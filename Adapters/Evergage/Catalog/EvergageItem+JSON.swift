@@ -23,10 +23,12 @@ extension EvergageItem {
             let kind = Kind(type: type, tagType: members["tagType"]?.stringValue), !id.isBlank
         else { return nil }
         self.init(kind, id: id, name: members["name"]?.stringValue)
-        price = members["price"]?.doubleValue
-        currency = members["currency"]?.stringValue
         tags = Self.items(json: members["tags"] ?? []) ?? []
-        categories = Self.items(json: members["categories"] ?? []) ?? []
+        if kind == .product {
+            price = members["price"]?.doubleValue
+            currency = members["currency"]?.stringValue
+        }
+        if kind.hasCategories { categories = Self.items(json: members["categories"] ?? []) ?? [] }
         take(&members)
     }
 
