@@ -173,7 +173,7 @@ public final class UserSession: Sendable {
         _ handler: CampaignHandler?
     ) throws(ExperimentationError) {
         guard core.roles.campaigns != nil else { throw .unsupported("campaigns", by: core.provider.name) }
-        guard !target.allSatisfy(\.isWhitespace) else {
+        guard !target.isBlank else {
             throw ExperimentationError(.invalidArgument, "A campaign's target must not be blank.")
         }
         hand(over: state.withLock { $0.board.setHandler(handler, target: target, surface: surface) })

@@ -176,7 +176,7 @@ struct People: Sendable {
 
     /// The record to which an id's alias leads.
     func target(of name: String) async throws(ExperimentationError) -> String? {
-        try await state.value(for: Self.aliases + name).map { String(decoding: $0, as: UTF8.self) }
+        try await state.text(for: Self.aliases + name)
     }
 
     static func device(_ name: String, _ digest: String) -> String { "\(devices)\(name)/\(digest)" }
