@@ -181,6 +181,9 @@ struct CampaignBoard: Sendable {
         surfaces[surface]?.handlers.keys.sorted() ?? []
     }
 
+    /// Whether a surface is known and hasn't been closed.
+    func isOpen(_ surface: String?) -> Bool { surfaces[surface] != nil }
+
     /// The number of known surfaces.
     var count: Int { surfaces.count }
 

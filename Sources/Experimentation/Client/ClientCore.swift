@@ -16,7 +16,7 @@ final class ClientCore: Sendable {
     let killSwitch: KillSwitch
     /// The rules in use, if decisions are computed here.
     let rules: RulesInUse?
-    let sessions = SessionRegistry()
+    let sessions: SessionRegistry
     let links = LinksUnderWay()
     /// Tells work under way for users that they deny consent.
     let denials = UserRemovals()
@@ -60,11 +60,13 @@ final class ClientCore: Sendable {
         roles: ProviderRoles,
         store: ClientStore,
         options: ClientOptions,
-        environment: ClientEnvironment
+        environment: ClientEnvironment,
+        sessions: SessionRegistry
     ) {
         self.provider = provider
         self.options = options
         self.environment = environment
+        self.sessions = sessions
         var roles = roles
         if let batching = options.batching { roles.rebatch(batching) }
         self.roles = roles

@@ -38,7 +38,10 @@ public final class ExperimentationClient: Sendable {
         options: ClientOptions = ClientOptions(),
         environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) {
-        let context = ProviderContext(of: provider, in: store.state, environment)
+        let sessions = SessionRegistry()
+        let context = ProviderContext(of: provider, in: store.state, environment) { envelope in
+            sessions[envelope.session]?.isOpen(envelope.surface)
+        }
         let roles = try await provider.start(in: context)
         do throws(ExperimentationError) {
             try roles.checkDestinations(own: provider.destination)
@@ -46,7 +49,14 @@ public final class ExperimentationClient: Sendable {
             await roles.stop(environment.time.instant)
             throw error
         }
-        core = ClientCore(provider: provider, roles: roles, store: store, options: options, environment: environment)
+        core = ClientCore(
+            provider: provider,
+            roles: roles,
+            store: store,
+            options: options,
+            environment: environment,
+            sessions: sessions
+        )
         await core.restore()
         startPolling()
         startAskingSwitch()

@@ -1,4 +1,10 @@
 import Foundation
+import Synchronization
+
+extension UserSession {
+    /// Whether a part of the application is known here and hasn't been closed, or is the whole.
+    func isOpen(_ surface: String?) -> Bool { surface == nil || state.withLock { $0.board.isOpen(surface) } }
+}
 
 extension UserSession.State {
     /// Whether the session is still one user's: two ids that are equivalent in Unicode may belong to different people.

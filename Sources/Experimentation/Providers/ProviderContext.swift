@@ -1,3 +1,5 @@
+import Foundation
+
 /// The environment that a client gives its provider: its own clock, randomness, ids and log, and a store.
 public struct ProviderContext: Sendable {
     /// The client's clock, randomness, ids and log.
@@ -8,6 +10,13 @@ public struct ProviderContext: Sendable {
     public let state: any StateStore
     /// The client's whole store, of which ``state`` is a part.
     private let store: any StateStore
+    /// When the client was created.
+    private let began: Date
+    private let isOpen: SurfaceCheck
+
+    /// Returns whether the part of the application in which an event happened is still open; `nil` if the event has no
+    /// session, or its session has ended.
+    package typealias SurfaceCheck = @Sendable (Envelope) -> Bool?
 
     /// Creates a context without a client, for tests of a provider by itself.
     ///
@@ -18,18 +27,47 @@ public struct ProviderContext: Sendable {
         self.environment = environment
         self.state = state
         store = state
+        began = environment.time.now
+        isOpen = { _ in nil }
     }
 
     /// Creates the context of a provider's account in a client's store.
-    package init(of provider: any ExperimentationProvider, in store: any StateStore, _ environment: ClientEnvironment) {
+    package init(
+        of provider: any ExperimentationProvider,
+        in store: any StateStore,
+        _ environment: ClientEnvironment,
+        isOpen: @escaping SurfaceCheck = { _ in nil }
+    ) {
+        self.init(of: provider, in: store, environment, since: environment.time.now, isOpen)
+    }
+
+    private init(
+        of provider: any ExperimentationProvider,
+        in store: any StateStore,
+        _ environment: ClientEnvironment,
+        since began: Date,
+        _ isOpen: @escaping SurfaceCheck
+    ) {
         self.environment = environment
         self.store = store
+        self.began = began
+        self.isOpen = isOpen
         state = ScopedStateStore(store, prefix: "\(provider.destination.account.prefix(32))/provider/")
     }
 
     /// Returns the context of a wrapped provider, which finds what it stored under a client of its own.
     package func context(of provider: any ExperimentationProvider) -> ProviderContext {
-        ProviderContext(of: provider, in: store, environment)
+        ProviderContext(of: provider, in: store, environment, since: began, isOpen)
+    }
+
+    /// Whether there may still be someone to show the campaigns to that answer an event: not in a part of the
+    /// application that has been closed since, and not if it happened before this client was created.
+    ///
+    /// For vendors that can be asked to answer without campaigns.
+    package func awaitsCampaigns(of envelope: Envelope) -> Bool {
+        if let isOpen = isOpen(envelope) { return isOpen }
+        // A clock that was set back since makes events of this run look like those of an earlier one.
+        return envelope.date >= began || environment.time.now < began
     }
 
     /// Returns what a client kept for this provider when it was the client's only one.
