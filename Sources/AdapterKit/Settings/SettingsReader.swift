@@ -70,6 +70,13 @@ public struct SettingsReader: Sendable {
         ExperimentationError(.configuration, "\(file): \"\(path)\(key)\": \(reason)")
     }
 
+    /// Returns what settings make together; an error about them names the file.
+    package func made<Value>(
+        _ make: () throws(ExperimentationError) -> Value
+    ) throws(ExperimentationError) -> Value {
+        do throws(ExperimentationError) { return try make() } catch { throw error.about(file, as: .configuration) }
+    }
+
     /// Whether a key has a value other than null.
     public mutating func has(_ key: String) -> Bool { value(key) != nil }
 
