@@ -33,15 +33,12 @@ extension EvergageProvider {
 extension EvergageAction {
     /// The event that carries this action unchanged.
     var event: TrackingEvent {
-        TrackingEvent(
-            .native(
-                NativeEvent(
-                    type: EvergageTranslation.Native.event,
-                    payload: members,
-                    priority: priority,
-                    carriesAttributeChanges: carriesAttributes
-                )
-            )
+        let native = NativeEvent(
+            type: EvergageTranslation.Native.event,
+            payload: members,
+            priority: priority,
+            carriesAttributeChanges: carriesAttributes
         )
+        return TrackingEvent(.native(native))
     }
 }

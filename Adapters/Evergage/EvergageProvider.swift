@@ -44,11 +44,8 @@ public struct EvergageProvider: ExperimentationProvider {
     /// - Throws: ``ErrorCode/configuration``, naming the setting.
     public func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
         try configuration.validate()
-        let events = EvergageEventSink(
-            configuration: configuration,
-            transport: transport ?? DefaultTransport.make(),
-            environment: context.environment
-        )
+        let transport = transport ?? DefaultTransport.make()
+        let events = EvergageEventSink(configuration: configuration, transport: transport, in: context)
         // The vendor shows the latest campaign of each target, and discards the others.
         var roles = ProviderRoles(events: events, campaigns: CampaignPolicy(limitPerTarget: 1))
         roles.extras = events

@@ -18,7 +18,7 @@ struct ConsentStoreTests {
         case .background: app.evergage.setApplicationState(.background)
         case .flush: await app.settle()
         }
-        await app.evergage.lastOperation?.value
+        await app.evergage.operations.latest?.value
     }
 
     /// Returns an application without a network where an event waits whose user has signed out.

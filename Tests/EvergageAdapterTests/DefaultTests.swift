@@ -25,7 +25,7 @@ struct DefaultTests {
             "pace": "\(configuration.pace.map { "\($0.requests) per \($0.interval)" } ?? "none")",
             "enabled": "\(remote.isEnabled)", "configuration's life": "\(remote.lifetime)",
             "user idle after": "\(remote.userIdle)", "view-time ping": "\(remote.viewTimePing)",
-            "minimum view-time ping": "\(ViewTimer.shortest)",
+            "minimum view-time ping": "\(EvergageRemoteConfiguration.portions.lowerBound)",
             "screen must be visible within": "\(remote.screenVisibleDeadline)",
             "pre-start policy": "\(evergage.preStartPolicy)",
             "lifecycle events": "\(evergage.sendsLifecycleEvents)",

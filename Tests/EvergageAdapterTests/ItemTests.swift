@@ -178,7 +178,7 @@ struct ItemTests {
         item.location = EvergageLocation(latitude: 91, longitude: 0)
         item.tags = [.tag(id: " ", type: .brand), .tag(id: "Acme", type: .brand)]
         item.categories = [.category(id: "")]
-        let action = try EvergageAction.view(.item, item)
+        let action = try EvergageAction.activity(.viewItem, item)
         #expect(
             action.members["catalog"] == [
                 "Product": ["_id": "1", "tags": [["type": "t", "_id": "Acme", "tagType": "Brand"]]]

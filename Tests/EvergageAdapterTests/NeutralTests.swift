@@ -299,6 +299,18 @@ struct NeutralTests {
         #expect(shown.ids == ["c"])
     }
 
+    @Test("an event of a part of the application that has been closed since requests no campaigns")
+    func closedSurface() async throws {
+        let bench = try await Bench()
+        let session = bench.session()
+        await bench.client.setConnectivity(.offline)
+        for surface in ["home", "cart"] { try await session.track(.custom("A"), on: surface) }
+        session.closeSurface("home")
+        await bench.client.setConnectivity(.online)
+        try await bench.client.flush()
+        #expect(bench.transport.events.map { $0["flags"] } == [["noCampaigns": true], nil])
+    }
+
     @Test("a clock that is set back after the start stops no campaigns")
     @MainActor
     func clockSetBack() async throws {

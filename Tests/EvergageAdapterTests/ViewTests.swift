@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import ExperimentationTesting
 import Foundation
@@ -69,7 +70,7 @@ struct ViewTests {
         screen.viewCategory(nil)
         await app.settle()
         #expect(app.pings == ["p 4000"])
-        #expect(screen.timer.subject == nil)
+        #expect(screen.viewing.timer.nextPortion == nil)
     }
 
     @Test("V51 a tag is sent under its type")

@@ -57,7 +57,7 @@ extension Evergage {
         var attributes: EvergageAttributes?
         if case .action(let action) = content, action.carriesAttributes {
             attributes = pending
-            pending = EvergageAttributes()
+            pending = [:]
         }
         return Captured(
             content: content,
@@ -82,7 +82,7 @@ extension Evergage {
             drop(.error, "an event was refused: \(error)")
         }
         // Its screen may have gone while the call waited, and the event opened the surface again.
-        if let surface = captured.surface, events?.surfaces.isLive(surface: surface) == false {
+        if let surface = captured.surface, !contexts.contains(where: { $0.surface == surface }) {
             session.closeSurface(surface)
         }
     }

@@ -2,6 +2,7 @@ import Experimentation
 
 extension Evergage {
     private static let consentKey = "evergage.consent"
+    private static let failure = "a change of consent isn't carried out yet"
 
     /// Gives or withdraws consent.
     ///
@@ -43,8 +44,7 @@ extension Evergage {
 
     /// Returns the consent that an earlier run stored.
     func loadConsent() async throws(ExperimentationError) -> Consent {
-        let bytes = try await store.state.value(for: Self.consentKey)
-        return bytes.flatMap { Consent(rawValue: String(decoding: $0, as: UTF8.self)) } ?? .unknown
+        try await store.state.text(for: Self.consentKey).flatMap(Consent.init(rawValue:)) ?? .unknown
     }
 
     /// Resumes the consent of an earlier run, unless this one has heard another since.
@@ -57,15 +57,15 @@ extension Evergage {
     private func forgetCaptured() {
         discardUnstoredLaunch()
         waiting = []
-        pending = EvergageAttributes()
+        pending = [:]
         discardViewTime()
     }
 
     /// Stores a change, and tells the client of it.
     func carryOut(_ change: EvergageConsent.Change) async {
         // First: if the process ends before the client is told, the next run begins with it.
-        let word = Array(change.consent.rawValue.utf8)
-        let isStored = await trying(try await store.state.setValue(word, for: Self.consentKey))
+        let word = change.consent.rawValue
+        let isStored = await trying(try await store.state.setText(word, for: Self.consentKey), Self.failure)
         // What a session has tracked since it began with a later statement must not be purged by this one.
         let isOutdated = !change.isForSession && change.consent != consent.current
         let isTold = isOutdated ? true : await tell(change)
@@ -80,27 +80,14 @@ extension Evergage {
         let consent = change.consent
         // Until its removal succeeds: what waits may belong to users who have signed out, whom nothing else stops.
         if consent == .denied { await client.holdDelivery() }
-        var isTold = await trying(try await session.setConsent(consent))
+        var isTold = await trying(try await session.setConsent(consent), Self.failure)
         let people = Set([nil, change.userID].map { identity(of: $0, anonymousID: knownAnonymousID) })
         for identity in people where identity != session.user.identity {
             let user = User(id: identity.id, anonymousID: knownAnonymousID, isAuthenticated: identity.isAuthenticated)
-            isTold = await trying(try await client.setConsent(consent, for: user)) && isTold
+            isTold = await trying(try await client.setConsent(consent, for: user), Self.failure) && isTold
         }
-        if consent == .denied, await !trying(try await client.removeWaitingEvents()) { return false }
+        if consent == .denied, await !trying(try await client.removeWaitingEvents(), Self.failure) { return false }
         await client.beginDelivery()
         return isTold
-    }
-
-    /// Logs a failure, and goes on: what can still be told must be.
-    ///
-    /// - Returns: Whether it succeeded.
-    private func trying(_ action: @autoclosure () async throws(ExperimentationError) -> some Any) async -> Bool {
-        do throws(ExperimentationError) {
-            _ = try await action()
-            return true
-        } catch {
-            drop(.error, "a change of consent isn't carried out yet: \(error)")
-            return false
-        }
     }
 }

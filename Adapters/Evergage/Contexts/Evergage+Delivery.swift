@@ -23,21 +23,11 @@ extension Evergage {
     ///
     /// - Parameter duration: How long to wait at most, also for a store that doesn't answer; what is under way then goes on.
     public func flush(within duration: Duration = .seconds(30)) async {
-        catchUp()
-        setAlarm()
-        finish()
+        act { _ in finish() }
         let deadline = environment.time.instant.advanced(by: duration)
         await environment.time.ends(by: deadline) {
-            await self.operationsEnd()
+            await self.operations.end()
             await self.drain(by: deadline)
-        }
-    }
-
-    /// Waits until no operation is under way, later ones included.
-    private func operationsEnd() async {
-        while let operation = lastOperation {
-            await operation.value
-            if operation == lastOperation { break }
         }
     }
 
@@ -51,7 +41,7 @@ extension Evergage {
     func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
         finish()
         let deadline = environment.time.instant.advanced(by: duration)
-        let before = lastOperation
+        let before = operations.latest
         Task { [weak self] in
             await before?.value
             await self?.drain(by: deadline, retrying: retrying)
@@ -60,10 +50,7 @@ extension Evergage {
 
     /// Delivers until a deadline; when it has passed already, everything is tried once, without waiting.
     private func drain(by deadline: ContinuousClock.Instant, retrying: Bool = true) async {
-        do throws(ExperimentationError) {
-            try await client?.flush(within: environment.time.instant.duration(to: deadline), retrying: retrying)
-        } catch {
-            drop(.error, "the events that wait can't be read: \(error)")
-        }
+        let rest = environment.time.instant.duration(to: deadline)
+        await trying(try await client?.flush(within: rest, retrying: retrying), "the events that wait can't be read")
     }
 }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 extension Evergage {
@@ -10,14 +11,14 @@ extension Evergage {
     /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another. What
     /// is viewed stays, and its time so far counts for the user so far. Campaigns of the user so far are dropped.
     public var userID: String? {
-        get { ids.userID }
+        get { ids[.user] }
         set {
             if let newValue, newValue.isBlank { return drop(.warning, "a blank user id was ignored") }
             if newValue == nil { accountID = nil }
-            guard newValue.map(ExactText.init) != ids.userID.map(ExactText.init) else { return }
+            guard newValue.map(ExactText.init) != userID.map(ExactText.init) else { return }
             catchUp()
             concludeViewTime()
-            become(EvergageIDs(userID: newValue, accountID: accountID))
+            become(newValue, as: .user)
             identify(newValue)
         }
     }
@@ -31,11 +32,13 @@ extension Evergage {
     ///
     /// Attributes of a named account that wait for an event are dropped when it becomes another, or `nil`.
     public var accountID: String? {
-        get { ids.accountID }
-        set { become(EvergageIDs(userID: userID, accountID: newValue?.unlessBlank)) }
+        get { ids[.account] }
+        set { become(newValue?.unlessBlank, as: .account) }
     }
 
-    private func become(_ next: EvergageIDs) {
+    private func become(_ id: String?, as party: EvergageParty) {
+        var next = ids
+        next[party] = id
         keepOwn(&pending, of: ids, for: next)
         ids = next
     }
@@ -44,24 +47,20 @@ extension Evergage {
     ///
     /// While consent is denied, the call is ignored.
     public func setUserAttribute(_ value: String?, forName name: String) {
-        set(value, name, in: \.pending.user)
+        set(value, forName: name, of: .user)
     }
 
     /// Sets an attribute of the account, to be sent with the next event; `nil` removes it.
     ///
     /// While consent is denied, the call is ignored.
     public func setAccountAttribute(_ value: String?, forName name: String) {
-        set(value, name, in: \.pending.account)
+        set(value, forName: name, of: .account)
     }
 
-    private func set(
-        _ value: String?,
-        _ name: String,
-        in attributes: ReferenceWritableKeyPath<Evergage, [String: FlagValue]>
-    ) {
+    private func set(_ value: String?, forName name: String, of party: EvergageParty) {
         guard !name.isBlank else { return drop(.warning, "an attribute with a blank name was ignored") }
         if consent.current == .denied { return drop(.info, "an attribute of a user who denies consent was ignored") }
-        self[keyPath: attributes][name] = value.map(FlagValue.string) ?? .null
+        pending[party, default: [:]][name] = value.map(FlagValue.string) ?? .null
     }
 
     /// Drops the attributes of a named user or account that would go with an event of another one.

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 extension Evergage {
@@ -15,9 +16,8 @@ extension Evergage {
         waiting.append(launch)
     }
 
-    func loadLaunch() async throws(ExperimentationError) -> EvergageLaunch {
-        let stored = try await store.state.value(for: Self.versionKey)
-        return EvergageLaunch(of: applicationVersion, after: stored.map { String(decoding: $0, as: UTF8.self) })
+    func loadLaunch() async throws(ExperimentationError) -> ApplicationLaunch {
+        ApplicationLaunch(of: applicationVersion, after: try await store.state.text(for: Self.versionKey))
     }
 
     /// Makes the waiting launch that of the process, or drops it if another instance was first.
@@ -57,7 +57,7 @@ extension Evergage {
             try await client.untilStored()
             guard generation == self.generation else { return }
             unstoredLaunch = nil
-            if let version { try await store.state.setValue(Array(version.utf8), for: Self.versionKey) }
+            if let version { try await store.state.setText(version, for: Self.versionKey) }
             if generation == self.generation { unstoredVersion = nil }
         } catch {
             drop(.error, "the application's launch or its version isn't stored yet: \(error)")

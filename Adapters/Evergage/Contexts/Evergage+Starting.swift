@@ -1,6 +1,5 @@
 import AdapterKit
 import Experimentation
-import Foundation
 
 extension Evergage {
     private static let anonymousIDKey = "evergage.anonymousID"
@@ -38,37 +37,47 @@ extension Evergage {
         discardViewTime()
         catchUp()
         generation += 1
-        let (client, session) = (client, session)
         // Answers to requests in progress are ignored.
-        for context in contexts { session?.clearCampaigns(on: context.surface) }
-        self.client = nil
-        self.session = nil
+        dropCampaigns()
+        if let client { perform { await $0.discard(client) } }
+        client = nil
+        session = nil
         events = nil
         configuration = nil
         waiting = []
-        ids = EvergageIDs()
-        pending = EvergageAttributes()
+        ids = [:]
+        pending = [:]
         discardUnstoredLaunch()
-        if let client { perform { await $0.discard(client) } }
     }
 
     /// Removes what a client hasn't sent, and ends it.
     private func discard(_ client: ExperimentationClient) async {
         // The removal also stores what a failing store hasn't taken yet, and none of that may be sent first.
         await client.holdDelivery()
-        do throws(ExperimentationError) {
-            try await client.removeWaitingEvents()
-        } catch {
-            drop(.error, "events that weren't sent could not be removed: \(error)")
-        }
+        await trying(try await client.removeWaitingEvents(), "events that weren't sent could not be removed")
         await client.shutdown(within: .zero)
+    }
+
+    /// Logs a failure, and goes on.
+    ///
+    /// - Returns: Whether it succeeded.
+    @discardableResult
+    func trying(
+        _ action: @autoclosure () async throws(ExperimentationError) -> some Any,
+        _ failure: String
+    ) async -> Bool {
+        do throws(ExperimentationError) {
+            _ = try await action()
+            return true
+        } catch {
+            drop(.error, "\(failure): \(error)")
+            return false
+        }
     }
 
     /// Runs operations that take time, one after the other.
     func perform(_ operation: @escaping @MainActor @Sendable (Evergage) async -> Void) {
-        let before = lastOperation
-        lastOperation = Task { [weak self] in
-            await before?.value
+        operations.add { [weak self] in
             if let self { await operation(self) }
         }
     }
@@ -81,7 +90,7 @@ extension Evergage {
         options.waitsForUser = true
         let client: ExperimentationClient
         let anonymousID: String
-        let launch: EvergageLaunch
+        let launch: ApplicationLaunch
         let stored: Consent
         do throws(ExperimentationError) {
             anonymousID = try await loadAnonymousID()
@@ -107,12 +116,10 @@ extension Evergage {
         restore(stored)
         events = client.extras(as: EvergageEventSink.self)
         self.client = client
-        let session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent.current))
-        events?.surfaces.open(session: session.id)
-        self.session = session
+        session = client.session(for: User(id: anonymousID, anonymousID: anonymousID, consent: consent.current))
         for context in contexts { context.attach() }
         refreshAll(at: environment.time.instant)
-        claimLaunch(as: launch.actions, in: configuration.account)
+        claimLaunch(as: launch.kind.actions, in: configuration.account)
         noteWaiting()
         // A launch that is wanted and wasn't tracked, as during a denial, leaves the install or the upgrade to a later one.
         let isUnwanted = !sendsLifecycleEvents && !process.launches.contains(configuration.account)
@@ -131,7 +138,7 @@ extension Evergage {
     func noteWaiting() {
         guard let session else { return }
         for captured in waiting {
-            identify(captured.ids.userID)
+            identify(captured.ids[.user])
             note(captured, in: session)
         }
         waiting = []
@@ -140,13 +147,9 @@ extension Evergage {
 
     private func loadAnonymousID() async throws(ExperimentationError) -> String {
         if let knownAnonymousID { return knownAnonymousID }
-        if let bytes = try await store.state.value(for: Self.anonymousIDKey),
-            let id = String(decoding: bytes, as: UTF8.self).unlessBlank
-        {
-            return id
-        }
+        if let id = try await store.state.text(for: Self.anonymousIDKey)?.unlessBlank { return id }
         let id = environment.makeID()
-        try await store.state.setValue(Array(id.utf8), for: Self.anonymousIDKey)
+        try await store.state.setText(id, for: Self.anonymousIDKey)
         return id
     }
 }

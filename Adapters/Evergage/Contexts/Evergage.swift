@@ -1,6 +1,5 @@
 import AdapterKit
 import Experimentation
-import Foundation
 
 /// The API of the vendor's own SDK: started once, with a user, contexts and their life cycle.
 ///
@@ -54,17 +53,17 @@ public final class Evergage {
     /// The calls that can't be tracked yet.
     var waiting: [Captured] = []
     /// The attributes for the next action.
-    var pending = EvergageAttributes()
+    var pending: EvergageAttributes = [:]
     /// Whose a call is that is made now.
-    var ids = EvergageIDs()
+    var ids: EvergageIDs = [:]
     var knownAnonymousID: String?
 
     private var global: EvergageContext?
     /// What is viewed in each context, also in a screen that has gone until its view is concluded.
     private var viewings: [EvergageViewing] = []
     private var screenCount = 0
-    private var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
-    var lastOperation: Task<Void, Never>?
+    private let alarm: Alarm
+    let operations = TaskChain()
 
     /// The neutral client; it exists from shortly after ``start(_:)`` until ``reset()``.
     public internal(set) var client: ExperimentationClient?
@@ -109,9 +108,8 @@ public final class Evergage {
         self.sendsLifecycleEvents = sendsLifecycleEvents
         knownAnonymousID = (anonymousID ?? HostDevice.vendorID)?.unlessBlank
         attention = Attention(at: environment.time.instant)
+        alarm = Alarm(by: environment.time)
     }
-
-    deinit { alarm?.task.cancel() }
 
     // MARK: Contexts
 
@@ -147,15 +145,16 @@ public final class Evergage {
         return screen
     }
 
-    /// All existing contexts.
     var contexts: [EvergageContext] { viewings.compactMap(\.context) }
 
     /// Tracks the remaining view time of screens that have gone, and closes their surfaces.
     private func concludeLostViews(at moment: ContinuousClock.Instant) {
         for viewing in viewings.filter({ $0.context == nil }) {
             viewings.removeAll { $0 === viewing }
-            for ping in viewing.timer.run(false, at: moment) { capture(.viewTime(ping), surface: viewing.surface) }
-            if let surface = viewing.surface { closeSurface(surface) }
+            for portion in viewing.timer.run(false, at: moment) {
+                capture(.viewTime(portion), surface: viewing.surface)
+            }
+            if let surface = viewing.surface { session?.closeSurface(surface) }
         }
     }
 
@@ -163,11 +162,11 @@ public final class Evergage {
 
     /// Records that the user touched the application; otherwise they count as idle after a minute.
     public func touched() {
-        catchUp()
-        let wasActive = attention.isUserActive
-        attention.touch(at: environment.time.instant)
-        if !wasActive { refreshAll(at: environment.time.instant) }
-        setAlarm()
+        act { now in
+            let wasActive = attention.isUserActive
+            attention.touch(at: now)
+            if !wasActive { refreshAll(at: now) }
+        }
     }
 
     /// Sets whether the application is in front of its user.
@@ -175,14 +174,13 @@ public final class Evergage {
     /// On the way to the background waiting events are sent, for five seconds at most; on the way back, what still waits
     /// is tried at once.
     public func setApplicationState(_ state: ApplicationState) {
-        catchUp()
-        let now = environment.time.instant
         let isForeground = state != .background
         let changes = isForeground != attention.isForeground
-        attention.move(toForeground: isForeground, at: now)
-        if state == .idle { attention.grewIdle() }
-        refreshAll(at: now)
-        setAlarm()
+        act { now in
+            attention.move(toForeground: isForeground, at: now)
+            if state == .idle { attention.grewIdle() }
+            refreshAll(at: now)
+        }
         guard changes else { return }
         captureLifecycle(isForeground ? "App Foreground" : "App Background")
         if isForeground { deliverSoon(retrying: false) } else { deliverSoon(within: .seconds(5)) }
@@ -194,8 +192,11 @@ public final class Evergage {
         for context in contexts { context.refresh(at: now) }
     }
 
-    private var nextMoment: ContinuousClock.Instant? {
-        (contexts.map(\.nextMoment) + [attention.idleMoment(after: remote.userIdle)]).compactMap { $0 }.min()
+    /// Does something that may change what is due next, once everything is done that has become due.
+    func act(_ action: (ContinuousClock.Instant) -> Void) {
+        catchUp()
+        action(environment.time.instant)
+        setAlarm()
     }
 
     /// Runs everything that has become due.
@@ -220,24 +221,7 @@ public final class Evergage {
 
     /// Sets the timer for the next thing that is due.
     func setAlarm() {
-        guard let moment = nextMoment else {
-            alarm?.task.cancel()
-            alarm = nil
-            return
-        }
-        if alarm?.moment == moment { return }
-        alarm?.task.cancel()
-        let time = environment.time
-        let task = Task { [weak self] in
-            do { try await time.sleep(until: moment) } catch { return }
-            self?.alarmWent()
-        }
-        alarm = (moment, task)
-    }
-
-    private func alarmWent() {
-        alarm = nil
-        catchUp()
-        setAlarm()
+        let moments = contexts.map(\.nextMoment) + [attention.idleMoment(after: remote.userIdle)]
+        alarm.set(to: moments.compactMap(\.self).min()) { @MainActor [weak self] in self?.act { _ in } }
     }
 }

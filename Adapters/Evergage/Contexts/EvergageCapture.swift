@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 import Foundation
 
@@ -6,7 +7,7 @@ extension Evergage {
     struct Captured: Sendable {
         enum Content: Sendable {
             case action(EvergageAction)
-            case viewTime(EvergagePing)
+            case viewTime(EvergageViewing.Timer.Portion)
         }
         var content: Content
         var date: Date
@@ -19,65 +20,67 @@ extension Evergage {
         /// Whether it stands for the launch, whose actions are known later.
         var isLaunch = false
 
-        /// The event of this call.
         var event: TrackingEvent {
             switch content {
-            case .viewTime(let ping): return ping.event
+            case .viewTime(let portion): return portion.event
             case .action(var action):
-                var user: [String: FlagValue] = [:]
-                var account: [String: FlagValue] = [:]
-                account.set("id", ids.accountID)
-                user.set("attributes", unlessEmpty: attributes?.user)
-                account.set("attributes", unlessEmpty: attributes?.account)
-                action.members.set("user", unlessEmpty: user)
-                action.members.set("account", unlessEmpty: account)
+                for (party, values) in attributes ?? [:] {
+                    action.members[object: party.rawValue][object: "attributes"] = values
+                }
+                action.members[object: "account"]["id"] = ids[.account].map(FlagValue.string)
                 return action.event
             }
         }
     }
 }
 
-/// Whose a call is, or the attributes that wait for one; `nil` as long as nobody is named.
-struct EvergageIDs: Sendable, Hashable {
-    var userID: String?
-    var accountID: String?
+/// A viewed item, as named in reports of view time.
+struct EvergageSubject: Sendable, Hashable {
+    var type: String
+    var id: ExactText
+    var action: String
 }
 
-/// Attributes of the user and of the account that go with an action.
-struct EvergageAttributes: Sendable, Hashable {
-    var user: [String: FlagValue] = [:]
-    var account: [String: FlagValue] = [:]
+extension EvergageViewing.Timer.Portion {
+    /// The event that reports it, which only this vendor has.
+    fileprivate var event: TrackingEvent {
+        let native = NativeEvent(
+            type: EvergageTranslation.Native.viewTime,
+            payload: [
+                "type": .string(subject.type), "id": .string(subject.id.text), "action": .string(subject.action),
+                "milliseconds": .int(Int(time / .milliseconds(1))),
+            ],
+            carriesAttributeChanges: false
+        )
+        return TrackingEvent(.native(native))
+    }
+}
 
+/// Whom ids and attributes are about, by the member of an event that carries them.
+enum EvergageParty: String, Sendable, CaseIterable {
+    case user, account
+}
+
+/// Whose a call is, or the attributes that wait for one; empty as long as nobody is named.
+typealias EvergageIDs = [EvergageParty: String]
+
+/// Attributes that go with an action, by whom they are about.
+typealias EvergageAttributes = [EvergageParty: [String: FlagValue]]
+
+extension EvergageAttributes {
     /// Adds attributes that were set earlier; of those with one name the later stays.
     mutating func add(earlier: Self) {
-        user.merge(earlier.user) { later, _ in later }
-        account.merge(earlier.account) { later, _ in later }
+        merge(earlier) { own, earlier in own.merging(earlier) { later, _ in later } }
     }
 
     /// Removes those of a named user or account that would go with an event of another one.
     ///
     /// - Returns: Whose attributes were removed.
-    mutating func keepOwn(of ids: EvergageIDs, for next: EvergageIDs) -> [String] {
-        var foreign: [String] = []
-        if !user.isEmpty, Self.changes(ids.userID, to: next.userID) {
-            user = [:]
-            foreign.append("user")
+    mutating func keepOwn(of ids: EvergageIDs, for next: EvergageIDs) -> [EvergageParty] {
+        EvergageParty.allCases.filter { party in
+            // A first id changes nothing.
+            guard let id = ids[party], ExactText(id) != next[party].map(ExactText.init) else { return false }
+            return removeValue(forKey: party)?.isEmpty == false
         }
-        if !account.isEmpty, Self.changes(ids.accountID, to: next.accountID) {
-            account = [:]
-            foreign.append("account")
-        }
-        return foreign
-    }
-
-    /// Whether an id becomes another or none; a first id changes nothing.
-    private static func changes(_ id: String?, to next: String?) -> Bool {
-        id != nil && id.map(ExactText.init) != next.map(ExactText.init)
-    }
-}
-
-extension [String: FlagValue] {
-    fileprivate mutating func set(_ name: String, unlessEmpty object: Self?) {
-        if let object, !object.isEmpty { self[name] = .object(object) }
     }
 }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 extension EvergageContext {
@@ -45,39 +46,37 @@ extension EvergageContext {
     /// - Parameters:
     ///   - item: The item.
     ///   - actionName: Another name for the action, to distinguish this view.
-    public func viewItem(_ item: EvergageItem?, actionName: String? = nil) { view(.item, item, actionName) }
+    public func viewItem(_ item: EvergageItem?, actionName: String? = nil) { view(.viewItem, item, actionName) }
 
     /// Tracks that the details of an item are viewed; otherwise as ``viewItem(_:actionName:)``.
-    public func viewItemDetail(_ item: EvergageItem?, actionName: String? = nil) { view(.itemDetail, item, actionName) }
+    public func viewItemDetail(_ item: EvergageItem?, actionName: String? = nil) {
+        view(.viewItemDetail, item, actionName)
+    }
 
     /// Tracks that a category is viewed; otherwise as ``viewItem(_:actionName:)``.
     public func viewCategory(_ category: EvergageItem?, actionName: String? = nil) {
-        view(.category, category, actionName)
+        view(.viewCategory, category, actionName)
     }
 
     /// Tracks that a tag is viewed; otherwise as ``viewItem(_:actionName:)``.
-    public func viewTag(_ tag: EvergageItem?, actionName: String? = nil) { view(.tag, tag, actionName) }
+    public func viewTag(_ tag: EvergageItem?, actionName: String? = nil) { view(.viewTag, tag, actionName) }
 
-    private func view(_ view: EvergageView, _ item: EvergageItem?, _ actionName: String?) {
+    private func view(_ view: EvergageActivity, _ item: EvergageItem?, _ actionName: String?) {
         guard let owner else { return }
         // What is viewed changes even if the call isn't captured: later time must not count for an earlier item.
         let isListening = owner.isListening
-        owner.catchUp()
-        defer { owner.setAlarm() }
-        let now = owner.environment.time.instant
-        guard let item else { return note(viewing.timer.view(nil, at: now)) }
-        do throws(EvergageNote) {
-            let action = try EvergageAction.view(view, item, actionName: actionName)
-            let subject = ViewTimer.Subject(
-                type: item.kind.typeName,
-                id: ExactText(item.id),
-                action: action.members["action"]?.stringValue ?? view.rawValue
-            )
-            // The previous view is reported first, so that the vendor sees views in order.
-            note(viewing.timer.view(subject, at: now))
-            if isListening { capture(made: action) }
-        } catch {
-            owner.drop(error.level, error.text)
+        owner.act { now in
+            guard let item else { return note(viewing.timer.view(nil, at: now)) }
+            do throws(WireNote) {
+                let action = try EvergageAction.activity(view, item, actionName: actionName)
+                let name = action.members["action"]?.stringValue ?? view.rawValue
+                let subject = EvergageSubject(type: item.kind.typeName, id: ExactText(item.id), action: name)
+                // The previous view is reported first, so that the vendor sees views in order.
+                note(viewing.timer.view(subject, at: now))
+                if isListening { capture(made: action) }
+            } catch {
+                owner.drop(error.level, error.text)
+            }
         }
     }
 
@@ -111,7 +110,7 @@ extension EvergageContext {
     ///   - item: The item.
     ///   - details: The review.
     public func review(_ item: EvergageItem?, details: EvergageReview? = nil) {
-        capture(try .activity(.review, item, review: details))
+        capture(try .review(item, details))
     }
 
     /// Tracks that an item was shared.
@@ -136,10 +135,10 @@ extension EvergageContext {
 
     // MARK: Capturing
 
-    private func capture(_ make: @autoclosure () throws(EvergageNote) -> EvergageAction) {
+    private func capture(_ make: @autoclosure () throws(WireNote) -> EvergageAction) {
         guard let owner, owner.isListening else { return }
         owner.catchUp()
-        do throws(EvergageNote) {
+        do throws(WireNote) {
             capture(made: try make())
         } catch {
             owner.drop(error.level, error.text)

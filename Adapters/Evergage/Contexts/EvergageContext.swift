@@ -1,3 +1,4 @@
+import AdapterKit
 import Experimentation
 
 /// A part of the application with a life of its own: its events, its view and its campaign handlers.
@@ -8,7 +9,7 @@ import Experimentation
 public class EvergageContext {
     weak var owner: Evergage?
     let viewing: EvergageViewing
-    private(set) var handlers: [String: CampaignHandler] = [:]
+    var handlers: [String: CampaignHandler] = [:]
 
     init(owner: Evergage, surface: String? = nil) {
         self.owner = owner
@@ -20,8 +21,6 @@ public class EvergageContext {
         let owner = owner
         Task { @MainActor in owner?.catchUp() }
     }
-
-    var timer: ViewTimer { viewing.timer }
 
     /// The key of this context's events and campaigns; `nil` for the whole application.
     var surface: String? { viewing.surface }
@@ -50,19 +49,17 @@ public class EvergageContext {
     ///   - target: The target's name, exactly as in the campaign; a blank one is ignored.
     ///   - handler: What to do with a campaign.
     public func setCampaignHandler(forTarget target: String, _ handler: CampaignHandler?) {
-        owner?.catchUp()
-        guard !target.isBlank else {
-            owner?.drop(.warning, "a handler for a blank target was ignored")
-            return
+        guard let owner else { return }
+        owner.act { now in
+            if target.isBlank { return owner.drop(.warning, "a handler for a blank target was ignored") }
+            handlers[target] = handler
+            register(target)
+            handlersChanged(at: now)
         }
-        handlers[target] = handler
-        register(target)
-        handlersChanged()
-        owner?.setAlarm()
     }
 
     /// Override point; ordinary contexts do nothing.
-    func handlersChanged() {}
+    func handlersChanged(at now: ContinuousClock.Instant) {}
 
     /// Registers this context with a new session.
     func attach() {
@@ -74,14 +71,9 @@ public class EvergageContext {
         // The session doesn't hold the application's handler itself: it would keep alive what the handler captures.
         let relay: CampaignHandler = { [weak self] campaign in self?.handlers[campaign.target]?(campaign) }
         let handler = handlers[target].map { _ in relay }
-        do throws(ExperimentationError) {
-            try owner?.session?.setCampaignHandler(forTarget: target, on: surface, handler)
-        } catch {
-            owner?.drop(.error, "a handler could not be registered: \(error)")
-        }
+        // It can't fail: the vendor has campaigns, and the target isn't blank.
+        try? owner?.session?.setCampaignHandler(forTarget: target, on: surface, handler)
     }
-
-    func forgetHandlers() { handlers = [:] }
 
     // MARK: Time
 
@@ -92,12 +84,12 @@ public class EvergageContext {
     }
 
     /// Captures view time, unless nothing is captured at the moment.
-    func note(_ pings: [EvergagePing]) {
-        for ping in pings { owner?.capture(.viewTime(ping), surface: surface) }
+    func note(_ portions: [EvergageViewing.Timer.Portion]) {
+        for portion in portions { owner?.capture(.viewTime(portion), surface: surface) }
     }
 
     /// The next moment at which this context acts on its own.
-    var nextMoment: ContinuousClock.Instant? { timer.nextPing }
+    var nextMoment: ContinuousClock.Instant? { viewing.timer.nextPortion }
 
     /// Performs the work that has become due.
     func catchUp(at now: ContinuousClock.Instant) {
@@ -109,8 +101,10 @@ public class EvergageContext {
 /// What is viewed in a context, and on which surface; its owner concludes the view after the context has gone.
 @MainActor
 final class EvergageViewing {
+    typealias Timer = ViewTimer<EvergageSubject>
+
     weak var context: EvergageContext?
-    var timer = ViewTimer()
+    var timer = Timer(portions: EvergageRemoteConfiguration.portions)
     var surface: String?
 
     init(surface: String?) { self.surface = surface }

@@ -1,29 +1,19 @@
-/// How a start counts: as the first one of an installation, of a version, or as another: pure.
-struct EvergageLaunch: Sendable, Hashable {
-    /// The names of its actions: at most one of install and upgrade, then launch.
-    var actions: [String]
-    /// The version to store, if it isn't stored yet.
-    var versionToStore: String?
+import AdapterKit
 
-    /// Creates the launch of a version; an unknown one tells nothing of an upgrade.
-    ///
-    /// - Parameters:
-    ///   - version: The version; `nil` if it is unknown.
-    ///   - stored: What earlier launches stored; `nil` if there were none, empty if no version was known.
-    init(of version: String?, after stored: String?) {
-        guard let stored else {
-            (actions, versionToStore) = (["App Install", "App Launch"], version ?? "")
-            return
+extension ApplicationLaunch.Kind {
+    /// The names of its actions: at most one of install and upgrade, then launch.
+    var actions: [String] {
+        switch self {
+        case .install: ["App Install", "App Launch"]
+        case .upgrade: ["App Upgrade", "App Launch"]
+        case .another: ["App Launch"]
         }
-        versionToStore = version == stored ? nil : version
-        actions = versionToStore == nil || stored.isEmpty ? ["App Launch"] : ["App Upgrade", "App Launch"]
     }
 }
 
 /// What a process has told of itself, whatever is reset and started in it.
 @MainActor
 final class EvergageProcess {
-    /// This process.
     static let current = EvergageProcess()
 
     /// The accounts in which its launch was tracked.

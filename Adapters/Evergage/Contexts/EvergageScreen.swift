@@ -26,7 +26,7 @@ public final class EvergageScreen: EvergageContext {
 
     // Each time it is visible it has a new surface, so that answers to an earlier one find no handler.
     private static func surface(_ number: Int, _ epoch: Int) -> String {
-        "\(EvergageSurfaces.prefix)\(number).\(epoch)"
+        "evergage.screen.\(number).\(epoch)"
     }
 
     override var pageType: String? { evergageName }
@@ -35,41 +35,35 @@ public final class EvergageScreen: EvergageContext {
     /// Call when this screen has become visible.
     public func didAppear() {
         guard !isVisible, let owner else { return }
-        owner.catchUp()
-        isVisible = true
-        deadline = nil
-        owner.touched()
-        refresh(at: owner.environment.time.instant)
-        owner.setAlarm()
+        owner.act { now in
+            isVisible = true
+            deadline = nil
+            owner.touched()
+            refresh(at: now)
+        }
     }
 
     /// Call when this screen is about to disappear.
     public func willDisappear() {
         guard isVisible, let owner else { return }
-        owner.catchUp()
-        isVisible = false
-        refresh(at: owner.environment.time.instant)
-        beginAnew()
-        owner.setAlarm()
+        owner.act { now in
+            isVisible = false
+            refresh(at: now)
+            beginAnew()
+        }
     }
 
     /// Removes all handlers, and drops campaigns that haven't arrived yet.
     private func beginAnew() {
-        forgetHandlers()
-        if let surface { owner?.closeSurface(surface) }
+        handlers = [:]
+        if let surface { owner?.session?.closeSurface(surface) }
         epoch += 1
         viewing.surface = Self.surface(number, epoch)
         attach()
     }
 
-    override func attach() {
-        if let surface { owner?.openSurface(surface) }
-        super.attach()
-    }
-
-    override func handlersChanged() {
-        guard !isVisible, let owner else { return }
-        deadline = owner.environment.time.instant.advanced(by: owner.remote.screenVisibleDeadline)
+    override func handlersChanged(at now: ContinuousClock.Instant) {
+        if !isVisible, let owner { deadline = now.advanced(by: owner.remote.screenVisibleDeadline) }
     }
 
     override var nextMoment: ContinuousClock.Instant? {
@@ -81,14 +75,5 @@ public final class EvergageScreen: EvergageContext {
         guard let deadline, deadline <= now else { return }
         self.deadline = nil
         beginAnew()
-    }
-}
-
-extension Evergage {
-    func openSurface(_ surface: String) { events?.surfaces.open(surface: surface) }
-
-    func closeSurface(_ surface: String) {
-        events?.surfaces.close(surface: surface)
-        session?.closeSurface(surface)
     }
 }

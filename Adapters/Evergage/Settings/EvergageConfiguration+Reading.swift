@@ -12,10 +12,8 @@ extension EvergageConfiguration {
         }
         let account = try reader.string("account")
         let dataset = try reader.string("dataset")
-        do throws(ExperimentationError) {
-            try self.init(account: account, dataset: dataset, endpoint: base ?? address)
-        } catch {
-            throw error.about(reader.file, as: .configuration)
+        self = try reader.made { () throws(ExperimentationError) in
+            try Self(account: account, dataset: dataset, endpoint: base ?? address)
         }
         channel = try reader.string("channel", default: channel)
         application = try reader.string("application", default: application)
@@ -29,10 +27,6 @@ extension EvergageConfiguration {
         if let requests = try reader.optionalInt("requestsPerFiveSeconds", in: 0...10_000) {
             pace = requests == 0 ? nil : .init(requests: requests, per: .seconds(5))
         }
-        do throws(ExperimentationError) {
-            try validate()
-        } catch {
-            throw error.about(reader.file, as: .configuration)
-        }
+        try reader.made(validate)
     }
 }

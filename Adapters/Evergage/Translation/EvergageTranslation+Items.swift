@@ -1,5 +1,5 @@
+import AdapterKit
 import Experimentation
-import Foundation
 
 extension EvergageItem {
     /// Creates the vendor's item for a neutral one; fields that the neutral one lacks may be in its attributes under
@@ -15,25 +15,29 @@ extension EvergageItem {
         price = item.price.map { Double(nearestTo: $0) }
         currency = item.currency
         categories = item.categories.map { .category(id: $0) }
-        var rest = item.attributes.values.filter { $0.value != .null }
-        take(&rest)
-        tags = EvergageTagType.allCases.compactMap { type in
-            rest.take(type.name, \.stringValue).map { .tag(id: $0, type: type) }
+        let attributes = item.attributes.values.filter { $0.value != .null }
+        var read = self.kind.ownMembers.read(attributes, into: &self)
+        for type in EvergageTagType.allCases {
+            guard let id = attributes[type.name]?.stringValue else { continue }
+            tags.append(.tag(id: id, type: type))
+            read.insert(type.name)
         }
         // It is in the kind already.
-        if case .tag = self.kind { _ = rest.take("tagType") { $0.stringValue.flatMap(EvergageTagType.init(name:)) } }
-        unread.formUnion(rest.keys)
-        if self.kind != .product {
-            if item.price != nil { unread.insert("price") }
-            if item.currency != nil { unread.insert("currency") }
-        }
-        if !self.kind.hasCategories, !categories.isEmpty { unread.insert("categories") }
+        if case .tag = self.kind, EvergageTagType(attributeOf: item) != nil { read.insert("tagType") }
+        unread.formUnion(Set(attributes.keys).subtracting(read))
+        unread.formUnion(item.givenFields.subtracting(self.kind.sharedMembers.map(\.name)))
+    }
+}
+
+extension EvergageTagType {
+    /// Creates the type of a neutral tag: from its attributes or its kind, else a keyword.
+    init(_ item: CatalogItem) {
+        self = Self(attributeOf: item) ?? Self(name: item.kind.rawValue) ?? .keyword
     }
 
-    /// Returns the type of a neutral tag: from its attributes or its kind, else a keyword.
-    static func tagType(of item: CatalogItem) -> EvergageTagType {
-        (item.attributes["tagType"]?.stringValue).flatMap(EvergageTagType.init(name:))
-            ?? EvergageTagType(name: item.kind.rawValue) ?? .keyword
+    fileprivate init?(attributeOf item: CatalogItem) {
+        guard let name = item.attributes["tagType"]?.stringValue else { return nil }
+        self.init(name: name)
     }
 }
 
@@ -43,21 +47,10 @@ extension EvergageItem.Kind {
         case .article: self = .article
         case .blog: self = .blog
         case .category: self = .category
-        case .tag: self = .tag(EvergageItem.tagType(of: item))
+        case .tag: self = .tag(EvergageTagType(item))
         case .product: self = .product
         default: self = EvergageTagType(name: item.kind.rawValue).map { .tag($0) } ?? .product
         }
-    }
-}
-
-extension Order {
-    /// The names of the fields that have a value and no place in the vendor's order.
-    var unknownToEvergage: Set<String> {
-        let fields: [(name: String, isGiven: Bool)] = [
-            ("affiliation", affiliation != nil), ("coupon", coupon != nil), ("paymentMethod", paymentMethod != nil),
-            ("shipping", shipping != nil), ("shippingMethod", shippingMethod != nil), ("tax", tax != nil),
-        ]
-        return Set(fields.filter(\.isGiven).map(\.name))
     }
 }
 

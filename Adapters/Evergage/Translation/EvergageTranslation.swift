@@ -1,5 +1,5 @@
+import AdapterKit
 import Experimentation
-import Foundation
 
 /// Translates neutral types into the vendor's, and back; only this file and the one beside it know both.
 enum EvergageTranslation {
@@ -18,12 +18,14 @@ enum EvergageTranslation {
     /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what
     ///   it wouldn't take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
-        do throws(EvergageNote) {
+        do throws(WireNote) {
             var unread: Set<String> = []
             var action = try known(event.kind, unread: &unread)
-            action.leaveOut("its items' attributes", unread)
-            if case .purchase(let order) = event.kind { action.leaveOut("its fields", order.unknownToEvergage) }
-            action.leaveOut("its attributes", Set(event.attributes.values.keys))
+            action.notes.leaveOut("its items' attributes", unread)
+            if case .purchase(let order) = event.kind {
+                action.notes.leaveOut("its fields", order.givenFields.subtracting(["id", "total", "currency"]))
+            }
+            action.notes.leaveOut("its attributes", Set(event.attributes.values.keys))
             return action
         } catch {
             throw ExperimentationError(error.level == .debug ? .unsupported : .invalidArgument, error.text)
@@ -34,10 +36,10 @@ enum EvergageTranslation {
     private static func known(
         _ kind: TrackingEvent.Kind,
         unread: inout Set<String>
-    ) throws(EvergageNote) -> EvergageAction {
+    ) throws(WireNote) -> EvergageAction {
         /// Returns the error for something that the vendor can't represent.
-        func unsupported(_ what: String) -> EvergageNote {
-            EvergageNote(level: .debug, text: "evergage has no \(what).")
+        func unsupported(_ what: String) -> WireNote {
+            WireNote(level: .debug, text: "evergage has no \(what).")
         }
         func item(_ item: CatalogItem, as kind: EvergageItem.Kind? = nil) -> EvergageItem {
             EvergageItem(item, as: kind, unread: &unread)
@@ -53,22 +55,22 @@ enum EvergageTranslation {
         switch kind {
         case .custom(let name, let value):
             var action = try EvergageAction.custom(name)
-            if value != nil { action.leaveOut("its value") }
+            if value != nil { action.notes.leaveOut("its value") }
             return action
         case .screenView(let name): return try .page(name, source: ["pageType": .string(name)])
         case .pageView(let url): return try .page("Page View", source: ["url": .string(url)])
-        case .viewItem(let viewed?): return try .view(.item, item(viewed))
-        case .viewItemDetail(let viewed?): return try .view(.itemDetail, item(viewed))
-        case .viewCategory(let viewed?): return try .view(.category, item(viewed, as: .category))
-        case .viewTag(let viewed?): return try .view(.tag, item(viewed, as: .tag(EvergageItem.tagType(of: viewed))))
+        case .viewItem(let viewed?): return try .activity(.viewItem, item(viewed))
+        case .viewItemDetail(let viewed?): return try .activity(.viewItemDetail, item(viewed))
+        case .viewCategory(let viewed?): return try .activity(.viewCategory, item(viewed, as: .category))
+        case .viewTag(let viewed?):
+            return try .activity(.viewTag, item(viewed, as: .tag(EvergageTagType(viewed))))
         case .viewItem(nil), .viewItemDetail(nil), .viewCategory(nil), .viewTag(nil): throw unsupported(endOfView)
         case .addToCart(let added): return try .changeCart(line(added), isRemoval: false)
         case .removeFromCart(let removed): return try .changeCart(line(removed), isRemoval: true)
         case .replaceCart(let lines): return try .viewCart(EvergageOrder(lineItems: lines.map { line($0) }))
         case .purchase(let order):
             return try .purchase(EvergageOrder(order, lineItems: order.lines.map { line($0, in: order.currency) }))
-        case .review(let reviewed, let review):
-            return try .activity(.review, item(reviewed), review: review.map { .init($0) })
+        case .review(let reviewed, let review): return try .review(item(reviewed), review.map { .init($0) })
         case .share(let shared): return try .activity(.share, item(shared))
         case .comment(let commented): return try .activity(.comment, item(commented))
         case .favorite(let favorite): return try .activity(.favorite, item(favorite))
@@ -78,7 +80,7 @@ enum EvergageTranslation {
         case .campaignDismissal(let campaign): return try .stat(.dismissal, of: campaign)
         case .campaignClick(let campaign): return try .stat(.click, of: campaign)
         case .notificationOpened(let content):
-            do throws(EvergageNote) {
+            do throws(WireNote) {
                 return try .click(notification: content.payload, actionIdentifier: nil)
             } catch {
                 throw unsupported("part in that notification: it lacks \"evg\" with an experience")
@@ -102,30 +104,23 @@ enum EvergageTranslation {
         isCampaignWanted: Bool
     ) -> FlagValue {
         var members = action.members
-        var source = members["source"]?.objectValue ?? [:]
-        source["channel"] = .string(configuration.channel)
-        source.set("application", configuration.application.unlessBlank)
-        source.set("locale", configuration.locale?.unlessBlank)
-        if let targets = envelope.campaignTargets { source["contentZones"] = .array(targets.map(FlagValue.string)) }
-        source.set("time", envelope.date)
-        members["source"] = .object(source)
-
-        var user = members["user"]?.objectValue ?? [:]
+        let source = [
+            "channel": .string(configuration.channel),
+            "application": configuration.application.unlessBlank.map(FlagValue.string),
+            "locale": configuration.locale?.unlessBlank.map(FlagValue.string),
+            "contentZones": envelope.campaignTargets.map { .array($0.map(FlagValue.string)) },
+            "time": envelope.date.epochMilliseconds.map(FlagValue.int),
+        ]
+        members[object: "source"].merge(source.compactMapValues(\.self)) { $1 }
         let ids = envelope.identity.evergageIDs
-        user.set("anonId", ids.anonymous)
-        user.set("id", ids.named)
+        let user = ["anonId": ids.anonymous, "id": ids.named].compactMapValues { $0.map(FlagValue.string) }
+        members[object: "user"].merge(user) { $1 }
         // Statistics have no place for them.
-        if !envelope.attributeChanges.isEmpty, members["campaignStats"] == nil {
+        if members["campaignStats"] == nil {
             let changes = envelope.attributeChanges.values.mapValues(attribute)
-            user["attributes"] = .object(changes.merging(user["attributes"]?.objectValue ?? [:]) { $1 })
+            members[object: "user"][object: "attributes"].merge(changes) { own, _ in own }
         }
-        members["user"] = .object(user)
-
-        if !isCampaignWanted {
-            var flags = members["flags"]?.objectValue ?? [:]
-            flags["noCampaigns"] = true
-            members["flags"] = .object(flags)
-        }
+        if !isCampaignWanted { members[object: "flags"]["noCampaigns"] = true }
         return .object(members)
     }
 
@@ -183,5 +178,13 @@ enum EvergageTranslation {
             items[isTag ? key.tagType ?? "Tag" : names[key.type] ?? key.type, default: []].append(key.id)
         }
         return items
+    }
+}
+
+extension TrackingEvent {
+    /// What this event says of view time; `nil` for any other event.
+    var evergageViewTime: [String: FlagValue]? {
+        guard case .native(let native) = kind, native.type == EvergageTranslation.Native.viewTime else { return nil }
+        return native.payload
     }
 }

@@ -12,7 +12,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     public let account: String
     /// The data set.
     public var dataset: String
-    /// The server.
+    /// The server; `https://{account}.evergage.com` unless another is given.
     public var endpoint: Endpoint
     /// The kind of application, by which the vendor's source rules recognize it.
     public var channel: String
@@ -44,20 +44,6 @@ public struct EvergageConfiguration: Sendable, Hashable {
 
     /// Creates a configuration.
     ///
-    /// - Parameters:
-    ///   - account: The account, with its instance if it has one.
-    ///   - dataset: The data set.
-    ///   - endpoint: The server; `https://{account}.evergage.com` if `nil`.
-    ///   - channel: The kind of application for source rules.
-    ///   - application: The application for source rules.
-    ///   - locale: The locale of events.
-    ///   - usePushNotifications: Exists for settings that are carried over; no effect.
-    ///   - useDesignMode: Exists for settings that are carried over; no effect.
-    ///   - usesRemoteConfiguration: Whether events wait for a configuration from the vendor.
-    ///   - timeout: The time limit of one request.
-    ///   - campaignAge: The maximum age of an event that may bring campaigns.
-    ///   - maximumAge: The maximum age of an event that may be sent.
-    ///   - pace: The rate limit of events.
     /// - Throws: `ErrorCode.configuration`, naming the setting.
     public init(
         account: String,

@@ -23,9 +23,8 @@ enum EvergageErrors {
         guard let answer else { return .outage(because: .foreign) }
         switch answer.errorCode {
         case 0: return .delivered
-        case 3:
-            return .outage(after: reply.retryAfter(at: now), because: .patience)
-        default: return .rejected("errorCode \(answer.errorCode)\(name(of: answer.errorCode))")
+        case 3: return .outage(after: reply.retryAfter(at: now), because: .patience)
+        case let code: return .rejected("errorCode \(code)\(meanings[code].map { " (\($0))" } ?? "")")
         }
     }
 
@@ -33,9 +32,9 @@ enum EvergageErrors {
     ///
     /// Any other answer with a success status is final: sent again the time would count twice, and hold up what
     /// follows.
-    static func verdict(onPing reply: HTTPReply, answer: FlagValue?, now: Date) -> Verdict {
+    static func verdict(onPing reply: HTTPReply, now: Date) -> Verdict {
         guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
-        guard let status = answer?.objectValue?["status"]?.stringValue else {
+        guard let status = (try? JSON.parse(reply.body))?.objectValue?["status"]?.stringValue else {
             return .rejected("an answer that can't be read")
         }
         return status == "OK" ? .delivered : .rejected("status \"\(status.prefix(20))\"")
@@ -49,13 +48,7 @@ enum EvergageErrors {
         }
     }
 
-    private static func name(of code: Int) -> String {
-        switch code {
-        case 1: " (encrypted user id missing)"
-        case 2: " (encrypted user id invalid)"
-        case 4: " (anonymous id corrected)"
-        case 5: " (invalid event)"
-        default: ""
-        }
-    }
+    private static let meanings = [
+        1: "encrypted user id missing", 2: "encrypted user id invalid", 4: "anonymous id corrected", 5: "invalid event",
+    ]
 }

@@ -7,8 +7,6 @@ struct EvergageRequests: Sendable {
     let configuration: EvergageConfiguration
     private var endpoint: Endpoint { configuration.endpoint }
 
-    init(_ configuration: EvergageConfiguration) { self.configuration = configuration }
-
     /// Builds the request for an event; the vendor recognizes repetitions by its id.
     func event(id: String, _ event: FlagValue) throws(ExperimentationError) -> HTTPMessage {
         var headers = try Self.headers(id: id)

@@ -1,9 +1,19 @@
+import AdapterKit
 import Experimentation
 
 /// The answer to an event, parsed member by member: a broken one doesn't hide the others.
 struct EvergageAnswer: Sendable, Hashable {
     var errorCode: Int
     var campaignResponses: [CampaignResponse]
+
+    /// Parses an answer; `nil` if it isn't an object.
+    init?(_ json: FlagValue) {
+        guard let members = json.objectValue else { return nil }
+        let code = members["errorCode"]
+        // An error is an error, even if something on the way has turned the number into a text.
+        errorCode = code?.intValue ?? code?.stringValue.flatMap { Int($0) } ?? 0
+        campaignResponses = members["campaignResponses"]?.arrayValue?.compactMap(CampaignResponse.init) ?? []
+    }
 
     struct CampaignResponse: Sendable, Hashable {
         var campaignID: String
@@ -15,6 +25,20 @@ struct EvergageAnswer: Sendable, Hashable {
         /// The readable messages; `nil` if there were none at all, in which case alone the payload counts.
         var messages: [Message]?
         var payload: [String: FlagValue]?
+
+        fileprivate init?(_ json: FlagValue) {
+            guard let members = json.objectValue, let experience = members["experienceId"]?.stringValue?.unlessBlank
+            else { return nil }
+            experienceID = experience
+            experienceName = members["experienceName"]?.stringValue ?? ""
+            campaignID = members["campaignId"]?.stringValue ?? ""
+            campaignName = members["campaignName"]?.stringValue ?? ""
+            state = members["state"]?.stringValue ?? "Published"
+            userGroup = members["userGroup"]?.stringValue
+            let all = members["serverSideMessages"]?.arrayValue ?? []
+            messages = all.isEmpty ? nil : all.compactMap(Message.init)
+            payload = members["payload"]?.objectValue
+        }
     }
 
     struct Message: Sendable, Hashable {
@@ -28,32 +52,15 @@ struct EvergageAnswer: Sendable, Hashable {
         var type: String
         var id: String
         var tagType: String?
-    }
 
-    /// Parses an answer; `nil` if it isn't an object.
-    init?(_ json: FlagValue) {
-        guard let members = json.objectValue else { return nil }
-        let code = members["errorCode"]
-        // An error is an error, even if something on the way has turned the number into a text.
-        errorCode = code?.intValue ?? code?.stringValue.flatMap { Int($0) } ?? 0
-        campaignResponses = members["campaignResponses"]?.arrayValue?.compactMap(CampaignResponse.init) ?? []
-    }
-}
-
-extension EvergageAnswer.CampaignResponse {
-    fileprivate init?(_ json: FlagValue) {
-        guard let members = json.objectValue, let experience = members["experienceId"]?.stringValue?.unlessBlank else {
-            return nil
+        fileprivate init?(_ json: FlagValue) {
+            guard let members = json.objectValue, let type = members["type"]?.stringValue,
+                let id = members["_id"]?.stringValue?.unlessBlank
+            else { return nil }
+            self.type = type
+            self.id = id
+            tagType = members["tagType"]?.stringValue
         }
-        experienceID = experience
-        experienceName = members["experienceName"]?.stringValue ?? ""
-        campaignID = members["campaignId"]?.stringValue ?? ""
-        campaignName = members["campaignName"]?.stringValue ?? ""
-        state = members["state"]?.stringValue ?? "Published"
-        userGroup = members["userGroup"]?.stringValue
-        let all = members["serverSideMessages"]?.arrayValue ?? []
-        messages = all.isEmpty ? nil : all.compactMap(EvergageAnswer.Message.init)
-        payload = members["payload"]?.objectValue
     }
 }
 
@@ -65,19 +72,8 @@ extension EvergageAnswer.Message {
         id = members["id"]?.stringValue ?? ""
         targetName = target
         // The member `data` is always the text "{}".
-        dataMap = members["dataMap"]?.objectValue ?? [:]
+        dataMap = members[object: "dataMap"]
         promotedItemKeys = members["promotedItemKeys"]?.arrayValue?.compactMap(EvergageAnswer.ItemKey.init) ?? []
-    }
-}
-
-extension EvergageAnswer.ItemKey {
-    fileprivate init?(_ json: FlagValue) {
-        guard let members = json.objectValue, let type = members["type"]?.stringValue,
-            let id = members["_id"]?.stringValue?.unlessBlank
-        else { return nil }
-        self.type = type
-        self.id = id
-        tagType = members["tagType"]?.stringValue
     }
 }
 
@@ -86,8 +82,11 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
     var isEnabled: Bool
     var lifetime: Duration = .seconds(3600)
     var userIdle: Duration = .seconds(60)
-    var viewTimePing: Duration = .seconds(60)
+    var viewTimePing = portions.upperBound
     var screenVisibleDeadline: Duration = .seconds(30)
+
+    /// How short and how long a view time may be that is reported on its own.
+    static let portions: ClosedRange<Duration> = .seconds(2)...(.seconds(60))
 
     init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
 
@@ -104,7 +103,8 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
         lifetime = max(duration("ttlMillis", lifetime), .seconds(1))
         userIdle = duration("userIdleMillis", userIdle)
         // Shorter times aren't reported on their own, and longer ones not at once.
-        viewTimePing = min(max(duration("viewTimePingMillis", viewTimePing), .seconds(2)), .seconds(60))
+        let ping = duration("viewTimePingMillis", viewTimePing)
+        viewTimePing = min(max(ping, Self.portions.lowerBound), Self.portions.upperBound)
         screenVisibleDeadline = duration("screenVisibleDeadlineMillis", screenVisibleDeadline)
     }
 }
