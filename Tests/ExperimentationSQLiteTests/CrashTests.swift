@@ -23,6 +23,48 @@
             try database.close()
         }
 
+        private func waiting(in store: SQLiteStore) async throws -> [Envelope] {
+            var waiting: [Envelope] = []
+            while case let page = try await store.waiting(after: waiting.last?.sequence ?? 0, limit: 10_000),
+                !page.isEmpty
+            {
+                waiting += page.map(\.envelope)
+            }
+            return waiting
+        }
+
+        /// Every acknowledged event is stored once, and each caller's are in the order of its calls.
+        private func expectAll(_ acknowledged: [String], in stored: [String]) throws {
+            #expect(Set(acknowledged).subtracting(stored).isEmpty)
+            #expect(Set(stored).count == stored.count)
+            var last: [Substring: Int] = [:]
+            for id in stored {
+                let parts = id.split(separator: "-")
+                let number = try #require(Int(parts[2]))
+                #expect(number > last[id.dropLast(parts[2].count), default: -1])
+                last[id.dropLast(parts[2].count)] = number
+            }
+        }
+
+        @Test("P01 events of many callers survive a process kill where each commit waits for the disk")
+        func together() async throws {
+            var dice = SplitMix(seed: 2)
+            let notes = folder.file("tracked").path
+            for round in 0..<(isSoak ? 100 : 5) {
+                let before = LineFile.lines(of: notes).count
+                let child = try ChildPart.start("tracks", [folder.file().path, notes, "\(round)"])
+                try await waitForLine(in: notes) { $0.count > before + 100 }
+                try await pause(.milliseconds(Int.random(in: 0...100, using: &dice)))
+                await child.kill()
+            }
+            try await expectIntegrity()
+            let store = try SQLiteStore(at: folder.file())
+            let tracked = try await waiting(in: store).compactMap { envelope in
+                if case .custom(let name, _) = envelope.event.kind { name } else { nil }
+            }
+            try expectAll(LineFile.lines(of: notes), in: tracked)
+        }
+
         @Test("P01 an accepted event survives a process kill")
         func acceptance() async throws {
             var dice = SplitMix(seed: 1)
@@ -48,23 +90,9 @@
                 options: .init(limits: StoreLimits(maximumCount: 10_000_000, maximumBytes: 1 << 32))
             )
             #expect(!store.hasSetAsideDamage)
-            var stored: [String] = []
-            var end: Int64 = 0
-            while case let page = try await store.waiting(after: end, limit: 10_000), let last = page.last {
-                stored += page.map(\.envelope.id)
-                end = last.envelope.sequence
-            }
-            #expect(Set(acknowledged).subtracting(stored).isEmpty)
-            #expect(Set(stored).count == stored.count)
+            let stored = try await waiting(in: store).map(\.id)
+            try expectAll(acknowledged, in: stored)
             #expect(acknowledged.count >= least)
-            // Each caller's events are stored in the order of its calls.
-            var last: [Substring: Int] = [:]
-            for id in stored {
-                let parts = id.split(separator: "-")
-                let number = try #require(Int(parts[2]))
-                #expect(number > last[id.dropLast(parts[2].count), default: -1])
-                last[id.dropLast(parts[2].count)] = number
-            }
             try await store.expectBalance(stored.count)
             print(
                 "P01: \(round) kills, \(acknowledged.count) accepted, \(Set(acknowledged).subtracting(stored).count) lost"

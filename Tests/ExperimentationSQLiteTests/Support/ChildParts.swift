@@ -15,7 +15,8 @@
         func play() async throws {
             let part = try #require(ChildPart.played)
             let parts: [String: ([String]) async throws -> Void] = [
-                "accepts": accepts, "delivers": delivers, "hangs": hangs, "shares": shares, "drains": drains,
+                "accepts": accepts, "tracks": tracks, "delivers": delivers, "hangs": hangs, "shares": shares,
+                "drains": drains,
                 "fills": fills, "withoutReserve": withoutReserve, "looks": looks, "limited": limited,
                 "locks": locks, "denies": denies, "hangsAtSecond": hangsAtSecond, "exposes": exposes,
                 "opensWithin": opensWithin, "failsToCommit": failsToCommit,
@@ -42,6 +43,34 @@
                             do { try await store.append([.sample(id, user: "u\(caller)")]) } catch { return }
                             acknowledged.add(id)
                             number += 1
+                        }
+                    }
+                }
+            }
+        }
+
+        /// Tracks for many callers at once until it is killed; each commit waits for the disk.
+        func tracks(_ words: [String]) async throws {
+            let provider = InMemoryProvider(needsConsent: false)
+            // Keeps the events of earlier rounds in the store for inspection.
+            provider.setVerdict { _ in .outage() }
+            let client = try await ExperimentationClient(
+                provider: provider,
+                store: .sqlite(
+                    at: URL(fileURLWithPath: words[0]),
+                    options: .init(durability: .powerLoss, limits: StoreLimits(maximumCount: 10_000_000))
+                )
+            )
+            let acknowledged = try LineFile(words[1])
+            await withTaskGroup { group in
+                for caller in 0..<40 {
+                    let session = client.session(for: User(id: "u\(caller)"))
+                    group.addTask {
+                        // Until it is killed or the store fails.
+                        for number in 0... {
+                            let id = "\(words[2])-\(caller)-\(number)"
+                            do { try await session.track(.custom(id)) } catch { return }
+                            acknowledged.add(id)
                         }
                     }
                 }
