@@ -117,11 +117,14 @@ extension ConformanceCase {
             let meanwhile = try await probe.visits(of: users)
             let expected = before.map { $0.vendor == off.name ? "?" : $0.color }
             probe.expect(meanwhile.map(\.color), equals: expected, "what they see meanwhile")
-            let one = zip(users, before).first { $0.1.vendor == off.name }.map(\.0)
-            _ = try await probe.visits(of: [try probe.unwrap(one, "a user whom \(off.name) answers")])
+            let answered = zip(users, before).first { $0.1.vendor == off.name }.map(\.0)
+            let one = try probe.unwrap(answered, "a user whom \(off.name) answers")
+            _ = try await probe.visits(of: [one])
             probe.expect(try await probe.client().status != .disabled, "the whole isn't off")
             try await off.stage.setKillSwitch(false)
             probe.push(.seconds(3_600))
+            // While a switch is on, its vendor is polled.
+            await probe.refreshAnew(try await probe.session(for: one))
             probe.expect(try await probe.visits(of: users), equals: before, "what they see at last")
         },
     ]
