@@ -104,9 +104,10 @@ extension Intake {
         let first = events.count
         let more: @Sendable (Int) -> [NewEvent] = { arriving.events(after: $0 - first) }
         var refusals = try await store.append(events, joinedBy: more, now: environment.time.now)
-        if refusals.count > first {
-            run += arriving.entries
-            events += arriving.events
+        run += arriving.entries
+        events += arriving.events
+        guard refusals.count == events.count else {
+            throw ExperimentationError(.store, "The store answered for \(refusals.count) of \(events.count) events.")
         }
         stored.hasReleased = await grant(withRefused: events, &refusals)
         stored.accepted.reserveCapacity(events.count)

@@ -12,6 +12,8 @@ private final class JoinedStore: OutboxStoreDecorator {
     let stored = Shared<[[String]]>([])
     let steps = Shared<[@Sendable () -> Void]>([])
     let failures = Shared(0)
+    /// The number of events that are stored without an answer.
+    let unanswered = Shared(0)
 
     func append(
         _ events: [NewEvent],
@@ -38,7 +40,7 @@ private final class JoinedStore: OutboxStoreDecorator {
         }
         let ids = all.map(\.envelope.id)
         stored.change { $0.append(ids) }
-        return try await base.append(all, now: now)
+        return Array(try await base.append(all, now: now).dropLast(unanswered.value))
     }
 }
 
@@ -146,6 +148,21 @@ struct ArrivingEntriesTests {
         let second = try #require(joined.value)
         await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: second) }
         #expect(store.stored.value == [])
+    }
+
+    @Test("a store that doesn't answer for all of them has failed, and no caller waits forever", arguments: [1, 2, 3])
+    func unanswered(_ count: Int) async throws {
+        try await begin()
+        store.unanswered.value = count
+        let joined = Shared<Intake.Ticket?>(nil)
+        store.steps.change { [intake, events = [event(2), event(3)]] steps in
+            steps.append { joined.value = intake.enter(events[0]) }
+            steps.append { intake.note(events[1]) }
+        }
+        let first = intake.enter(event(1))
+        await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: first) }
+        let second = try #require(joined.value)
+        await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: second) }
     }
 
     @Test("no transaction has more than the largest number")
