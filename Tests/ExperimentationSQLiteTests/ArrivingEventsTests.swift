@@ -1,8 +1,10 @@
 import Experimentation
-import ExperimentationSQLite
 import Foundation
 import Synchronization
 import Testing
+import Waiting
+
+@testable import ExperimentationSQLite
 
 @Suite("Where a commit waits for the disk, it serves more events")
 struct ArrivingEventsTests {
@@ -50,6 +52,31 @@ struct ArrivingEventsTests {
         #expect(asked.withLock { $0 } == [1, 5, 1, 5])
         #expect(refusals.count == 5)
         #expect(try await store.waiting(after: 0, limit: 20).map(\.envelope.id) == events.map(\.envelope.id))
+    }
+
+    /// Whether one piece of work was committed when another one ran.
+    private final class Sight: Sendable {
+        let isCommitted = Mutex<Bool?>(nil)
+    }
+
+    @Test("other work that comes meanwhile shares the transaction", arguments: [Durability.powerLoss, .process])
+    func sharing(_ durability: Durability) async throws {
+        let commits = try store(durability).commits
+        let seen = Sight()
+        try await commits.perform(.write) { database, _ in
+            try StateTable.set([1], for: "first", database)
+            Task {
+                try await commits.perform(.write) { _, _ in
+                    // Another connection sees only what is committed.
+                    let first = commits.look { try StateTable.value(for: "first", $0) }
+                    seen.isCommitted.withLock { $0 = first != .some(nil) }
+                }
+            }
+            let end = ContinuousClock.now.advanced(by: .seconds(60))
+            while commits.waiting.withLock({ $0.jobs.isEmpty }), ContinuousClock.now < end {}
+        }
+        try await eventually("the second has run") { seen.isCommitted.withLock { $0 } != nil }
+        #expect(seen.isCommitted.withLock { $0 } == (durability == .process))
     }
 
     @Test("tasks run on the database's thread, also when the store is closed")
