@@ -56,15 +56,15 @@ extension EvergageViewing.Timer.Portion {
     }
 }
 
-/// Whom ids and attributes are about, by the member of an event that carries them.
+/// A party that ids and attributes belong to; the raw value is the member of an event that carries them.
 enum EvergageParty: String, Sendable, CaseIterable {
     case user, account
 }
 
-/// Whose a call is, or the attributes that wait for one; empty as long as nobody is named.
+/// The ids of the parties that the application has named.
 typealias EvergageIDs = [EvergageParty: String]
 
-/// Attributes that go with an action, by whom they are about.
+/// Attributes that go with an action, by party.
 typealias EvergageAttributes = [EvergageParty: [String: FlagValue]]
 
 extension EvergageAttributes {

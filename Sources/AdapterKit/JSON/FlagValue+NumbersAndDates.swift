@@ -15,10 +15,8 @@ extension FlagValue {
 
     /// The date that a text names in ISO 8601; `nil` for one too far away for ``epochMilliseconds``.
     package var iso8601: Date? {
-        guard let text = stringValue else { return nil }
-        let date = [true, false].lazy
-            .compactMap { try? Date.ISO8601FormatStyle(includingFractionalSeconds: $0).parse(text) }.first
-        return date?.epochMilliseconds == nil ? nil : date
+        guard let date = stringValue.flatMap(Date.init(iso8601:)), date.epochMilliseconds != nil else { return nil }
+        return date
     }
 }
 

@@ -138,7 +138,7 @@ package final class RollingLog<Entry: RollingLogEntry>: Sendable {
     private static func segment(_ bytes: [UInt8]) -> (first: Int, lines: [String])? {
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
-        // Beyond that, nobody ever counts, and counting on would overflow.
+        // No log gets that long, and adding to a larger number could overflow.
         guard let first = Int(lines.removeFirst()), (0..<1 << 53).contains(first),
             lines.allSatisfy({ Entry(line: $0) != nil })
         else { return nil }

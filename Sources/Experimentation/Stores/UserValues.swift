@@ -1,4 +1,4 @@
-/// One value of each user in a state store, of whom the most recently written are kept.
+/// One value per user in a state store; the most recently written ones are kept.
 package struct UserValues: Sendable {
     private let store: any StateStore
     private let prefix: String
