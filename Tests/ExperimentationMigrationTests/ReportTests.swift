@@ -15,6 +15,8 @@ struct ReportTests {
         try await migration.move(to: .dualWrite)
         #expect(await reports.next()?.stage == .dualWrite)
         _ = try await Moves.color("ada", by: client)
+        // A delivery counts its exposures, which would be in the later of two reports.
+        _ = try await client.flush()
         migration.announce()
         #expect(await reports.next() == migration.report)
         await client.shutdown(within: .zero)

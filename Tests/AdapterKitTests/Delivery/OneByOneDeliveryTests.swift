@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Events delivered one by one")
+@Suite("Events delivered one by one", .timeLimit(.minutes(10)))
 struct OneByOneDeliveryTests {
     private let time = ManualTime()
 

@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("An alarm")
+@Suite("An alarm", .timeLimit(.minutes(10)))
 struct AlarmTests {
     private let time = ManualTime()
 

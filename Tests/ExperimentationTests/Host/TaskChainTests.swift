@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("A chain of tasks")
+@Suite("A chain of tasks", .timeLimit(.minutes(10)))
 struct TaskChainTests {
     @Test("work is done in the order in which it is added, and its end includes what it adds itself")
     func inOrder() async {

@@ -44,7 +44,7 @@ private final class JoinedStore: OutboxStoreDecorator {
     }
 }
 
-@Suite("Events that arrive during a transaction")
+@Suite("Events that arrive during a transaction", .timeLimit(.minutes(10)))
 struct ArrivingEntriesTests {
     private static let destination = Destination(provider: "scripted", account: "a")
     private let store = JoinedStore()
