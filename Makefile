@@ -22,8 +22,8 @@ clients:         ## Installs the third-party clients that mocks are tried with, 
 	@python3 -m venv .build/python && .build/python/bin/pip install -q -r Conformance/Clients/requirements.txt
 
 compare: setup   ## Runs the shop scenario through all five vendors and lays the outcomes side by side
-	@SWIFT="$(SWIFT)" .ci/build --product xp
-	@"$$($(SWIFT) build --show-bin-path)/xp" compare
+	@SWIFT="$(SWIFT)" .ci/build --product compare-vendors
+	@"$$($(SWIFT) build --show-bin-path)/compare-vendors"
 
 gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock vendor, and says how to ask it
 	@SWIFT="$(SWIFT)" .ci/build --package-path Gateway --product xp-gateway

@@ -158,6 +158,12 @@ let package = Package(
             path: "Conformance/OFREPServerSuite"
         ),
 
+        .executableTarget(
+            name: "compare-vendors",
+            dependencies: ["ComparisonKit", "ConformanceKit", "ConformanceSubjects"],
+            path: "Conformance/CompareVendors"
+        ),
+
         // MARK: The command line
         .executableTarget(
             name: "xp",
@@ -251,7 +257,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["xp", "ChildProcesses", .product(name: "GRDB", package: "GRDB.swift")]
+            dependencies: ["xp", "compare-vendors", "ChildProcesses", .product(name: "GRDB", package: "GRDB.swift")]
         ),
         .testTarget(
             name: "PromiseTests",

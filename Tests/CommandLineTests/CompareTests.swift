@@ -19,6 +19,19 @@ struct CompareTests {
         #expect(names.prefix(2) == ["flagship", "sigma"])
     }
 
+    @Test("the program of make compare shows what xp compare shows, and says so if it can't")
+    func withoutOptions() async throws {
+        let program = Tool.executable.deletingLastPathComponent().appending(path: "compare-vendors")
+        let whole = try await Tool.run(["compare"])
+        let result = try await Running([], executable: program).result()
+        #expect(result.output == whole.output)
+        #expect([result.errors, "\(result.status)"] == ["", "0"])
+        let full = try await Running(["-c", "\"$0\" > /dev/full", program.path], executable: URL(filePath: "/bin/sh"))
+            .result()
+        #expect(full.errors == "compare-vendors: standard output can't be written\n")
+        #expect(full.status == 1)
+    }
+
     @Test("a vendor that is named twice is compared once")
     func namedTwice() async throws {
         let arguments = ["compare", "--vendor", "in-memory", "--vendor", "in-memory", "--format", "json"]

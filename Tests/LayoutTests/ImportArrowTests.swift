@@ -87,6 +87,10 @@ struct ImportArrowTests {
                     "ExperimentationComposition",
                 ])
             ),
+            Arrow(
+                folder: "Conformance/CompareVendors",
+                allowed: platform.union(["ConformanceKit", "ConformanceSubjects", "ComparisonKit"])
+            ),
         ]
         + Tree.vendors.map { vendor in
             Arrow(

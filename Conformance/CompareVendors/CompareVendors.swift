@@ -1,0 +1,44 @@
+import ComparisonKit
+import ConformanceKit
+import ConformanceSubjects
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// `make compare`: the checkout with every vendor, as `xp compare` without options shows it.
+///
+/// It is a program of its own because it needs neither a durable store nor a parser of arguments and YAML, and is built
+/// in three quarters of the time of `xp`.
+@main
+struct CompareVendors {
+    static func main() async {
+        // A mock that closes its connection must not end the process.
+        signal(SIGPIPE, SIG_IGN)
+        let runner = ComparisonRunner(pace: .together)
+        let comparison = await runner.run(.checkout, with: Vendor.all.compactMap(\.subjects.first)).withoutTimings
+        let text = ComparisonReport(comparison).text(as: .text, isColored: isColored)
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        } catch {
+            fail("standard output can't be written")
+        }
+        let failures = comparison.vendors.compactMap { story in story.failure.map { "\(story.name): \($0)" } }
+        if !failures.isEmpty { fail(failures.joined(separator: "; ")) }
+    }
+
+    private static func fail(_ reason: String) -> Never {
+        try? FileHandle.standardError.write(contentsOf: Data("compare-vendors: \(reason)\n".utf8))
+        exit(1)
+    }
+
+    private static var isColored: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb" && (environment["NO_COLOR"] ?? "").isEmpty
+    }
+}
