@@ -24,12 +24,17 @@ struct CompareTests {
         let program = Tool.executable.deletingLastPathComponent().appending(path: "compare-vendors")
         let whole = try await Tool.run(["compare"])
         let result = try await Running([], executable: program).result()
-        #expect(result.output == whole.output)
+        #expect(Self.withoutNumbers(result.output) == Self.withoutNumbers(whole.output))
         #expect([result.errors, "\(result.status)"] == ["", "0"])
         let full = try await Running(["-c", "\"$0\" > /dev/full", program.path], executable: URL(filePath: "/bin/sh"))
             .result()
         #expect(full.errors == "compare-vendors: standard output can't be written\n")
         #expect(full.status == 1)
+    }
+
+    /// The words of a report: bytes depend on how long an event has waited, connections on who is quicker.
+    private static func withoutNumbers(_ report: String) -> String {
+        report.replacing(/[0-9.]+/, with: "n").replacing(/[ %]+/, with: " ")
     }
 
     @Test("a vendor that is named twice is compared once")

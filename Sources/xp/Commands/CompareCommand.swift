@@ -88,7 +88,7 @@ struct CompareCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("without-timings"),
-        help: "Omit latencies, so that two successful runs give the same text and Markdown."
+        help: "Omit latencies; two successful texts then differ in bytes and connections at most."
     )
     var isWithoutTimings = false
 
