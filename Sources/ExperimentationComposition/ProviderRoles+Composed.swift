@@ -23,6 +23,15 @@ extension ProviderRoles {
             (part.roles.extras.map { [$0] } ?? []) + part.roles.furtherExtras
         }
         if parts.all.contains(where: { $0.roles.remoteSwitch != nil }) { remoteSwitch = ComposedSwitch(parts: parts) }
+        if parts.all.contains(where: { $0.roles.prepare != nil }) {
+            prepare = { event async throws(ExperimentationError) in
+                for part in parts.all {
+                    do throws(ExperimentationError) { try await part.roles.prepare?(event) } catch {
+                        throw error.of(part.name)
+                    }
+                }
+            }
+        }
         self.forget = { userID async throws(ExperimentationError) in
             forget(userID)
             var failure: ExperimentationError?

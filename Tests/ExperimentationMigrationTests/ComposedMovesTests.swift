@@ -47,6 +47,31 @@ struct ComposedMovesTests {
         }
     }
 
+    @Test("a move in a composition learns of another instance's before a denial and before an event")
+    func inside() async throws {
+        let moves = Moves()
+        func client() async throws -> ExperimentationClient {
+            let move = MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan)
+            return try await ExperimentationClient(
+                provider: try ComposedProvider([.init(move), .init(EventsOnly(warehouse))]),
+                store: moves.store,
+                environment: ClientEnvironment(time: moves.time)
+            )
+        }
+        let (idle, other) = (try await client(), try await client())
+        try await Moves.migration(of: other).move(to: .dualWrite)
+        try await idle.setConsent(.denied, for: User(id: "ada"))
+        _ = try await idle.flush()
+        #expect(moves.new.delivered == [TrackingEvent(.consentChanged(granted: false))])
+        try await Moves.migration(of: other).move(to: .off)
+        moves.time.advance(by: .seconds(3))
+        try await idle.track(.custom("goal"), for: User(id: "eve", consent: .granted))
+        _ = try await idle.flush()
+        #expect(moves.new.delivered.count == 1)
+        #expect(warehouse.delivered.last == .custom("goal"))
+        for client in [idle, other] { await client.shutdown(within: .zero) }
+    }
+
     @Test("all vendors of a new composition get events and exposures only as the stage says")
     func newSide() async throws {
         let moves = Moves()

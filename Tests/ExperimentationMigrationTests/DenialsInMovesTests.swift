@@ -1,6 +1,7 @@
 import Experimentation
 import ExperimentationTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import ExperimentationMigration
@@ -49,6 +50,61 @@ struct DenialsInMovesTests {
         await second.shutdown(within: .zero)
     }
 
+    @Test("an idle instance has the new vendor told, right after another one has moved")
+    func idle() async throws {
+        let moves = Moves()
+        let (idle, other) = (try await moves.client(), try await moves.client())
+        let users = ["ada", "eve"].map { User(id: $0, consent: .granted) }
+        try await Moves.migration(of: other).move(to: .dualWrite)
+        for user in users { try await other.track(.custom("goal"), for: user) }
+        _ = try await other.flush()
+        try await Moves.migration(of: other).move(to: .off)
+        try await idle.setConsent(.denied, for: users[0])
+        try await idle.track(TrackingEvent(.consentChanged(granted: false)), for: users[1])
+        _ = try await idle.flush()
+        #expect(moves.old.deniers == ["ada", "eve"])
+        #expect(moves.new.deniers == ["ada", "eve"])
+        for client in [idle, other] { await client.shutdown(within: .zero) }
+    }
+
+    @Test("while it can't read where the move stands, an instance has both vendors told")
+    func unread() async throws {
+        let moves = Moves()
+        let isAway = Mutex(false)
+        let store = RacingStore(
+            moves.store,
+            afterReads: { () async throws(ExperimentationError) in
+                if isAway.withLock({ $0 }) { throw ExperimentationError(.store, "The database is locked.") }
+            }
+        )
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: store.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let other = try await moves.client()
+        for stage in [MigrationStage.dualWrite, .off] { try await Moves.migration(of: other).move(to: stage) }
+        isAway.withLock { $0 = true }
+        await #expect(throws: ExperimentationError.self) { try await client.setConsent(.denied, for: User(id: "ada")) }
+        isAway.withLock { $0 = false }
+        _ = try await client.flush()
+        #expect(moves.old.deniers == ["ada"])
+        #expect(moves.new.deniers == ["ada"])
+        for client in [client, other] { await client.shutdown(within: .zero) }
+    }
+
+    @Test("an idle instance has only the old vendor told while the new one has had nothing")
+    func idleBefore() async throws {
+        let moves = Moves()
+        let (idle, other) = (try await moves.client(), try await moves.client())
+        moves.time.advance(by: .seconds(3))
+        try await idle.setConsent(.denied, for: User(id: "ada"))
+        _ = try await idle.flush()
+        #expect(moves.old.deniers == ["ada"])
+        #expect(moves.new.deniers == [])
+        for client in [idle, other] { await client.shutdown(within: .zero) }
+    }
+
     @Test("a plan's stage counts as well, and a record from before this was noted counts as moved")
     func standings() throws {
         let standing = Standing(stage: .off, share: 0)
@@ -63,5 +119,13 @@ struct DenialsInMovesTests {
         #expect(try JSONDecoder().decode(Standing.self, from: JSONEncoder().encode(standing)) == standing)
         let former = #"{"planned":"off","plannedShare":0,"share":0,"stage":"off"}"#
         #expect(try JSONDecoder().decode(Standing.self, from: Data(former.utf8)).hasReached(.new))
+    }
+}
+
+extension InMemoryProvider {
+    /// The users of whose denials the vendor was told, in order.
+    fileprivate var deniers: [String] {
+        let denial = TrackingEvent(.consentChanged(granted: false))
+        return record.delivered.filter { $0.event == denial }.map(\.identity.id)
     }
 }

@@ -95,6 +95,69 @@ struct UnreadablePlansTests {
         await client.shutdown(within: .zero)
     }
 
+    /// How the first event after the start comes.
+    enum Way: CaseIterable { case session, user, grant }
+
+    @Test("events that come first go by what the store says, once it can be read", arguments: Way.allCases)
+    func firstEvent(way: Way) async throws {
+        let moves = Moves()
+        let former = try await moves.client()
+        try await Moves.migration(of: former).move(to: .dualWrite)
+        await former.shutdown(within: .zero)
+        let client = try await Self.clientWithoutStore(moves, .off)
+        let ada = User(id: "ada", consent: .granted)
+        var event = TrackingEvent.custom("goal")
+        switch way {
+        case .session: try await client.session(for: ada).track(event)
+        case .user: try await client.track(event, for: ada)
+        case .grant:
+            event = TrackingEvent(.consentChanged(granted: true))
+            try await client.setConsent(.granted, for: ada)
+        }
+        _ = try await client.flush()
+        #expect(moves.old.delivered == [event])
+        #expect(moves.new.delivered == [event])
+        #expect(try await client.ledgers().values.allSatisfy { $0.isBalanced && $0.accepted == 1 })
+        await client.shutdown(within: .zero)
+    }
+
+    @Test("while nobody knows which vendors an event is owed to, it isn't accepted; an exposure is the old vendor's")
+    func stillAway() async throws {
+        let moves = Moves()
+        let former = try await moves.client()
+        try await Moves.migration(of: former).move(to: .dualWrite)
+        await former.shutdown(within: .zero)
+        let isAway = Mutex(true)
+        let store = RacingStore(
+            moves.store,
+            afterReads: { () async throws(ExperimentationError) in
+                if isAway.withLock({ $0 }) { throw ExperimentationError(.store, "The database is locked.") }
+            }
+        )
+        let client = try await ExperimentationClient(
+            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+            store: store.clientStore,
+            environment: ClientEnvironment(time: moves.time)
+        )
+        let session = client.session(for: User(id: "ada", consent: .granted))
+        let exposure = TrackingEvent(
+            .exposure(Exposure(assignment: Assignment(experiment: Experiment(id: "e0"), variation: Variation(id: "a"))))
+        )
+        try await session.track(exposure)
+        let error = await #expect(throws: ExperimentationError.self) { try await session.track(.custom("goal")) }
+        #expect(error?.code == .store)
+        // What the user has chosen is told with the next call.
+        await #expect(throws: ExperimentationError.self) {
+            try await client.session(for: User(id: "bob")).setConsent(.granted)
+        }
+        isAway.withLock { $0 = false }
+        try await session.track(.custom("again"))
+        _ = try await client.flush()
+        #expect(moves.old.delivered == [exposure, .custom("again")])
+        #expect(moves.new.delivered == [.custom("again")])
+        await client.shutdown(within: .zero)
+    }
+
     /// Starts a client while the store can't be read, which it can afterwards.
     private static func clientWithoutStore(
         _ moves: Moves,

@@ -4,6 +4,11 @@ extension ClientCore {
     /// The number of events that wait for delivery, without those held for consent.
     func waitingForDelivery() async throws(ExperimentationError) -> Int { try await outbox.status().deliverable }
 
+    /// Lets the provider read what its check of an event depends on.
+    func prepare(for event: TrackingEvent) async throws(ExperimentationError) {
+        if let prepare = roles.prepare { try await prepare(event) }
+    }
+
     /// Checks that a destination takes an event.
     func check(_ event: TrackingEvent) throws(ExperimentationError) { try roles.check(event, of: provider.name) }
 
@@ -45,6 +50,7 @@ extension ClientCore {
         guard roles.takesEvents else { throw .unsupported("events", by: provider.name) }
         try envelope.event.validate()
         try envelope.attributeChanges.validate()
+        try await prepare(for: envelope.event)
         try check(envelope.event)
         if consent == .denied, !envelope.event.isConsentSignal { throw .consentDenied }
         let place = { [outbox] in outbox.enter(envelope, consent: consent, isStated: isStated) }

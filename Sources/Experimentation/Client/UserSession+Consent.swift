@@ -91,6 +91,7 @@ extension UserSession {
         after failure: ExperimentationError?
     ) async throws(ExperimentationError) {
         let signal = TrackingEvent(.consentChanged(granted: consent == .granted))
+        do throws(ExperimentationError) { try await core.prepare(for: signal) } catch { throw failure ?? error }
         let isWanted = (try? core.check(signal)) != nil
         let (eventID, now) = (isWanted ? core.environment.makeID() : "", core.environment.time.now)
         do throws(ExperimentationError) {

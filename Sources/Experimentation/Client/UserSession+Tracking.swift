@@ -36,6 +36,7 @@ extension UserSession {
         at date: Date? = nil,
         on surface: String? = nil
     ) async throws(ExperimentationError) -> String {
+        try await core.prepare(for: event)
         do throws(ExperimentationError) {
             try check(event)
         } catch  where error.code == .consentDenied {

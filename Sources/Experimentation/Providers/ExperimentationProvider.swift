@@ -82,6 +82,12 @@ public struct ProviderRoles: Sendable {
     ///
     /// Called while a flag is read, before its exposure is recorded: it must be quick. It slows reading down.
     public var flagSeen: (@Sendable (FlagSight) -> Void)?
+    /// Reads what the sinks need to know when they check an event; `nil` if their checks depend on nothing outside this
+    /// process.
+    ///
+    /// Called before an event's destinations are chosen, unless its caller can't wait, as one that reads a flag. If it
+    /// throws, the event isn't accepted.
+    public var prepare: (@Sendable (_ event: TrackingEvent) async throws(ExperimentationError) -> Void)?
     /// Removes the provider's own state of a user, without a trace.
     ///
     /// Called when a user denies consent; after a failure it is called again until it succeeds, in a later run if need

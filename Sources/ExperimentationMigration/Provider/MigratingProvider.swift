@@ -158,6 +158,10 @@ public struct MigratingProvider: ExperimentationProvider {
         roles.campaigns = migration.old.roles.campaigns ?? migration.new.roles.campaigns
         roles.extras = migration
         roles.furtherExtras = parties.compactMap(\.roles.extras) + parties.flatMap(\.roles.furtherExtras)
+        roles.prepare = { event async throws(ExperimentationError) in
+            try await migration.prepare(for: event)
+            for party in parties { try await party.roles.prepare?(event) }
+        }
         roles.forget = { userID async throws(ExperimentationError) in
             // What fails at one doesn't keep the other from forgetting.
             var failure: ExperimentationError?

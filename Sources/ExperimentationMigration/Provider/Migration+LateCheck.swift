@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// Checking and noting a plan that began while the store couldn't be read or written.
+/// Reading where the move stands, also after the store couldn't be read or written at the beginning.
 extension Migration {
     /// Reads the stored stage, and notes the plan if the store couldn't be told of it.
     func catchUp() async throws(ExperimentationError) {
@@ -14,7 +14,25 @@ extension Migration {
 
     /// Whether a vendor may have users' events; either may while it isn't known where the move stands.
     func mayHaveReached(_ side: MigrationSide) -> Bool {
-        standing.hasReached(side) || isUnchecked.withLock { $0 }
+        standing.hasReached(side) || isUnchecked.withLock { $0 } || isBehind.withLock { $0 }
+    }
+
+    /// Reads where the move stands before an event is accepted, which is owed to the vendors of the present stage.
+    ///
+    /// - Throws: ``ErrorCode/store`` if it has never been read and can't be: an event that one of two vendors is owed
+    ///   would be lost there.
+    func prepare(for event: TrackingEvent) async throws(ExperimentationError) {
+        switch event.kind {
+        // Goes by its mark, whichever stage it is.
+        case .exposure: return
+        case .consentChanged(granted: false):
+            // Another instance may have moved a moment ago, and sent events of this user.
+            do throws(ExperimentationError) { try await catchUp() } catch { isBehind.withLock { $0 = true } }
+        default:
+            do throws(ExperimentationError) { _ = try await current() } catch {
+                if isUnchecked.withLock({ $0 }) { throw error }
+            }
+        }
     }
 
     /// The plan in force, once it has been checked against what is stored: only then may it be written.

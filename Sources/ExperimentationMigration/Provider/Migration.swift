@@ -39,6 +39,8 @@ public final class Migration: Sendable {
     let isUnchecked = Mutex(false)
     /// Whether the store couldn't be told that the plan is applied.
     let isUnnoted = Mutex(false)
+    /// Whether the store couldn't be read when a denial of consent asked where the move stands.
+    let isBehind = Mutex(false)
     /// How long a stage that was read from the store counts as current.
     private static let patience = Duration.seconds(2)
 
@@ -133,6 +135,7 @@ public final class Migration: Sendable {
         checkLate(against: kept)
         if let kept { adopt(kept.under(planInForce), since: before) }
         state.withLock { $0.read = now }
+        isBehind.withLock { $0 = false }
         return kept
     }
 

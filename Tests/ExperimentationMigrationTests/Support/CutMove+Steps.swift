@@ -62,6 +62,7 @@ extension CutMove {
             date: moves.time.now
         )
         do throws(ExperimentationError) {
+            defer { goal.stage = process.migration.stage }
             try await session.track(.custom(goal.name))
             goal.isAccepted = !process.store.isDead
             if person.consent == .denied, person.isTold { fail("\(index) denies, and \(goal.name) is accepted") }
