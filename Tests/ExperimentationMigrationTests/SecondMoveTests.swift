@@ -122,11 +122,11 @@ struct SecondMoveTests {
         func standings(_ move: String?) -> StandingRecord { StandingRecord(in: state, of: move, log: log) }
         func counts(_ move: String?) -> UnsupportedRecord { UnsupportedRecord(in: state, of: move, log: log) }
         let plan = MigrationPlan()
-        _ = try await standings(nil).update(under: plan) { $0.stage = .live }
+        _ = try await standings(nil).update(under: PlanInForce(plan)) { $0.stage = .live }
         try await counts(nil).add([.new: 3])
         #expect(try await standings("first").read()?.stage == .live)
         #expect(try await counts("first").read() == [.new: 3])
-        _ = try await standings("first").update(under: plan) { _ in }
+        _ = try await standings("first").update(under: PlanInForce(plan)) { _ in }
         try await counts("first").add([.new: 2])
         #expect(try await standings("first").read()?.stage == .live)
         #expect(try await counts("first").read() == [.new: 5])

@@ -36,14 +36,14 @@ extension Migration {
     }
 
     /// The plan in force, once it has been checked against what is stored: only then may it be written.
-    func checkedPlan() async throws(ExperimentationError) -> MigrationPlan {
+    func checkedPlan() async throws(ExperimentationError) -> PlanInForce {
         if isUnchecked.withLock({ $0 }) { try await reread() }
         return planInForce
     }
 
     /// Goes back to the last plan that was applied if the one that this instance began with would be held now.
     func checkLate(against kept: Standing?) {
-        let plan = planInForce
+        let plan = planInForce.plan
         let reasons = isUnchecked.withLock { isUnchecked -> [String] in
             guard isUnchecked else { return [] }
             isUnchecked = false
@@ -52,7 +52,7 @@ extension Migration {
             if reasons.isEmpty { return [] }
             var former = plan
             (former.stage, former.share, former.revision) = (last.stage, last.share, last.revision ?? 0)
-            planInForce = former
+            planInForce = PlanInForce(former, since: kept)
             return reasons
         }
         if reasons.isEmpty { return }

@@ -39,23 +39,29 @@ extension Migration {
     /// Goes to the stage and share of another version of the plan, which counts as applied from then on.
     ///
     /// Of the plan, only stage, share and revision are taken over. If it is the last plan that was applied, as by another
-    /// instance, the move stays where it stands: it may have been moved since.
+    /// instance, the move stays where it stands: it may have been moved since. So it does if another plan or a move is
+    /// written after this call has begun, and before it ends.
     ///
     /// - Throws: As ``move(to:share:)``.
     public func follow(_ plan: MigrationPlan) async throws(ExperimentationError) {
         try plan.validate()
         try await noteAlarms()
-        var isApplied = false
+        var (isApplied, isLate) = (false, false)
+        var origin: Standing?
         let after = try await record.update(under: checkedPlan()) { (standing) throws(ExperimentationError) in
             isApplied = standing.plans.last == Standing.Planned(plan)
             if isApplied { return }
+            isLate = origin.map { standing.hasGoneOn(since: $0) } ?? false
+            if isLate { return standing.passOver(plan) }
+            origin = origin ?? standing
             try await allow(plan.stage, share: plan.share, from: standing)
             standing.apply(plan)
         }
-        planInForce = plan
-        if !isApplied { hold([]) }
+        planInForce = PlanInForce(plan, since: after)
+        if !isApplied, !isLate { hold([]) }
         adopt(after)
-        if isApplied, (plan.stage, plan.share) != (after.stage, after.share) { warn(of: plan, leftFor: after) }
+        guard isApplied || isLate, (plan.stage, plan.share) != (after.stage, after.share) else { return }
+        warn(of: plan, leftFor: after, isLate: isLate)
     }
 
     /// Moves to the stage that a flag's value names, unless the move has followed it or a later one.
@@ -109,20 +115,27 @@ extension Migration {
     /// reading of the stage tries again.
     func notePlan() async {
         // An unwritable store mustn't keep the application from starting.
-        let standing = try? await record.update(under: checkedPlan()) { _ in }
+        var isLate = false
+        let standing = try? await record.update(under: checkedPlan()) { (_, stored) throws(ExperimentationError) in
+            isLate = stored?.plans.contains(Standing.Planned(plan)) == false
+        }
         isUnnoted.withLock { $0 = standing == nil }
         guard let standing else { return }
         adopt(standing)
-        if standing.hasLeft(plan) { warn(of: plan, leftFor: standing) }
+        if standing.hasLeft(plan) { warn(of: plan, leftFor: standing, isLate: isLate) }
     }
 
-    /// Logs that a plan changes nothing.
-    private func warn(of plan: MigrationPlan, leftFor standing: Standing) {
+    /// Logs that a plan changes nothing, because it was applied before or comes late.
+    private func warn(of plan: MigrationPlan, leftFor standing: Standing, isLate: Bool) {
+        let place = "\(standing.stage), with a share of \(standing.share)"
         environment.log.log(
             .warning,
             "migration.plan",
-            "The plan's stage \(plan.stage) has been applied before; the move stays at \(standing.stage), with a share "
-                + "of \(standing.share). Go back by a move, or raise the plan's revision."
+            isLate
+                ? "The plan's stage \(plan.stage) comes late: meanwhile the move has gone to \(place). Move there, or raise "
+                    + "the plan's revision."
+                : "The plan's stage \(plan.stage) has been applied before; the move stays at \(place). Go back by a move, "
+                    + "or raise the plan's revision."
         )
     }
 

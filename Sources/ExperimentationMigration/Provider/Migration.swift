@@ -34,7 +34,7 @@ public final class Migration: Sendable {
     let record: StandingRecord
     private let unsupported: UnsupportedRecord
     private let state: Mutex<State>
-    private let followed: Mutex<MigrationPlan>
+    private let followed: Mutex<PlanInForce>
     /// Whether the store couldn't be read when the plan was checked.
     let isUnchecked = Mutex(false)
     /// Whether the store couldn't be told that the plan is applied.
@@ -68,7 +68,7 @@ public final class Migration: Sendable {
         shadows = ShadowQueue(plan.shadow)
         environment = context.environment
         state = Mutex(State(standing: Standing(plan, of: move)))
-        followed = Mutex(plan)
+        followed = Mutex(PlanInForce(plan))
     }
 
     // MARK: Stage
@@ -87,7 +87,7 @@ public final class Migration: Sendable {
     var standing: Standing { state.withLock { $0.standing } }
 
     /// The version of the plan that this instance goes by: the one it began with, or the one it has followed since.
-    var planInForce: MigrationPlan {
+    var planInForce: PlanInForce {
         get { followed.withLock { $0 } }
         set { followed.withLock { $0 = newValue } }
     }
@@ -133,7 +133,11 @@ public final class Migration: Sendable {
         let (now, before) = (environment.time.instant, state.withLock { $0.moves })
         let kept = try await record.read()
         checkLate(against: kept)
-        if let kept { adopt(kept.under(planInForce), since: before) }
+        let inForce = followed.withLock { inForce in
+            inForce.origin = inForce.origin ?? kept ?? .notBegun
+            return inForce
+        }
+        if let kept { adopt(kept.under(inForce.plan, since: inForce.origin), since: before) }
         state.withLock { $0.read = now }
         isBehind.withLock { $0 = false }
         return kept

@@ -75,6 +75,18 @@ struct Standing: Sendable, Hashable {
         plans = (plans.filter { $0 != planned } + [planned]).suffix(Self.mostPlans)
     }
 
+    /// Counts a plan as applied before the last one, because what came after it was written earlier.
+    mutating func passOver(_ plan: MigrationPlan) {
+        let planned = Planned(plan)
+        if plans.contains(planned) { return }
+        plans = (plans.dropLast() + [planned] + plans.suffix(1)).suffix(Self.mostPlans)
+    }
+
+    /// Whether another plan or a move has led elsewhere since.
+    func hasGoneOn(since origin: Standing) -> Bool {
+        plans.last != origin.plans.last || stage != origin.stage || share != origin.share
+    }
+
     /// Whether a vendor may have users' events: the old one has them from before the move.
     func hasReached(_ side: MigrationSide) -> Bool { side == .old || hasReachedNew }
 
@@ -82,10 +94,16 @@ struct Standing: Sendable, Hashable {
     /// stored one, but not what has happened to users.
     ///
     /// An applied plan doesn't, even if it isn't the last one: while instances are replaced, some have an earlier plan.
-    func under(_ plan: MigrationPlan) -> Standing {
+    /// Nor does one that comes late.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan.
+    ///   - origin: Where the move stood when the plan came; `nil` if that isn't known.
+    /// - Returns: Where the move stands.
+    func under(_ plan: MigrationPlan, since origin: Standing? = nil) -> Standing {
         if plans.contains(Planned(plan)) { return self }
         var standing = self
-        standing.apply(plan)
+        if let origin, hasGoneOn(since: origin) { standing.passOver(plan) } else { standing.apply(plan) }
         return standing
     }
 

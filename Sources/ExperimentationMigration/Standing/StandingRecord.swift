@@ -31,7 +31,7 @@ struct StandingRecord: Sendable {
     /// - Returns: Where the move stands now.
     /// - Throws: What `change` throws; ``ErrorCode/store``.
     func update(
-        under plan: MigrationPlan,
+        under plan: PlanInForce,
         _ change: (inout Standing) async throws(ExperimentationError) -> Void
     ) async throws(ExperimentationError) -> Standing {
         try await update(under: plan) { (standing, _) throws(ExperimentationError) in try await change(&standing) }
@@ -45,14 +45,14 @@ struct StandingRecord: Sendable {
     /// - Returns: Where the move stands now.
     /// - Throws: What `change` throws; ``ErrorCode/store``.
     func update(
-        under plan: MigrationPlan,
+        under plan: PlanInForce,
         _ change: (inout Standing, _ stored: Standing?) async throws(ExperimentationError) -> Void
     ) async throws(ExperimentationError) -> Standing {
         var written = try await store.value(for: Self.key)
         for _ in 0..<32 {
             let kept = written.flatMap(Self.standing)
             let own = kept.flatMap(ofThisMove)
-            var standing = own?.under(plan) ?? Standing(plan, of: move)
+            var standing = own?.under(plan.plan, since: plan.origin) ?? Standing(plan.plan, of: move)
             try await change(&standing, own)
             if standing == kept { return standing }
             let encoder = JSONEncoder()
