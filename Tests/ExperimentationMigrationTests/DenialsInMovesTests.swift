@@ -105,6 +105,32 @@ struct DenialsInMovesTests {
         for client in [idle, other] { await client.shutdown(within: .zero) }
     }
 
+    @Test(
+        "in another move, the new vendor is told of a denial if it was the new one before",
+        arguments: [("new", toNew: true), ("third", toNew: false)]
+    )
+    func anotherMove(name: String, toNew: Bool) async throws {
+        let moves = Moves()
+        let first = try await moves.client()
+        for stage in [MigrationStage.dualWrite, .off] { try await Moves.migration(of: first).move(to: stage) }
+        await first.shutdown(within: .zero)
+        let vendor = name == "new" ? moves.new : Moves.vendor(name, 1, isTurned: true, canBeTold: true, false)
+        for (number, user) in ["ada", "eve"].enumerated() {
+            var plan = moves.plan
+            plan.salt = "move \(number + 2)"
+            let client = try await ExperimentationClient(
+                provider: MigratingProvider(from: moves.old, to: vendor, plan: plan),
+                store: moves.store,
+                environment: ClientEnvironment(time: moves.time)
+            )
+            try await client.setConsent(.denied, for: User(id: user))
+            _ = try await client.flush()
+            await client.shutdown(within: .zero)
+        }
+        #expect(moves.old.deniers == ["ada", "eve"])
+        #expect(vendor.deniers == (toNew ? ["ada", "eve"] : []))
+    }
+
     @Test("a plan's stage counts as well, and a record from before this was noted counts as moved")
     func standings() throws {
         let standing = Standing(stage: .off, share: 0)

@@ -101,6 +101,11 @@ public struct MigrationPlan: Sendable, Hashable {
     /// The name by which a store knows the move: another new account, or another salt, is another move.
     func name(to new: Destination) -> String { String(Digest.hex("migration/move", new.account, salt).prefix(32)) }
 
+    /// The digest by which a store knows a new vendor's account.
+    static func digest(of new: Destination) -> String {
+        String(Digest.hex("migration/account", new.account).prefix(32))
+    }
+
     /// Throws the first fault, if any.
     ///
     /// - Throws: ``ErrorCode/configuration``.

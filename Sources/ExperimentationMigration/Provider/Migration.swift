@@ -56,7 +56,8 @@ public final class Migration: Sendable {
         self.new = new
         let log = context.environment.log
         let move = plan.name(to: new.destination)
-        record = StandingRecord(in: context.state, of: move, log: log)
+        let account = MigrationPlan.digest(of: new.destination)
+        record = StandingRecord(in: context.state, of: move, to: account, log: log)
         unsupported = UnsupportedRecord(in: context.state, of: move, log: log)
         // Only a vendor that honors earlier variations has any kept; others would be asked to no avail.
         var kept: People.Kept?

@@ -38,6 +38,10 @@ struct Standing: Sendable, Hashable {
     private(set) var plans: [Planned]
     /// Whether the move has been in a stage that sends the new vendor events.
     private(set) var hasReachedNew: Bool
+    /// The new vendor's account; `nil` if it was written before records named it.
+    var account: String?
+    /// The accounts of former moves' new vendors that may have users' events.
+    private(set) var reached: Set<String> = []
     /// Whether the new vendor has assigned users on its own.
     var hasDealt = false
     /// The last value of the stage flag; `nil` if none was followed.
@@ -60,6 +64,14 @@ struct Standing: Sendable, Hashable {
         (stage, share) = (planned.stage, planned.share)
         plans = [planned]
         hasReachedNew = stage.sendsEvents(to: .new)
+    }
+
+    /// Continues what vendors may have of users after a former move, of which nothing else stays.
+    mutating func begin(after former: Standing) {
+        reached = former.reached
+        // Of a record that doesn't name the vendor, it may have been this one.
+        if former.hasReachedNew, let other = former.account ?? account { reached.insert(other) }
+        if let account, reached.contains(account) { hasReachedNew = true }
     }
 
     /// Goes to another stage and share.
@@ -118,6 +130,7 @@ extension Standing: Codable {
     /// The last plan lies apart, where earlier versions of the library expect it.
     private enum CodingKeys: CodingKey {
         case move, stage, share, planned, plannedShare, plannedRevision, plans, hasReachedNew, hasDealt, flag, alarms
+        case account, reached
     }
 
     init(from decoder: any Decoder) throws {
@@ -133,6 +146,8 @@ extension Standing: Codable {
         plans = try (values.decodeIfPresent([Planned].self, forKey: .plans) ?? []).filter { $0 != last } + [last]
         // A record that doesn't say may be of a move that has sent the new vendor events.
         hasReachedNew = try values.decodeIfPresent(Bool.self, forKey: .hasReachedNew) ?? true
+        account = try values.decodeIfPresent(String.self, forKey: .account)
+        reached = try values.decodeIfPresent(Set<String>.self, forKey: .reached) ?? []
         hasDealt = try values.decodeIfPresent(Bool.self, forKey: .hasDealt) ?? false
         flag = try values.decodeIfPresent(FollowedFlag.self, forKey: .flag)
         alarms = try values.decodeIfPresent([Alarm].self, forKey: .alarms) ?? []
@@ -148,6 +163,8 @@ extension Standing: Codable {
         try values.encodeIfPresent(plans.last?.revision, forKey: .plannedRevision)
         try values.encode(Array(plans.dropLast()), forKey: .plans)
         try values.encode(hasReachedNew, forKey: .hasReachedNew)
+        try values.encodeIfPresent(account, forKey: .account)
+        try values.encode(reached.sorted(), forKey: .reached)
         try values.encode(hasDealt, forKey: .hasDealt)
         try values.encodeIfPresent(flag, forKey: .flag)
         try values.encode(alarms, forKey: .alarms)

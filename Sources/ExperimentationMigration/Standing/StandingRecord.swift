@@ -5,6 +5,7 @@ import Foundation
 struct StandingRecord: Sendable {
     private let store: any StateStore
     private let move: String?
+    private let account: String?
     private static let key = "migration/stage"
 
     /// Creates a record in the move's part of a store.
@@ -12,10 +13,11 @@ struct StandingRecord: Sendable {
     /// - Parameters:
     ///   - state: The move's part of a store.
     ///   - move: The name of the move: what another one has written counts as missing. `nil` for the last one.
+    ///   - account: The digest of the new vendor's account; `nil` if nothing is written.
     ///   - log: Where damage is logged.
-    init(in state: any StateStore, of move: String?, log: any LogSink) {
+    init(in state: any StateStore, of move: String?, to account: String? = nil, log: any LogSink) {
         store = SealedState(state, log: log)
-        self.move = move
+        (self.move, self.account) = (move, account)
     }
 
     /// Returns where the move stands, under whichever plan it was written; `nil` if nothing was written.
@@ -52,7 +54,7 @@ struct StandingRecord: Sendable {
         for _ in 0..<32 {
             let kept = written.flatMap(Self.standing)
             let own = kept.flatMap(ofThisMove)
-            var standing = own?.under(plan.plan, since: plan.origin) ?? Standing(plan.plan, of: move)
+            var standing = own?.under(plan.plan, since: plan.origin) ?? begun(under: plan.plan, after: kept)
             try await change(&standing, own)
             if standing == kept { return standing }
             let encoder = JSONEncoder()
@@ -66,12 +68,21 @@ struct StandingRecord: Sendable {
         throw ExperimentationError(.store, "Other instances keep changing the stage of the move.")
     }
 
+    /// Where this move stands as it begins.
+    private func begun(under plan: MigrationPlan, after former: Standing?) -> Standing {
+        var standing = Standing(plan, of: move)
+        standing.account = account
+        if let former { standing.begin(after: former) }
+        return standing
+    }
+
     /// Returns what was written of this move; what names no move was written before moves had names, so by this one.
     private func ofThisMove(_ standing: Standing) -> Standing? {
         guard let move else { return standing }
         guard standing.move == nil || standing.move == move else { return nil }
         var own = standing
         own.move = move
+        own.account = account ?? own.account
         return own
     }
 
