@@ -246,7 +246,7 @@ let package = Package(
             name: "ConformanceKitTests",
             dependencies: [
                 "AdapterKit", "ChildProcesses", "ConformanceKit", "ConformanceStages", "ConformanceSubjects",
-                "ExperimentationMigration", "ExperimentationTesting", "FlagshipAdapter",
+                "ExperimentationMigration", "ExperimentationTesting", "FlagshipAdapter", "MockVendors",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["OpenFeature/gherkin", "Remote/broken_sdk.py"]
