@@ -22,6 +22,7 @@ extension CutMove {
                 if let name = envelope.goal { ids[name, default: []].insert(envelope.id) }
             }
         }
+        for side in MigrationSide.allCases { judgeLinks(at: side) }
         for (name, ids) in ids where ids.count > 1 { fail("\(name) has the ids \(ids)") }
         if !mayHaveReachedNew, !moves.new.record.delivered.isEmpty { fail("the new vendor is sent events") }
     }
@@ -31,6 +32,18 @@ extension CutMove {
         // What was delivered before a denial, and not settled, counts as purged.
         let range = ledger.delivered...(ledger.delivered + ledger.purged)
         if !range.contains(unique) { fail("\(vendor.name) has \(unique): \(ledger)") }
+    }
+
+    private func judgeLinks(at side: MigrationSide) {
+        let record = vendor(side).record.links
+        for number in people.indices {
+            let own = record.filter { $0.from.id == "visit-\(number)" }
+            let isOwed = links.contains { $0.person == number && $0.stage.sendsEvents(to: side) }
+            if isOwed, !own.contains(where: { $0.to.id == "person-\(number)" }) {
+                fail("\(side) lacks the link of \(number)")
+            }
+            if own.count > 1 + cuts[number, default: 0] { fail("\(side) has \(own.count) links of \(number)") }
+        }
     }
 
     private func judgeGoals(at vendor: InMemoryProvider, _ record: [Envelope]) {

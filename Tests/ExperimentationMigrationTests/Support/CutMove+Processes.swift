@@ -27,6 +27,7 @@ extension CutMove {
     /// Begins a process, under the same plan as before, a new one or an earlier one.
     func begin(isLast: Bool = false) async throws -> Process {
         while true {
+            if !isLast, !plans.isEmpty, roll(5) == 0 { beginAnotherMove() }
             let former = plan
             let kind = isLast ? 0 : roll(8)
             if kind < 2, !isLast { plan = newPlan() }
@@ -73,9 +74,27 @@ extension CutMove {
         }
     }
 
+    /// The first plan of the present move.
+    private var ownPlan: MigrationPlan {
+        var plan = moves.plan
+        if moveNumber > 0 { plan.salt = "move-\(moveNumber)" }
+        return plan
+    }
+
+    /// Begins another move to the same vendor, on the same store.
+    private func beginAnotherMove() {
+        moveNumber += 1
+        note("another move")
+        plan = ownPlan
+        plans = []
+        places = [Place(stage: plan.stage, share: plan.share)]
+        // A vendor that is asked isn't told what the former move has taken over from the new one.
+        if shapes[.old] == .asked { for index in people.indices { people[index].colors = nil } }
+    }
+
     private func newPlan() -> MigrationPlan {
         lastRevision += 1
-        var plan = moves.plan
+        var plan = ownPlan
         plan.revision = lastRevision
         (plan.stage, plan.share) = (MigrationStage.allCases[roll(6)], Double(roll(5)) / 4)
         return plan

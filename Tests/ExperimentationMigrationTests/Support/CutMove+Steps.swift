@@ -13,7 +13,7 @@ extension CutMove {
         case 7...9: await track(index, &process)
         case 10: await choose(.denied, index, &process)
         case 11: await choose(.granted, index, &process)
-        case 12: signIn(index, &process)
+        case 12: await signIn(index, &process)
         case 13, 14: await move(process)
         case 15: trouble()
         case 16, 17: _ = try? await process.client.flush(within: .seconds(5), retrying: false)
@@ -76,7 +76,11 @@ extension CutMove {
 
     func choose(_ consent: Consent, _ index: Int, _ process: inout Process) async {
         let (id, now) = (people[index].id, moves.time.now)
-        if consent == .denied { attempts.append((id, now)) }
+        if consent == .denied {
+            attempts.append((id, now))
+            // What is kept of a link goes, so that it would begin anew.
+            cuts[index, default: 0] += 1
+        }
         for place in denials.indices where consent == .granted && denials[place].user == id {
             denials[place].end = denials[place].end ?? now
         }
@@ -100,11 +104,27 @@ extension CutMove {
         denials.append(Denial(user: id, date: now, delivered: Set(had), hasReachedNew: hasReachedNew))
     }
 
-    private func signIn(_ index: Int, _ process: inout Process) {
+    private func signIn(_ index: Int, _ process: inout Process) async {
         guard people[index].consent == .granted, people[index].isTold else { return }
+        if !people[index].isSignedIn, roll(2) == 0, await !link(index, &process) { return }
         people[index].isSignedIn = true
         process.sessions[index] = nil
         note("\(index) signs in")
+    }
+
+    /// Links the two ids of a user; whether that is complete.
+    private func link(_ index: Int, _ process: inout Process) async -> Bool {
+        let session = session(of: index, &process)
+        do throws(ExperimentationError) {
+            try await session.link(to: Identity(id: "person-\(index)", anonymousID: "visit-\(index)"))
+        } catch {
+            note("\(index) isn't linked: \(error)")
+            if error.code == .store { cuts[index, default: 0] += 1 }
+            return false
+        }
+        links.append(Link(person: index, stage: process.migration.stage))
+        note("\(index) is linked in \(process.migration.stage)")
+        return true
     }
 
     private func move(_ process: Process) async {

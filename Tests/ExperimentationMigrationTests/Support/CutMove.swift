@@ -45,6 +45,12 @@ final class CutMove {
         var end: Date?
     }
 
+    /// A link of a user's two ids that was reported as complete.
+    struct Link {
+        var person: Int
+        var stage: MigrationStage
+    }
+
     struct Process {
         var client: ExperimentationClient
         var migration: Migration
@@ -94,6 +100,11 @@ final class CutMove {
     var off: [MigrationSide: Int] = [:]
     var people = (0..<5).map { Person(number: $0) }
     var goals: [Goal] = []
+    var links: [Link] = []
+    /// How often a link was cut by the store, by person: its last step may be repeated as often.
+    var cuts: [Int: Int] = [:]
+    /// Which move it is, from 0 on.
+    var moveNumber = 0
     var denials: [Denial] = []
     /// Denials that were begun.
     var attempts: [(user: String, date: Date)] = []
