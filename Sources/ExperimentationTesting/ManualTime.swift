@@ -132,6 +132,31 @@ public final class ManualTime: TimeSource {
         await settle()
     }
 
+    /// Does work, and lets the moments pass for which it waits, such as those for which a client's start waits for a store
+    /// that can't be read.
+    ///
+    /// - Parameters:
+    ///   - longest: The longest moment; whoever sleeps for longer isn't woken.
+    ///   - work: The work.
+    /// - Returns: What the work returns.
+    /// - Throws: What the work throws.
+    package func passing<Value: Sendable, Problem: Error>(
+        waitsUpTo longest: Duration = .milliseconds(20),
+        _ work: @escaping @Sendable () async throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let hasEnded = AsyncGate()
+        let working = Task { () -> Result<Value, Problem> in
+            defer { hasEnded.open() }
+            do throws(Problem) { return .success(try await work()) } catch { return .failure(error) }
+        }
+        while !hasEnded.isOpen, !Task.isCancelled {
+            if let wait = untilNextWake, wait <= longest { advance(by: wait) }
+            await Task.yield()
+        }
+        if Task.isCancelled { working.cancel() }
+        return try await working.value.get()
+    }
+
     /// Sleeps until a test advances time far enough.
     public func sleep(until deadline: ContinuousClock.Instant) async throws {
         try Task.checkCancellation()

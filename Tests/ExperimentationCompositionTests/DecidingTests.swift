@@ -143,6 +143,31 @@ struct DecidingTests {
         #expect(later.string("only-b", default: "none") == "2")
     }
 
+    /// A store that can't be read.
+    private struct Unreadable: StateStoreDecorator {
+        let baseState: any StateStore = InMemoryStateStore()
+
+        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
+            throw ExperimentationError(.store, "The database is locked.")
+        }
+    }
+
+    @Test("a store that stays unreadable delays the start of all vendors together by 200 milliseconds")
+    func unreadable() async throws {
+        let time = ManualTime()
+        let start = time.instant
+        let provider = try provider(.computed, .from("a", "b"))
+        let client = try await time.passing {
+            try await ExperimentationClient(
+                provider: provider,
+                store: ClientStore(outbox: InMemoryOutboxStore(), state: Unreadable()),
+                environment: ClientEnvironment(time: time)
+            )
+        }
+        #expect(start.duration(to: time.instant) <= .milliseconds(200))
+        await client.shutdown(within: .zero)
+    }
+
     @Test("experiments come from each vendor that has them, marked with its name", arguments: Way.allCases)
     func experiments(way: Way) async throws {
         a.inner.replace(flags: [], experiments: [Vendors.experiment("one", flag: "f", value: "a")])

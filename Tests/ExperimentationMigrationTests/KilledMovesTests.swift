@@ -80,11 +80,13 @@ struct KilledMovesTests {
         let mortal = MortalStore(moves.store, dyingAfter: Int.random(in: 16..<64, using: &chance))
         var plan = moves.plan
         (plan.stage, plan.share) = (.live, 0.5)
-        let client = try? await ExperimentationClient(
-            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
-            store: mortal.clientStore,
-            environment: ClientEnvironment(time: moves.time)
-        )
+        let client = try? await moves.time.passing { [plan] in
+            try await ExperimentationClient(
+                provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+                store: mortal.clientStore,
+                environment: ClientEnvironment(time: moves.time)
+            )
+        }
         guard let client else { return said.kills += 1 }
         var number = 0
         while !mortal.isDead {

@@ -71,11 +71,13 @@ struct RandomMovesTests {
         func process() async throws -> (client: ExperimentationClient, store: MortalStore) {
             while true {
                 let store = MortalStore(moves.store, dyingAfter: Int.random(in: 10..<80, using: &chance))
-                let client = try? await ExperimentationClient(
-                    provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
-                    store: store.clientStore,
-                    environment: ClientEnvironment(time: moves.time)
-                )
+                let client = try? await moves.time.passing {
+                    try await ExperimentationClient(
+                        provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+                        store: store.clientStore,
+                        environment: ClientEnvironment(time: moves.time)
+                    )
+                }
                 if let client { return (client, store) }
             }
         }

@@ -172,11 +172,13 @@ struct UnreadablePlansTests {
         )
         var plan = moves.plan
         plan.stage = stage
-        let client = try await ExperimentationClient(
-            provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
-            store: store.clientStore,
-            environment: ClientEnvironment(time: moves.time)
-        )
+        let client = try await moves.time.passing { [plan] in
+            try await ExperimentationClient(
+                provider: MigratingProvider(from: moves.old, to: moves.new, plan: plan),
+                store: store.clientStore,
+                environment: ClientEnvironment(time: moves.time)
+            )
+        }
         isAway.withLock { $0 = false }
         return client
     }

@@ -76,12 +76,21 @@ struct KeptSwitchTests {
         store.mayWrite.open()
         try await store.setValue([1], for: "key")
         store.isUnreadable.store(true, ordering: .relaxed)
-        let own = await made(in: store)
+        let own = await time.passing { await made(in: store) }
         #expect(!own.isOn)
         store.isUnreadable.store(false, ordering: .relaxed)
         #expect(!own.flip(to: false))
         try await own.store()
         #expect(await !made(in: store).isOn)
+    }
+
+    @Test("what can't be read for a moment is read again", .timeLimit(.minutes(1)))
+    func readAgain() async throws {
+        let store = InMemoryStateStore()
+        try await store.setValue([1], for: "key")
+        let failing = FailingReads(3, of: store)
+        let own = await time.passing { [time] in await KeptSwitch(in: failing, as: "key", time: time) }
+        #expect(own.isOn)
     }
 
     @Test("of two quick changes the second one stays, although its caller comes while the first is being written")

@@ -80,8 +80,7 @@ struct KillSwitchTests {
             state.isFailing.value = true
         }
         let time = ManualTime()
-        let client = try await ScriptedVendor()
-            .client(store: store, time: time)
+        let client = try await time.passing { try await ScriptedVendor().client(store: store, time: time) }
         await client.core.killSwitch.set(isOn)
         state.isFailing.value = false
         await client.core.killSwitch.set(isOn)

@@ -1,32 +1,11 @@
 import Experimentation
 import ExperimentationTesting
 import Foundation
-import Synchronization
 import Testing
 import Waiting
 
 @Suite("Values of users in a state store", .timeLimit(.minutes(10)))
 struct UserValuesTests {
-    /// A store that can't read for a number of times.
-    private final class FailingReads: StateStoreDecorator {
-        let baseState: any StateStore
-        private let left: Mutex<Int>
-
-        init(_ count: Int, of base: any StateStore) {
-            baseState = base
-            left = Mutex(count)
-        }
-
-        func value(for key: String) async throws(ExperimentationError) -> [UInt8]? {
-            let fails = left.withLock { left in
-                left -= 1
-                return left >= 0
-            }
-            if fails { throw ExperimentationError(.store, "as the test wants it") }
-            return try await baseState.value(for: key)
-        }
-    }
-
     private static func values(in store: any StateStore, _ time: ManualTime = ManualTime()) -> UserValues {
         UserValues(in: store, under: "test/", keeping: 8, time: time) { ["new-\($0)/", "old-\($0)/"] }
     }

@@ -129,12 +129,14 @@ final class ClientCore: Sendable {
     var isDisabled: Bool { killSwitch.isOn }
 
     /// Restores the state of an earlier run.
-    func restore() async {
-        await killSwitch.restore()
-        if let overrides = await kept.read([AssignmentOverride].self, .overrides) {
+    ///
+    /// - Parameter patience: How long to try while the store can't be read.
+    func restore(_ patience: ReadingPatience) async {
+        await killSwitch.restore(patience)
+        if let overrides = try? await kept.find([AssignmentOverride].self, .overrides, patience) {
             ambient.update { $0.with(overrides: overrides) }
         }
-        await rules?.restore()
+        await rules?.restore(patience)
         if options.waitsForUser { outbox.set(.unattended, true) }
         await outbox.resume()
     }

@@ -23,7 +23,8 @@ public final class ExperimentationClient: Sendable {
 
     /// Creates a client, prepares its provider and restores what an earlier run left in the store.
     ///
-    /// It doesn't wait for the vendor: waiting events are delivered, and polled rules are fetched, in the background.
+    /// It doesn't wait for the vendor: waiting events are delivered, and polled rules are fetched, in the background. While
+    /// the store can't be read, it tries again for up to 200 milliseconds.
     ///
     /// - Parameters:
     ///   - provider: The vendor.
@@ -57,7 +58,7 @@ public final class ExperimentationClient: Sendable {
             environment: environment,
             sessions: sessions
         )
-        await core.restore()
+        await core.restore(context.patience)
         startPolling()
         startAskingSwitch()
         startListening()

@@ -13,6 +13,8 @@ public struct ProviderContext: Sendable {
     /// When the client was created.
     private let began: Date
     private let isOpen: SurfaceCheck
+    /// How long a start tries to read what the store can't read at first; shared by all that is started with the client.
+    package let patience: ReadingPatience
 
     /// Returns whether the part of the application in which an event happened is still open; `nil` if the event has no
     /// session, or its session has ended.
@@ -29,6 +31,7 @@ public struct ProviderContext: Sendable {
         store = state
         began = environment.time.now
         isOpen = { _ in nil }
+        patience = ReadingPatience(by: environment.time)
     }
 
     /// Creates the context of a provider's account in a client's store.
@@ -38,7 +41,14 @@ public struct ProviderContext: Sendable {
         _ environment: ClientEnvironment,
         isOpen: @escaping SurfaceCheck = { _ in nil }
     ) {
-        self.init(of: provider, in: store, environment, since: environment.time.now, isOpen)
+        self.init(
+            of: provider,
+            in: store,
+            environment,
+            since: environment.time.now,
+            isOpen,
+            ReadingPatience(by: environment.time)
+        )
     }
 
     private init(
@@ -46,18 +56,20 @@ public struct ProviderContext: Sendable {
         in store: any StateStore,
         _ environment: ClientEnvironment,
         since began: Date,
-        _ isOpen: @escaping SurfaceCheck
+        _ isOpen: @escaping SurfaceCheck,
+        _ patience: ReadingPatience
     ) {
         self.environment = environment
         self.store = store
         self.began = began
         self.isOpen = isOpen
+        self.patience = patience
         state = ScopedStateStore(store, prefix: "\(provider.destination.account.prefix(32))/provider/")
     }
 
     /// Returns the context of a wrapped provider, which finds what it stored under a client of its own.
     package func context(of provider: any ExperimentationProvider) -> ProviderContext {
-        ProviderContext(of: provider, in: store, environment, since: began, isOpen)
+        ProviderContext(of: provider, in: store, environment, since: began, isOpen, patience)
     }
 
     /// Whether there may still be someone to show the campaigns to that answer an event: not in a part of the

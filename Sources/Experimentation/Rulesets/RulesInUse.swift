@@ -43,8 +43,10 @@ final class RulesInUse: Sendable {
     }
 
     /// Restores the rules of an earlier run.
-    func restore() async {
-        guard let restored = await keeper.restore() else { return }
+    ///
+    /// - Parameter patience: How long to try while they can't be read; after that, each fetch tries once.
+    func restore(_ patience: ReadingPatience? = nil) async {
+        guard let restored = await keeper.restore(patience) else { return }
         let rules = PublishedRules(restored, afterExpiry: afterExpiry)
         published.update { _ in rules }
     }
@@ -76,6 +78,7 @@ final class RulesInUse: Sendable {
     ///
     /// - Returns: The answer's number.
     private func renew() async throws(ExperimentationError) -> Int {
+        if published.current.kept == nil { await restore() }
         let outcome: RulesetKeeper.Outcome
         let throwings = killSwitch.throwings
         do throws(ExperimentationError) {

@@ -60,12 +60,17 @@ actor RulesetKeeper {
         self.environment = environment
     }
 
-    /// Restores the rules of an earlier run, once.
-    func restore() async -> Kept? {
-        guard !isRestored else { return kept }
+    /// Restores the rules of an earlier run, once: the next call reads what can't be read now.
+    ///
+    /// - Parameter patience: How long to try while they can't be read; only once if `nil`.
+    /// - Returns: The rules, if there are any.
+    func restore(_ patience: ReadingPatience? = nil) async -> Kept? {
+        guard !isRestored, kept == nil else { return kept }
+        let bytes: [UInt8]?
+        do throws(ExperimentationError) { bytes = try await state.findBytes(.ruleset, patience) } catch { return kept }
         isRestored = true
-        guard let bytes = await state.bytes(.ruleset), let stored = StoredRuleset(written: bytes) else { return kept }
-        let date = await lastAnswer(on: stored)
+        guard let bytes, let stored = StoredRuleset(written: bytes) else { return kept }
+        let date = await lastAnswer(on: stored, patience)
         if kept != nil { return kept }
         do throws(ExperimentationError) {
             let ruleset = try source.ruleset(restoring: stored.raw)
@@ -77,9 +82,9 @@ actor RulesetKeeper {
     }
 
     /// When the vendor sent stored rules, or last said that they still hold.
-    private func lastAnswer(on stored: StoredRuleset) async -> Date {
-        guard let bytes = await state.bytes(.confirmation), let confirmed = StoredRuleset(written: bytes),
-            confirmed.validator == stored.validator
+    private func lastAnswer(on stored: StoredRuleset, _ patience: ReadingPatience?) async -> Date {
+        guard let bytes = try? await state.findBytes(.confirmation, patience),
+            let confirmed = StoredRuleset(written: bytes), confirmed.validator == stored.validator
         else { return stored.date }
         return max(stored.date, confirmed.date)
     }

@@ -42,10 +42,12 @@ final class KillSwitch: Sendable {
     var throwings: Int { throwing.load(ordering: .acquiring) }
 
     /// Restores the state of an earlier run.
-    func restore() async {
+    ///
+    /// - Parameter patience: How long to try while it can't be read; after that the switch counts as off.
+    func restore(_ patience: ReadingPatience) async {
         var stored = false
         // What the vendor says is written if it can't be read, whatever it is.
-        do { stored = try await kept.find(Bool.self, .killSwitch) ?? false } catch { return }
+        do { stored = try await kept.find(Bool.self, .killSwitch, patience) ?? false } catch { return }
         record.withLock { $0 = SwitchRecord(stored: stored) }
         guard stored else { return }
         isThrown.store(true, ordering: .relaxed)

@@ -52,22 +52,28 @@ struct KeptState: Sendable {
         static let denials = "withdrawal/"
     }
 
-    /// Reads a value; `nil` whatever is wrong with it.
-    func read<Value: Decodable>(_ type: Value.Type, _ key: Key) async -> Value? {
-        guard let content = await bytes(key) else { return nil }
-        return try? JSONDecoder().decode(type, from: Data(content))
-    }
-
     /// Reads a value whose absence must be certain; `nil` if there is none, or whatever is wrong with it.
     ///
+    /// - Parameters:
+    ///   - type: The value's type.
+    ///   - key: The key.
+    ///   - patience: How long to go on if the store fails; not at all if `nil`.
+    /// - Returns: The value.
     /// - Throws: What the store throws; it is logged as well.
-    func find<Value: Decodable>(_ type: Value.Type, _ key: Key) async throws(ExperimentationError) -> Value? {
-        try await findBytes(key).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+    func find<Value: Decodable>(
+        _ type: Value.Type,
+        _ key: Key,
+        _ patience: ReadingPatience? = nil
+    ) async throws(ExperimentationError) -> Value? {
+        try await findBytes(key, patience).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
     }
 
-    /// Reads bytes as ``find(_:_:)`` does.
-    func findBytes(_ key: Key) async throws(ExperimentationError) -> [UInt8]? {
-        do throws(ExperimentationError) { return try await content(of: key) } catch {
+    /// Reads bytes as ``find(_:_:_:)`` does.
+    func findBytes(_ key: Key, _ patience: ReadingPatience? = nil) async throws(ExperimentationError) -> [UInt8]? {
+        do throws(ExperimentationError) {
+            guard let patience else { return try await content(of: key) }
+            return try await patience.read { () async throws(ExperimentationError) in try await content(of: key) }
+        } catch {
             logUnreadable(error)
             throw error
         }

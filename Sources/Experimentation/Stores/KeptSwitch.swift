@@ -23,9 +23,20 @@ package final class KeptSwitch: Sendable {
     ///   - state: The vendor's own state.
     ///   - key: Where in it the switch is kept.
     ///   - time: The client's clock.
-    package init(in state: any StateStore, as key: String, time: any TimeSource) async {
+    ///   - patience: How long to try while it can't be read; a patience of its own if `nil`.
+    package init(
+        in state: any StateStore,
+        as key: String,
+        time: any TimeSource,
+        patience: ReadingPatience? = nil
+    ) async {
+        let patience = patience ?? ReadingPatience(by: time)
         var stored: Bool?
-        do throws(ExperimentationError) { stored = try await state.value(for: key) != nil } catch {
+        do throws(ExperimentationError) {
+            stored = try await patience.read { () async throws(ExperimentationError) in
+                try await state.value(for: key) != nil
+            }
+        } catch {
             // What the vendor says is written then, whatever it is.
             stored = nil
         }

@@ -6,10 +6,6 @@ package struct UserValues: Sendable {
     private let trimmer: StateTrimmer
     private let time: any TimeSource
 
-    /// How long to try to read a value, and the pause between two attempts.
-    private static let patience = Duration.milliseconds(200)
-    private static let pause = Duration.milliseconds(20)
-
     /// Creates the values of one kind.
     ///
     /// - Parameters:
@@ -37,11 +33,8 @@ package struct UserValues: Sendable {
     ///
     /// What the store can't read at first is read again for up to 200 milliseconds; after that it counts as missing.
     package func value(of userID: String, where isWanted: ([UInt8]) -> Bool = { _ in true }) async -> [UInt8]? {
-        let end = time.instant.advanced(by: Self.patience)
-        while true {
-            do throws(ExperimentationError) { return try await read(userID, isWanted) } catch {
-                guard time.instant < end, (try? await time.sleep(for: Self.pause)) != nil else { return nil }
-            }
+        try? await ReadingPatience(by: time).read { () async throws(ExperimentationError) in
+            try await read(userID, isWanted)
         }
     }
 

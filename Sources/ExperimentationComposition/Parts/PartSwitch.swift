@@ -20,7 +20,12 @@ final class PartSwitch: Sendable {
         log = context.environment.log
         time = context.environment.time
         tried = Mutex(time.instant)
-        kept = await KeptSwitch(in: context.state, as: "composed/kill-switch", time: context.environment.time)
+        kept = await KeptSwitch(
+            in: context.state,
+            as: "composed/kill-switch",
+            time: context.environment.time,
+            patience: context.patience
+        )
         if kept.isOn { board.note(true) }
     }
 

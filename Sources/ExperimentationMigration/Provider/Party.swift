@@ -48,7 +48,12 @@ final class Party: Sendable {
     ) async throws(ExperimentationError) {
         let kept = context.kept(for: provider)
         let context = context.context(of: provider)
-        killSwitch = await KeptSwitch(in: context.state, as: "migration/off", time: context.environment.time)
+        killSwitch = await KeptSwitch(
+            in: context.state,
+            as: "migration/off",
+            time: context.environment.time,
+            patience: context.patience
+        )
         let roles = try await provider.start(in: context)
         self.side = side
         self.kept = kept

@@ -49,12 +49,15 @@ extension CutMove {
                 to: try provider(.new, store),
                 plan: plan
             )
+            let environment = ClientEnvironment(time: moves.time, makeID: numbers.next, jitter: { 0.5 })
             do throws(ExperimentationError) {
-                let client = try await ExperimentationClient(
-                    provider: provider,
-                    store: store.clientStore,
-                    environment: ClientEnvironment(time: moves.time, makeID: numbers.next, jitter: { 0.5 })
-                )
+                let client = try await moves.time.passing { () async throws(ExperimentationError) in
+                    try await ExperimentationClient(
+                        provider: provider,
+                        store: store.clientStore,
+                        environment: environment
+                    )
+                }
                 guard let migration = client.extras(as: Migration.self) else { continue }
                 let process = Process(client: client, migration: migration, store: store, file: file)
                 if !store.isDead {

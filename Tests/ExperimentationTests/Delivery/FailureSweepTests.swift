@@ -41,7 +41,9 @@ struct FailureSweepTests {
         let time = ManualTime()
         let dice = Dice(seed)
         vendor.answer { _ in DeliveryReport(dice.below(3) == 0 ? .outage() : .delivered) }
-        let client = try await vendor.client(store: ClientStore(outbox: store, state: store), time: time)
+        let client = try await time.passing {
+            try await vendor.client(store: ClientStore(outbox: store, state: store), time: time)
+        }
         let ada = client.session(for: User(id: "ada", consent: .granted))
         // Held until consent is granted.
         let bob = client.session(for: User(id: "bob"))
