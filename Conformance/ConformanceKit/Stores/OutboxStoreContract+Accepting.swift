@@ -46,13 +46,27 @@ extension OutboxStoreContract {
             try await trial.expectAll(["a1", "a5"])
             try await trial.expectLedger(Ledger(accepted: 2, pending: 2))
         },
-        rule("accepting/refused-grants-nothing", "an event that is refused says nothing about consent") { trial in
-            _ = try await trial.store.setConsent([.denied("a")])
-            let codes = try await trial.store.add([
-                NewEvent("a1", .custom("x", value: .nan), grantsConsent: true),
-                NewEvent("a2", owedTo: [], grantsConsent: true), NewEvent("a3"),
+        rule(
+            "accepting/refused-grants",
+            "consent that comes with a refused event is granted all the same, before the events behind it",
+            size: StoreSize(maximumEventBytes: 1_000)
+        ) { trial in
+            let store = trial.store
+            let large = TrackingEvent.custom(String(repeating: "é", count: 500))
+            try await store.add([NewEvent("e1", isHeld: true)])
+            _ = try await store.setConsent(["a", "b", "c", "d"].map { .denied($0) })
+            let codes = try await store.add([
+                NewEvent("a1", .custom("x", value: .nan), grantsConsent: true), NewEvent("a2"),
+                NewEvent("b1", large, grantsConsent: true), NewEvent("b2"), NewEvent("b3", grantsConsent: true),
+                NewEvent("c1", owedTo: [], grantsConsent: true), NewEvent("c2"),
             ])
-            trial.expect(codes, [.invalidArgument, .invalidArgument, .consentDenied])
+            trial.expect(codes, [.invalidArgument, nil, .tooLarge, nil, nil, .invalidArgument, nil])
+            // Also by themselves.
+            trial.expect(try await store.add([NewEvent("d1", large, grantsConsent: true)]), [.tooLarge])
+            trial.expect(try await store.add([NewEvent("e2", large, grantsConsent: true)]), [.tooLarge])
+            trial.expect(try await store.add("d2"), [nil])
+            try await trial.expectAll(["e1", "a2", "b2", "b3", "c2", "d2"])
+            try await trial.expectLedger(Ledger(accepted: 6, pending: 6))
         },
         rule(
             "accepting/joined",

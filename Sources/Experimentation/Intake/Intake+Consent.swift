@@ -1,11 +1,11 @@
 /// Consent: its changes, and events that state it or depend on it.
 extension Intake {
     /// Carries out the grants of events that the store refused for another reason, and accepts what those users did
-    /// afterwards.
+    /// afterwards, for a store that grants nothing with an event that it refuses.
     ///
     /// If the store fails, only these events do: the others are stored already, and would be stored a second time.
     ///
-    /// - Returns: Whether held events were released, as far as the store says.
+    /// - Returns: Whether held events may have been released.
     func grant(withRefused events: [NewEvent], _ refusals: inout [ExperimentationError?]) async -> Bool {
         var changes: [ExactText: ConsentChange] = [:]
         var granting: [Int] = []
@@ -22,19 +22,17 @@ extension Intake {
         }
         if changes.isEmpty { return false }
         var open = granting + later
-        var hasReleased = false
         do throws(ExperimentationError) {
-            hasReleased = try await store.setConsent(Array(changes.values)).released > 0
+            _ = try await store.setConsent(Array(changes.values))
             open = later
-            if later.isEmpty { return hasReleased }
+            if later.isEmpty { return true }
             let answers = try await store.append(later.map { events[$0] }, now: environment.time.now)
             for (index, answer) in zip(later, answers) { refusals[index] = answer }
         } catch {
             for index in open { refusals[index] = error }
-            // It may be done all the same.
-            hasReleased = true
         }
-        return hasReleased
+        // The store doesn't say what it has released with the events; and what failed may be done all the same.
+        return true
     }
 
     /// Leaves out the statements of users whose denial is owed, unless that can be settled now.

@@ -31,8 +31,10 @@ public final class InMemoryOutboxStore: OutboxStore {
         return rows.withLock { rows in
             let refusals = zip(events, sizes).map { event, size -> ExperimentationError? in
                 switch size {
-                case .success(let size): rows.append(event, bytes: size)
-                case .failure(let error): error
+                case .success(let size): return rows.append(event, bytes: size)
+                case .failure(let error):
+                    if event.grantsConsent { rows.grant(event.envelope.identity.id) }
+                    return error
                 }
             }
             rows.makeRoom(now: now)

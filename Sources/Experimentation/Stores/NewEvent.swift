@@ -20,6 +20,8 @@ public struct NewEvent: Sendable, Hashable {
     public var deliveries: [Delivery]
     /// Whether its user grants consent with it: in the same transaction and before this event, a denial ends and held
     /// events are released.
+    ///
+    /// It is granted also if the event itself is refused.
     public var grantsConsent: Bool
     private let content: Content
 

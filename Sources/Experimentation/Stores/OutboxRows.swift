@@ -84,9 +84,9 @@ struct OutboxRows {
 
     /// Accepts an event, or returns why not.
     mutating func append(_ event: NewEvent, bytes size: Int) -> ExperimentationError? {
-        if event.deliveries.isEmpty { return .owedToNobody }
         let user = ExactText(event.envelope.identity.id)
         if event.grantsConsent { grant(user.text) }
+        if event.deliveries.isEmpty { return .owedToNobody }
         if denied.contains(user), !event.envelope.event.isConsentSignal { return .consentDenied }
         var row = Row(envelope: event.envelope, bytes: size, deliveries: [:])
         row.envelope.sequence = nextSequence

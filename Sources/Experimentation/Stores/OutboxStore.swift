@@ -22,6 +22,9 @@ public protocol OutboxStore: Sendable {
     /// counted as ``Ledger/DropReason/overflow`` at each destination that hadn't received them; events under a live
     /// lease are spared.
     ///
+    /// Consent that comes with an event is granted also if the event is refused for another reason: what its user did
+    /// afterwards mustn't wait for a further call, behind later events.
+    ///
     /// - Parameters:
     ///   - events: The events; their ids are new.
     ///   - now: The time.

@@ -2,7 +2,7 @@
 import Foundation
 internal import GRDB
 
-/// An event in its stored form.
+/// An event in its stored form, or the consent that comes with an event that can't be stored.
 struct StoredEvent: Sendable {
     var user: String
     var priority: Int
@@ -10,6 +10,7 @@ struct StoredEvent: Sendable {
     var isKept: Bool
     var date: Double
     var body: [UInt8]
+    /// None if only the consent counts.
     var deliveries: [NewEvent.Delivery]
     var grantsConsent: Bool
 
@@ -27,11 +28,19 @@ struct StoredEvent: Sendable {
         deliveries = event.deliveries
         grantsConsent = event.grantsConsent
     }
+
+    /// Creates a user's consent without the event.
+    init(consentOf user: String) {
+        self.user = user
+        (priority, isKept, date, body, deliveries, grantsConsent) = (0, false, 0, [], [], true)
+    }
 }
 
 /// Events in their stored form, and why the others have none.
 struct EncodedEvents: Sendable {
     private(set) var stored: [StoredEvent] = []
+    /// The place of each of them among the events.
+    private var places: [Int] = []
     /// For each event why it can't be stored.
     private(set) var refusals: [ExperimentationError?]
 
@@ -39,21 +48,24 @@ struct EncodedEvents: Sendable {
     init(_ events: [NewEvent], limit: Int) {
         refusals = [ExperimentationError?](repeating: nil, count: events.count)
         stored.reserveCapacity(events.count)
+        places.reserveCapacity(events.count)
         for (index, event) in events.enumerated() {
             do throws(ExperimentationError) {
                 stored.append(try StoredEvent(event, limit: limit))
             } catch {
                 refusals[index] = error
+                guard event.grantsConsent else { continue }
+                stored.append(StoredEvent(consentOf: event.envelope.identity.id))
             }
+            places.append(index)
         }
     }
 
     /// Adds the refusals of those that weren't accepted because of their users' denials.
     func refusals(accepted: [Bool]) -> [ExperimentationError?] {
         var refusals = refusals
-        var answers = accepted.makeIterator()
-        for index in refusals.indices where refusals[index] == nil {
-            if answers.next() == false { refusals[index] = .consentDenied }
+        for (place, isAccepted) in zip(places, accepted) where !isAccepted && refusals[place] == nil {
+            refusals[place] = .consentDenied
         }
         return refusals
     }
@@ -62,7 +74,7 @@ struct EncodedEvents: Sendable {
 extension OutboxTable {
     /// Accepts events and makes room for them.
     ///
-    /// - Returns: For each whether it was accepted; an event isn't if its user denies consent.
+    /// - Returns: For each whether it was accepted; an event isn't if its user denies consent, nor is consent alone.
     mutating func append(_ events: [StoredEvent], now: Date, _ database: Database) throws -> [Bool] {
         var written = 0
         var accepted: [Bool] = []
@@ -73,7 +85,7 @@ extension OutboxTable {
         )
         for (index, event) in events.enumerated() {
             if event.grantsConsent { _ = try grant(event.user, database) }
-            let isAccepted = try event.isKept || !isDenied(event.user, database)
+            let isAccepted = try !event.deliveries.isEmpty && (event.isKept || !isDenied(event.user, database))
             accepted.append(isAccepted)
             if isAccepted {
                 try insert(event, by: row, database)

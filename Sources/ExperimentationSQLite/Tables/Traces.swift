@@ -19,7 +19,9 @@ final class Traces: Sendable {
     /// Notes the users of events that are about to be stored.
     func note(_ events: [StoredEvent]) {
         state.withLock { state in
-            for index in events.indices { state.users.insert(events[index].user) }
+            for index in events.indices where !events[index].deliveries.isEmpty {
+                state.users.insert(events[index].user)
+            }
             if state.users.count > Self.mostUsers {
                 state.users = []
                 state.isUnknown = true

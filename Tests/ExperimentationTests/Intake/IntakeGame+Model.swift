@@ -10,9 +10,7 @@
             checkStored()
             // What was done though the store said that it failed may be done once more, behind what followed it.
             if mayHide { return }
-            // Consent that comes with an event that is too large takes effect behind the transaction, and what follows it
-            // is then stored behind what came with consent of its own.
-            if !mayBeLarge { checkOrder() }
+            checkOrder()
             checkConsent()
         }
 

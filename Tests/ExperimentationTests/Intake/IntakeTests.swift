@@ -101,6 +101,29 @@ struct IntakeTests {
         #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 1, pending: 1))
     }
 
+    @Test("what a user does after consenting with an event that is too large is stored in its order")
+    func orderBehindRefused() async throws {
+        let store = InMemoryOutboxStore(maximumEventBytes: 2_000)
+        let environment = ClientEnvironment(time: ManualTime())
+        let kept = KeptState(store: InMemoryStateStore(), of: Self.destination, log: environment.log)
+        let owed = OwedDenials(store: store, kept: kept, log: environment.log)
+        try await owed.carryOut()
+        let intake = Intake(store: store, owed: owed, environment: environment) { _ in }
+        _ = try await store.setConsent([ConsentChange(userID: "ada", isGranted: false)])
+        func consenting(_ id: String, _ text: String) -> Intake.Statement {
+            let event = TrackingEvent.custom("said", attributes: ["text": .string(text)])
+            let envelope = Envelope(id: id, identity: Identity(id: "ada"), event: event, date: .distantPast)
+            return .event(NewEvent(envelope, to: Self.destination, grantsConsent: true))
+        }
+        // All are in line before the first is stored.
+        let large = intake.enter(consenting("large", String(repeating: "x", count: 3_000)))
+        let others = [event(1), consenting("2", "x"), event(3)].map { intake.enter($0) }
+        let error = await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: large) }
+        #expect(error?.code == .tooLarge)
+        for ticket in others { try await intake.outcome(of: ticket) }
+        #expect(try await store.waiting().map(\.envelope.id) == ["1", "2", "3"])
+    }
+
     @Test("the consent stated by a refused event releases what is held, also if a denial was owed")
     func releasedByRefused() async throws {
         let store = InMemoryOutboxStore()

@@ -10,6 +10,7 @@ struct Acceptance {
 
     private struct Accepted {
         var arrival: Arrivals.Arrival
+        var body: [UInt8]
         var sequence: Int64
         var deliveries: [NewDelivery]
     }
@@ -104,6 +105,7 @@ struct Acceptance {
                     }
                 }
             }
+            guard let body = arrival.body else { continue }
             if denied.contains(arrival.mark), !event.envelope.isConsentSignal {
                 refusals[arrival.place] = ExperimentationError(
                     .consentDenied,
@@ -122,9 +124,9 @@ struct Acceptance {
             let sequence = shard.next * Int64(StoreSchema.mostShards) + arrival.shard
             shard.next += 1
             shard.count += 1
-            shard.bytes += Int64(arrival.body.count)
+            shard.bytes += Int64(body.count)
             shards[arrival.shard] = shard
-            accepted.append(Accepted(arrival: arrival, sequence: sequence, deliveries: deliveries))
+            accepted.append(Accepted(arrival: arrival, body: body, sequence: sequence, deliveries: deliveries))
         }
     }
 
@@ -139,7 +141,7 @@ struct Acceptance {
                 .wholes(accepted.map(\.arrival.shard)),
                 .blobs(accepted.map { Array($0.arrival.event.envelope.id.utf8) }),
                 .wholes(accepted.map { Int64($0.arrival.event.envelope.event.priority.rawValue) }),
-                .blobs(accepted.map(\.arrival.body))
+                .blobs(accepted.map(\.body))
             )
         )
         let rows = accepted.flatMap { accepted in accepted.deliveries.map { (accepted, $0) } }

@@ -2,11 +2,12 @@
 
 /// Encoded events to be accepted, and those that are refused whatever the store contains.
 struct Arrivals: Sendable {
-    /// An event that may be accepted.
+    /// An event that may be accepted, or of which only the consent counts that comes with it.
     struct Arrival: Sendable {
         var place: Int
         var event: NewEvent
-        var body: [UInt8]
+        /// `nil` if only the consent counts.
+        var body: [UInt8]?
         var mark: [UInt8]
         var shard: Int64
     }
@@ -17,23 +18,26 @@ struct Arrivals: Sendable {
     init(_ events: [NewEvent], limit: Int, _ person: (String) -> (mark: [UInt8], shard: Int64)) {
         refusals = Array(repeating: nil, count: events.count)
         for (place, event) in events.enumerated() {
+            var body: [UInt8]?
             do throws(ExperimentationError) {
-                let body = try event.stored(limit: limit)
                 guard !event.deliveries.isEmpty else {
                     throw ExperimentationError(.invalidArgument, "The event is owed to no destination.")
                 }
-                let (mark, shard) = person(event.envelope.identity.id)
-                all.append(Arrival(place: place, event: event, body: body, mark: mark, shard: shard))
+                body = try event.stored(limit: limit)
             } catch {
                 refusals[place] = error
+                if !event.grantsConsent { continue }
             }
+            let (mark, shard) = person(event.envelope.identity.id)
+            all.append(Arrival(place: place, event: event, body: body, mark: mark, shard: shard))
         }
     }
 
     /// The distinct destinations, in order of first mention.
     var destinations: [Destination] {
         var seen: Set<Destination> = []
-        return all.flatMap { $0.event.deliveries.map(\.destination) }.filter { seen.insert($0).inserted }
+        return all.flatMap { $0.body == nil ? [] : $0.event.deliveries.map(\.destination) }
+            .filter { seen.insert($0).inserted }
     }
 
     var shards: [Int64] { Set(all.map(\.shard)).sorted() }
