@@ -25,6 +25,17 @@ extension Deliverer {
         if ending != .again { endRun() }
     }
 
+    /// Releases the lane that the last round left to a next one, if that hasn't come: others would wait for the lease to
+    /// expire.
+    func releaseLeftOver() async {
+        guard let token = leftOver.take() else { return }
+        do throws(ExperimentationError) {
+            try await store.release(token, pause: nil, now: clock.now)
+        } catch {
+            _ = ending(nil, despite: error)
+        }
+    }
+
     /// Resumes callers that wait for a run: it has ended, or there will be none.
     func endRun() {
         isRunning = false
@@ -44,11 +55,14 @@ extension Deliverer {
             }
             switch try await store.lease(request(batches: 1, now: began.date)) {
             case .leased(let lease):
+                leftOver = nil
                 var round = DeliveryRound(lease, unanswered: unanswered, largest: policy.largest)
                 if alarm.schedule.refusals.isProbing { round.stopLeasing() }
                 self.round = round
                 return await play(under: lease.token, began)
-            case .nothing(let date): return .nothing(until: date.map(began.instant))
+            case .nothing(let date):
+                leftOver = nil
+                return .nothing(until: date.map(began.instant))
             case .busy(let date):
                 return .busy(until: min(began.instant(of: date), began.instant.advanced(by: Self.busyWait)))
             case .paused(let date):
@@ -104,8 +118,10 @@ extension Deliverer {
         _ = await ahead?.answer.value
         do throws(ExperimentationError) {
             try await conclude()
-            // The next round continues the lease, if there is one.
-            if end.ending == .again, alarm.holds.isEmpty, !Task.isCancelled { return .again }
+            if end.ending == .again, alarm.holds.isEmpty, !Task.isCancelled {
+                leftOver = token
+                return .again
+            }
             try await store.release(token, pause: end.pause, now: now(since: began))
         } catch {
             end.ending = ending(end.ending, despite: error)

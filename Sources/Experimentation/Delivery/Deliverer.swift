@@ -41,6 +41,8 @@ actor Deliverer {
     var sending: Sending?
     /// The ids of the batch that got no answer last time.
     var unanswered: [String] = []
+    /// The lease that the last round left to the next one, which hasn't begun yet.
+    var leftOver: LeaseToken?
     /// The answers that aren't recorded yet, oldest first: at most two, since a round begins with none.
     var unwritten: [Answered] = []
     /// Opens when the current run has ended, or the next one if there is none.
@@ -82,7 +84,9 @@ actor Deliverer {
                 await deliver()
                 continue
             }
+            // First: the wake-up of a flush that comes meanwhile belongs to the next run.
             endRun()
+            await releaseLeftOver()
             if let end = rest.end {
                 await rest.changed.wait(until: end, by: environment.time)
             } else {
@@ -90,6 +94,7 @@ actor Deliverer {
             }
         }
         endRun()
+        await releaseLeftOver()
     }
 
     // MARK: Signals from elsewhere

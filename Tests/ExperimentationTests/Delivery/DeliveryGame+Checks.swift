@@ -25,6 +25,15 @@
                 expect(!isIdle || flush.isPatient, "a flush waits for nothing")
             }
             flushes.removeAll { $0.hasEnded.value }
+            if isIdle, failing == 0 { checkLanes() }
+        }
+
+        /// Nobody holds a lane who sends nothing: another process would wait for it.
+        private func checkLanes() {
+            for destination in outbox.destinations {
+                let isFree = result { [store, time] in try await store.base.isFree(destination, at: time.base.now) }
+                expect(isFree == true, "the lane of \(destination) is leased, and nothing is sent")
+            }
         }
 
         func end() {
