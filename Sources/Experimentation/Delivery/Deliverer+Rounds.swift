@@ -160,9 +160,14 @@ extension Deliverer {
                 default: round?.end()
                 }
             }
-            guard let batch = round?.next(leavingOut: owed.users) else { break }
+            let batch = round?.next(leavingOut: owed.users)
             if ahead == nil, round?.wantsMore == true {
                 ahead = look(for: request(batches: Self.batchesAhead, now: now(since: began), after: token))
+            }
+            guard let batch else {
+                // All that was leased is of users whose denial is owed: what others did is behind it.
+                if ahead != nil, round?.isOver == false { continue }
+                break
             }
             sending = Sending(batch: batch)
             guard try await store.isCurrent(token), round?.isOver == false else { return End(ending: .again) }

@@ -39,8 +39,8 @@ struct DeliveryRound: Equatable {
     private var rest: Lease.Rest?
     /// Whether nothing more may be sent in this round.
     private(set) var isOver = false
-    /// Whether it skipped events of users whose denial the store couldn't record.
-    private(set) var hasPassedOver = false
+    /// Users with an event that it skipped because the store couldn't record their denial; their later ones wait as well.
+    private var passedOver: Set<ExactText> = []
 
     /// Begins a round.
     ///
@@ -72,6 +72,9 @@ struct DeliveryRound: Equatable {
     /// What is left once everything that was leased is sent; `nil` if only the store knows.
     var remainder: Lease.Rest? { ahead.isEmpty && waiting.isEmpty && !isOver ? rest : nil }
 
+    /// Whether it skipped events of users whose denial the store couldn't record.
+    var hasPassedOver: Bool { !passedOver.isEmpty }
+
     /// Whether more must be leased before anything can be sent.
     var isExhausted: Bool { ahead.isEmpty }
 
@@ -91,11 +94,10 @@ struct DeliveryRound: Equatable {
     mutating func next(leavingOut denying: Set<ExactText> = []) -> [Envelope]? {
         while var batch = ahead.popLast() {
             if !denying.isEmpty {
-                let passed = batch.filter { $0.isStopped(by: denying) }
-                if !passed.isEmpty { hasPassedOver = true }
-                waiting.formUnion(passed.map { ExactText($0.identity.id) })
+                passedOver.formUnion(batch.filter { $0.isStopped(by: denying) }.map { ExactText($0.identity.id) })
             }
-            if !waiting.isEmpty { batch.removeAll { waiting.contains(ExactText($0.identity.id)) } }
+            let staying = waiting.union(passedOver)
+            if !staying.isEmpty { batch.removeAll { staying.contains(ExactText($0.identity.id)) } }
             if !batch.isEmpty { return batch }
         }
         return nil

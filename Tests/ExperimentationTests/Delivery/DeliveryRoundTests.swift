@@ -152,6 +152,17 @@ struct DeliveryRoundTests {
         #expect(signals.next(leavingOut: [ExactText("a")])?.map(\.id) == ["a9"])
     }
 
+    @Test("events that are passed over because of a denial keep no other user's from being leased")
+    func passedOver() {
+        var round = round([events("a1", "a2")], largest: 2)
+        #expect(round.next(leavingOut: [ExactText("a")]) == nil)
+        #expect(round.wantsMore)
+        round.add(Lease(token: Self.token, batches: [events("a3", "b4")]), largest: 2)
+        // Also if the denial isn't owed any more: they come behind those that were passed over.
+        #expect(round.next()?.map(\.id) == ["b4"])
+        #expect(round.hasPassedOver)
+    }
+
     @Test("whatever the answers, each user's events are sent in order and none is settled twice", arguments: 0..<200)
     func anyAnswers(seed: Int) {
         let dice = Dice(seed)

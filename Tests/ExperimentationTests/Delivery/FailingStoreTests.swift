@@ -18,10 +18,17 @@ struct FailingStoreTests {
         #expect(vendor.record.received.compactMap(\.event.number) == [1])
     }
 
-    @Test("after a withdrawal that the store couldn't carry out, events aren't sent unless the user consents again")
-    func failedWithdrawal() async throws {
+    @Test(
+        "after a withdrawal that the store couldn't carry out, events aren't sent unless the user consents again",
+        arguments: [100, 3, 2, 1]
+    )
+    func failedWithdrawal(largest: Int) async throws {
         let store = TroubledStore(.init(failsDenials: true))
-        let vendor = ScriptedVendor(needsConsent: true)
+        // Others' events are sent, though full batches are in front of them that aren't.
+        let vendor = ScriptedVendor(
+            batching: BatchPolicy(count: 1_000_000, largest: largest, interval: .seconds(3_600)),
+            needsConsent: true
+        )
         let time = ManualTime()
         let client = try await vendor.client(store: ClientStore(outbox: store, state: InMemoryStateStore()), time: time)
         let ada = client.session(for: User(id: "ada", consent: .granted))
