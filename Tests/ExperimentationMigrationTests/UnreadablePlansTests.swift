@@ -134,11 +134,13 @@ struct UnreadablePlansTests {
                 if isAway.withLock({ $0 }) { throw ExperimentationError(.store, "The database is locked.") }
             }
         )
-        let client = try await ExperimentationClient(
-            provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
-            store: store.clientStore,
-            environment: ClientEnvironment(time: moves.time)
-        )
+        let client = try await moves.time.passing {
+            try await ExperimentationClient(
+                provider: MigratingProvider(from: moves.old, to: moves.new, plan: moves.plan),
+                store: store.clientStore,
+                environment: ClientEnvironment(time: moves.time)
+            )
+        }
         let session = client.session(for: User(id: "ada", consent: .granted))
         let exposure = TrackingEvent(
             .exposure(Exposure(assignment: Assignment(experiment: Experiment(id: "e0"), variation: Variation(id: "a"))))
