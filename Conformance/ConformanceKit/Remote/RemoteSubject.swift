@@ -258,9 +258,26 @@ struct RemoteStage: SubjectStage {
         _ parameters: [String: FlagValue] = [:],
         _ read: (inout DocumentReader) throws -> Result
     ) async throws -> Result {
-        callsUnderWay.begin()
-        defer { callsUnderWay.end() }
         let members = parameters.merging(["stage": .string(id)]) { given, _ in given }
-        return try await subject.line.call(command, members, read)
+        return try await RemoteLine(exchange: exchangeToTheEnd).call(command, members, read)
+    }
+
+    /// Sends a command and returns the answer; a caller that is cancelled doesn't wait for it.
+    ///
+    /// The other process may take up a command whose caller has left, so the call is under way until it is answered.
+    private func exchangeToTheEnd(_ command: [UInt8]) async throws -> [UInt8] {
+        let (answers, answer) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+        callsUnderWay.begin()
+        Task { [callsUnderWay, exchange = subject.line.exchange] in
+            defer { callsUnderWay.end() }
+            do {
+                answer.yield(try await exchange(command))
+                answer.finish()
+            } catch {
+                answer.finish(throwing: error)
+            }
+        }
+        for try await answer in answers { return answer }
+        throw ExperimentationError(.cancelled, "The caller has left before the other process answered.")
     }
 }

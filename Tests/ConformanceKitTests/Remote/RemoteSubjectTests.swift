@@ -91,8 +91,11 @@ struct RemoteSubjectTests {
         )
     }
 
-    @Test("the vendor comes back only after what was sent while it was away is answered")
-    func order() async throws {
+    @Test(
+        "the vendor comes back only after what was sent while it was away is answered, also for a caller that has left",
+        arguments: [false, true]
+    )
+    func order(leaves: Bool) async throws {
         let heard = Mutex<[String]>([])
         let answered = AsyncGate()
         let subject = try await RemoteSubject { command in
@@ -110,12 +113,18 @@ struct RemoteSubjectTests {
             return Array("{\"result\":\(results[word] ?? "{}")}".utf8)
         }
         let stage = try await subject.open(World(name: "slow"))
-        async let call = stage.received()
+        let call = Task { try await stage.received() }
         try await eventually("the call") { heard.withLock { $0.last } == "received" }
+        if leaves {
+            call.cancel()
+            let error = await #expect(throws: ExperimentationError.self) { try await call.value }
+            #expect(error?.code == .cancelled)
+        }
         async let back: Void = stage.setReachable(true)
         for _ in 0..<100 { await Task.yield() }
         answered.open()
-        _ = try await (call, back)
+        try await back
+        if !leaves { #expect(try await call.value.isEmpty) }
         #expect(heard.withLock { $0 } == ["describe", "open", "received", "answered", "setReachable"])
     }
 
