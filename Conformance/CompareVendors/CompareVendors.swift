@@ -14,7 +14,7 @@ import Foundation
 /// `make compare`: the checkout with every vendor, as `xp compare` without options shows it.
 ///
 /// It is a program of its own because it needs neither a durable store nor a parser of arguments and YAML, and is built
-/// in three quarters of the time of `xp`.
+/// in two thirds of the time of `xp`.
 @main
 struct CompareVendors {
     static func main() async {
