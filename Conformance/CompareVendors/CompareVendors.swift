@@ -18,6 +18,9 @@ import Foundation
 @main
 struct CompareVendors {
     static func main() async {
+        guard CommandLine.arguments.count == 1 else {
+            fail("expected no arguments; see swift run xp compare --help for a comparison with options", status: 64)
+        }
         // A mock that closes its connection must not end the process.
         signal(SIGPIPE, SIG_IGN)
         let runner = ComparisonRunner(pace: .together)
@@ -32,9 +35,9 @@ struct CompareVendors {
         if !failures.isEmpty { fail(failures.joined(separator: "; ")) }
     }
 
-    private static func fail(_ reason: String) -> Never {
+    private static func fail(_ reason: String, status: Int32 = 1) -> Never {
         try? FileHandle.standardError.write(contentsOf: Data("compare-vendors: \(reason)\n".utf8))
-        exit(1)
+        exit(status)
     }
 
     private static var isColored: Bool {

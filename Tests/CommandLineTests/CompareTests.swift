@@ -30,6 +30,9 @@ struct CompareTests {
             .result()
         #expect(full.errors == "compare-vendors: standard output can't be written\n")
         #expect(full.status == 1)
+        let given = try await Running(["--vendor", "sigma"], executable: program).result()
+        #expect(given.complaint.hasPrefix("compare-vendors: expected no arguments; see swift run xp compare --help"))
+        #expect(given.status == 64 && given.output.isEmpty)
     }
 
     /// The words of a report: bytes depend on how long an event has waited, connections on who is quicker.
