@@ -32,7 +32,9 @@ struct KeptSwitchTests {
 
     private let time = ManualTime()
 
-    private func made(in store: Store) async -> KeptSwitch { await KeptSwitch(in: store, as: "key", time: time) }
+    private func made(in store: any StateStore) async -> KeptSwitch {
+        await KeptSwitch(in: store, as: "key", time: time, patience: ReadingPatience(by: time))
+    }
 
     @Test("a change whose write failed is written two seconds later, and one that is stored isn't written again")
     func failing() async throws {
@@ -89,7 +91,7 @@ struct KeptSwitchTests {
         let store = InMemoryStateStore()
         try await store.setValue([1], for: "key")
         let failing = FailingReads(3, of: store)
-        let own = await time.passing { [time] in await KeptSwitch(in: failing, as: "key", time: time) }
+        let own = await time.passing { await made(in: failing) }
         #expect(own.isOn)
     }
 

@@ -23,14 +23,13 @@ package final class KeptSwitch: Sendable {
     ///   - state: The vendor's own state.
     ///   - key: Where in it the switch is kept.
     ///   - time: The client's clock.
-    ///   - patience: How long to try while it can't be read; a patience of its own if `nil`.
+    ///   - patience: How long to try while it can't be read.
     package init(
         in state: any StateStore,
         as key: String,
         time: any TimeSource,
-        patience: ReadingPatience? = nil
+        patience: ReadingPatience
     ) async {
-        let patience = patience ?? ReadingPatience(by: time)
         var stored: Bool?
         do throws(ExperimentationError) {
             stored = try await patience.read { () async throws(ExperimentationError) in
