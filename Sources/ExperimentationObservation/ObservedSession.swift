@@ -25,8 +25,8 @@ public final class ObservedSession: Observable {
 
     private var source: Source
     private let registrar = ObservationRegistrar()
-    /// Each flag's value when it was last read, by key.
-    private var seen: [String: FlagValue] = [:]
+    /// The values of a flag that were read since its last change was reported, by key.
+    private var seen: [String: [FlagValue]] = [:]
 
     /// Creates an observable session; call ``follow()`` to observe changes.
     public init(_ session: UserSession) { source = .session(session) }
@@ -42,9 +42,9 @@ public final class ObservedSession: Observable {
     public func follow() async {
         guard case .session(let session) = source else { return }
         let changes = session.changes
-        for (key, value) in seen where current(key) != value { announce(key) }
+        for key in seen.keys where isOutdated(key) { announce(key) }
         for await change in changes {
-            for key in change.flags where seen[key] != nil { announce(key) }
+            for key in change.flags where isOutdated(key) { announce(key) }
         }
     }
 
@@ -113,7 +113,8 @@ public final class ObservedSession: Observable {
         fixed: (FlagValue) -> Value?
     ) -> Value? {
         registrar.access(self, keyPath: \.[place: key])
-        seen[key] = current(key)
+        let value = current(key)
+        if seen[key]?.last != value { seen[key, default: []].append(value) }
         return switch source {
         case .session(let session): ofSession(session)
         case .fixed(let values): values[key].flatMap(fixed)
@@ -132,8 +133,16 @@ public final class ObservedSession: Observable {
         }
     }
 
+    /// Whether a value was read that is no longer the current one.
+    private func isOutdated(_ key: String) -> Bool {
+        guard let values = seen[key] else { return false }
+        let value = current(key)
+        return values.contains { $0 != value }
+    }
+
     private func announce(_ key: String) {
-        // The session's value has already changed, so observers that read it again at once get the new one.
-        registrar.withMutation(of: self, keyPath: \.[place: key]) { seen[key] = current(key) }
+        // The value has already changed, so observers that read it again at once get the new one.
+        seen[key] = nil
+        registrar.withMutation(of: self, keyPath: \.[place: key]) {}
     }
 }

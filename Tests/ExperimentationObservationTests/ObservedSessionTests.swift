@@ -114,6 +114,47 @@ struct ObservedSessionTests {
         #expect(observed[Flags.color] == "red" && observed[Flags.size] == 2)
     }
 
+    @Test("a reader of the earlier value is notified although another one has read the new value")
+    func twoReaders() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider(flags: provider(color: "red", size: 1)))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let (earlier, later) = (Drawings(), Drawings())
+        earlier.draw { _ = observed[Flags.color] }
+        client.overrideFlag("color", with: "green")
+        later.draw { _ = observed[Flags.color] }
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        try await eventually("another drawing") { earlier.value == 1 }
+    }
+
+    @Test("a value that was first read after its change isn't reported again")
+    func firstRead() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider(flags: provider(color: "red", size: 1)))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        let sizes = Drawings()
+        sizes.draw { _ = observed[Flags.size] }
+        // Every change of the size is reported once `follow()` listens.
+        var size = 1
+        try await eventually("following") {
+            size += 1
+            client.overrideFlag("size", with: size)
+            return sizes.value > 0
+        }
+        client.overrideFlag("color", with: "green")
+        let colors = Drawings()
+        colors.draw { _ = observed[Flags.color] }
+        let before = sizes.value
+        client.overrideFlag("size", with: size + 1)
+        try await eventually("the change after it") { sizes.value > before }
+        #expect(colors.value == 0)
+    }
+
     @Test("neither following nor a vendor that hangs blocks the main actor")
     func mainActorIsFree() async throws {
         let gate = AsyncGate()
