@@ -37,6 +37,7 @@ final class ClientCore: Sendable {
     let ambient: Lanes<Ambient>
     private let overridesTurn = AsyncSemaphore(limit: 1)
     private let isClosed = Atomic<Bool>(false)
+    private let isOver = Atomic<Bool>(false)
     /// Whether it has been logged that the vendor takes no exposures.
     let hasToldOfExposures = Atomic<Bool>(false)
 
@@ -153,6 +154,16 @@ final class ClientCore: Sendable {
     ///
     /// - Returns: Whether this call did it.
     func close() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
+
+    /// Whether the client has shut down, so that nobody is told of anything any longer.
+    var hasEnded: Bool { isOver.load(ordering: .sequentiallyConsistent) }
+
+    /// Ends what is told of the client and its sessions.
+    func end() {
+        isOver.store(true, ordering: .sequentiallyConsistent)
+        status.finish()
+        for session in sessions.all { session.changeListeners.finish() }
+    }
 
     /// Announces that a fetch failed.
     func fetchFailed(_ error: ExperimentationError, hasDecisions: Bool) {

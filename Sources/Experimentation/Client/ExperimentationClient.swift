@@ -300,6 +300,6 @@ public final class ExperimentationClient: Sendable {
         let patience = core.environment.time.instant.advanced(by: Outbox.leastForStatus)
         await core.environment.time.ends(by: max(deadline, patience)) { [core] in await core.killSwitch.settle() }
         await core.roles.stop(deadline)
-        core.status.finish()
+        core.end()
     }
 }

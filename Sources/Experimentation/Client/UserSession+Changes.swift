@@ -21,7 +21,12 @@ extension UserSession {
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
     /// ```
-    public var changes: AsyncStream<DecisionChange> { changeListeners.stream() }
+    public var changes: AsyncStream<DecisionChange> {
+        let changes = changeListeners.stream()
+        // Asked after it was added: if it was added too late to be ended with the others, this is seen.
+        if core.hasEnded { changeListeners.finish() }
+        return changes
+    }
 
     /// Announces a change explicitly.
     func announceChange(of flags: Set<String>) {
@@ -36,10 +41,11 @@ extension UserSession {
     /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
     @discardableResult
     func update(_ change: (Snapshot) -> Snapshot?) -> Bool {
-        guard !changeListeners.isEmpty else { return snapshots.update(change) }
-        let (before, status) = (snapshots.current.decisions, self.status)
+        let (before, status) = (snapshots.current.readable, self.status)
         guard snapshots.update(change) else { return false }
-        let flags = before.keysThatDiffer(from: snapshots.current.decisions)
+        // Who began to listen meanwhile may have read what was there before.
+        guard !changeListeners.isEmpty else { return true }
+        let flags = before.keysThatDiffer(from: snapshots.current.readable)
         if !flags.isEmpty || status != self.status {
             changeListeners.add(DecisionChange(flags: flags, status: self.status))
             changeListeners.tell()

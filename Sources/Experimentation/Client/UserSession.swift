@@ -133,7 +133,7 @@ public final class UserSession: Sendable {
     // MARK: Decisions
 
     /// All decisions as currently read.
-    public var decisions: Decisions { core.isDisabled ? .none : snapshots.current.decisions }
+    public var decisions: Decisions { core.isDisabled ? .none : snapshots.current.readable }
 
     /// All decisions as currently read, and the user they were made for, who isn't the session's right after a change.
     package var decisionsOfUser: (decisions: Decisions, user: Identity) {

@@ -82,6 +82,9 @@ final class Snapshot: Sendable {
     /// Whether the decisions have expired.
     @inline(__always)
     var isOverdue: Bool { expiry?.hasPassed ?? false }
+
+    /// The decisions that reads give now: none if they have expired and aren't used any longer.
+    var readable: Decisions { afterExpiry == .notReady && isOverdue ? .none : decisions }
 }
 
 /// A context on the heap, passed to hooks without copying its contents.
