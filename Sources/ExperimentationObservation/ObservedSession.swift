@@ -25,8 +25,9 @@ public final class ObservedSession: Observable {
 
     private var source: Source
     private let registrar = ObservationRegistrar()
-    /// The values of a flag that were read since its last change was reported, by key.
-    private var seen: [String: [FlagValue]] = [:]
+    /// The values of a flag that were read since its last change was reported, by key: the first two, because of two one is
+    /// outdated whatever the current value.
+    private(set) var seen: [String: [FlagValue]] = [:]
 
     /// Creates an observable session; call ``follow()`` to observe changes.
     public init(_ session: UserSession) { source = .session(session) }
@@ -94,8 +95,12 @@ public final class ObservedSession: Observable {
     public subscript(flag: FlagKey<FlagValue>) -> FlagValue {
         read(flag.key) {
             $0[flag]
-        } fixed: {
-            $0
+        } fixed: { value in
+            switch value {
+            case .object, .array: value
+            // Spelled out: a plain `nil` would be the value null.
+            default: FlagValue?.none
+            }
         } ?? flag.defaultValue
     }
     /// The value of a flag decoded as an application's type, or its default.
@@ -113,11 +118,12 @@ public final class ObservedSession: Observable {
         fixed: (FlagValue) -> Value?
     ) -> Value? {
         registrar.access(self, keyPath: \.[place: key])
-        let value = current(key)
-        if seen[key]?.last != value { seen[key, default: []].append(value) }
+        // Before and after, because it may change in between.
+        note(key)
+        defer { note(key) }
         return switch source {
         case .session(let session): ofSession(session)
-        case .fixed(let values): values[key].flatMap(fixed)
+        case .fixed(let values): values[key].flatMap { $0 == .null ? nil : fixed($0) }
         }
     }
 
@@ -131,6 +137,12 @@ public final class ObservedSession: Observable {
         case .session(let session): session.flagOverride(of: key) ?? session.decisions[key]?.value ?? .null
         case .fixed(let values): values[key] ?? .null
         }
+    }
+
+    private func note(_ key: String) {
+        let value = current(key)
+        let values = seen[key, default: []]
+        if values.count < 2, !values.contains(value) { seen[key] = values + [value] }
     }
 
     /// Whether a value was read that is no longer the current one.

@@ -1,10 +1,11 @@
 import Experimentation
-import ExperimentationObservation
 import ExperimentationTesting
 import Observation
 import Synchronization
 import Testing
 import Waiting
+
+@testable import ExperimentationObservation
 
 @Suite("A session is observed")
 @MainActor
@@ -155,6 +156,86 @@ struct ObservedSessionTests {
         #expect(colors.value == 0)
     }
 
+    /// Does something once, before a flag is read.
+    private final class Meddler: Hook {
+        private struct Plan { var action: (@Sendable () -> Void)? }
+        private let plan = Mutex(Plan())
+
+        func meddle(_ action: @escaping @Sendable () -> Void) { plan.withLock { $0.action = action } }
+
+        func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes? {
+            let due = plan.withLock { plan in
+                defer { plan.action = nil }
+                return plan.action
+            }
+            due?()
+            return nil
+        }
+    }
+
+    @Test("a value that was there only while it was read is replaced by the one that is back")
+    func changedWhileRead() async throws {
+        let meddler = Meddler()
+        let client = try await ExperimentationClient(
+            provider: InMemoryProvider(flags: provider(color: "red", size: 1)),
+            options: ClientOptions(hooks: [meddler])
+        )
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let colors = Drawings()
+        let shown = Mutex("")
+        meddler.meddle { client.overrideFlag("color", with: "green") }
+        colors.draw { shown.withLock { $0 = observed[Flags.color] } }
+        #expect(shown.withLock { $0 } == "green")
+        client.overrideFlag("color", with: nil)
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        try await eventually("another drawing") { shown.withLock { $0 } == "red" }
+    }
+
+    @Test("the default that overdue decisions leave is replaced once they are renewed, though their value is the same")
+    func overdue() async throws {
+        let time = ManualTime()
+        let client = try await ExperimentationClient(
+            provider: InMemoryProvider(
+                flags: provider(color: "red", size: 1),
+                freshness: Freshness(lifetime: .seconds(10), afterExpiry: .notReady)
+            ),
+            environment: ClientEnvironment(time: time)
+        )
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        time.advance(by: .seconds(11))
+        let colors = Drawings()
+        colors.draw { _ = observed[Flags.color] }
+        #expect(observed[Flags.color] == "plain")
+        try await session.refresh()
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        try await eventually("another drawing") { colors.value == 1 }
+        #expect(observed[Flags.color] == "red")
+    }
+
+    @Test("a flag that changes often while nobody follows takes no more memory")
+    func unfollowed() async throws {
+        let client = try await ExperimentationClient(provider: InMemoryProvider(flags: provider(color: "red", size: 1)))
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let sizes = Drawings()
+        sizes.draw { _ = observed[Flags.size] }
+        for size in 2...100 {
+            client.overrideFlag("size", with: size)
+            #expect(observed[Flags.size] == size)
+        }
+        #expect(observed.seen["size"]?.count == 2)
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        try await eventually("another drawing") { sizes.value == 1 }
+    }
+
     @Test("neither following nor a vendor that hangs blocks the main actor")
     func mainActorIsFree() async throws {
         let gate = AsyncGate()
@@ -208,6 +289,22 @@ struct ObservedSessionTests {
         #expect(colors.value == 1 && sizes.value == 0 && observed[Flags.color] == "red")
         // Returns at once, because fixed values have no changes to follow.
         await observed.follow()
+    }
+
+    @Test("fixed values of another type, or none, read as the default, as a session's do")
+    func fixedOfAnotherType() async throws {
+        let values: [String: FlagValue] = ["color": "green", "size": [1, 2], "theme": ["dark": true], "none": .null]
+        let client = try await ExperimentationClient(
+            provider: InMemoryProvider(flags: values.map { InMemoryFlag($0.key, $0.value) })
+        )
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        for observed in [ObservedSession(session), ObservedSession(fixed: values)] {
+            let read = ["color", "size", "theme", "none"].map { observed[FlagKey($0, default: FlagValue.object([:]))] }
+            #expect(read == [[:], [1, 2], ["dark": true], [:]])
+            #expect(observed[FlagKey("none", default: String?.some("plain"))] == "plain")
+            #expect(observed[FlagKey("color", default: String?.some("plain"))] == "green")
+        }
     }
 
     private func mainActorTurn() async { for _ in 0..<10 { await Task.yield() } }
