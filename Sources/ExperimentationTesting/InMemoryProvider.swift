@@ -37,7 +37,8 @@ public final class InMemoryProvider: ExperimentationProvider {
         var failure: ExperimentationError?
         var verdict: @Sendable (Envelope) -> Verdict = { _ in .delivered }
         var answer: @Sendable (Envelope) -> [Campaign] = { _ in [] }
-        var listeners: [AsyncStream<ChangeNotice>.Continuation] = []
+        var listeners: [UInt64: AsyncStream<ChangeNotice>.Continuation] = [:]
+        var nextListener: UInt64 = 0
 
         mutating func replace(_ flags: [InMemoryFlag], _ experiments: [InMemoryExperiment]) {
             self.flags = flags
@@ -148,7 +149,7 @@ public final class InMemoryProvider: ExperimentationProvider {
             var flags = state.flags
             change(&flags)
             state.replace(flags, state.experiments)
-            return state.listeners
+            return Array(state.listeners.values)
         }
         for listener in listeners { listener.yield(.changed) }
     }
@@ -156,7 +157,14 @@ public final class InMemoryProvider: ExperimentationProvider {
     fileprivate func listen() -> AsyncStream<ChangeNotice> {
         // One pending notice is enough: clients ask for the final state.
         let (stream, listener) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(1))
-        state.withLock { $0.listeners.append(listener) }
+        let id = state.withLock { state in
+            state.nextListener += 1
+            state.listeners[state.nextListener] = listener
+            return state.nextListener
+        }
+        listener.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
+        }
         return stream
     }
 

@@ -240,7 +240,17 @@ struct InMemoryRules: Ruleset {
     }
 
     /// Returns a user's arm: forced here, forced by the vendor, kept or allocated, in this order.
-    private func place(in number: Int, _ context: EvaluationContext) -> (arm: Int, origin: Int)? {
+    ///
+    /// - Parameters:
+    ///   - number: The experiment.
+    ///   - context: The user.
+    ///   - path: The experiments below it that ask for it: a holdout above itself would ask without end.
+    /// - Returns: The arm, and how the user was assigned to it.
+    private func place(
+        in number: Int,
+        _ context: EvaluationContext,
+        below path: [Int] = []
+    ) -> (arm: Int, origin: Int)? {
         let experiment = experiments[number]
         guard !experiment.arms.isEmpty else { return nil }
         let override = context.overrides.last {
@@ -254,7 +264,7 @@ struct InMemoryRules: Ruleset {
         if let forced = experiment.forced[context.user.id], let arm = arm(forced, of: experiment) { return (arm, 2) }
         for holdout in experiment.holdouts {
             if let above = experiments.firstIndex(where: { $0.experiment.id == holdout && $0.isHoldout }),
-                above != number, place(in: above, context) != nil
+                above != number, !path.contains(above), place(in: above, context, below: path + [number]) != nil
             {
                 return nil
             }

@@ -77,7 +77,7 @@ public final class RecordingTransport: HTTPTransport {
     ) async throws(ExperimentationError) -> HTTPReply {
         var exchange = Recording.Exchange(
             method: request.method.rawValue,
-            path: Redaction.path(request.path ?? "", isSecret: request.headerFields[.accept] == "text/event-stream"),
+            path: Redaction.path(request.path ?? "", isSecret: request.asksForStream),
             body: Redaction.body(body)
         )
         do throws(ExperimentationError) {
@@ -116,9 +116,9 @@ extension ScriptedTransport {
             var path: String
             var body: [UInt8]
 
-            init(_ method: String, _ path: String, _ body: [UInt8]) {
+            init(_ method: String, _ path: String, _ body: [UInt8], isStream: Bool = false) {
                 self.method = method
-                self.path = Redaction.path(path)
+                self.path = Redaction.path(path, isSecret: isStream)
                 self.body = Redaction.body(body)
             }
         }
@@ -130,7 +130,12 @@ extension ScriptedTransport {
         }
 
         func answer(to exchange: Exchange) -> Answer {
-            let question = Question(exchange.method, exchange.request.path ?? "", exchange.body)
+            let question = Question(
+                exchange.method,
+                exchange.request.path ?? "",
+                exchange.body,
+                isStream: exchange.request.asksForStream
+            )
             return answers.withLock { answers in
                 guard let left = answers[question], let first = left.first else {
                     return .failure(ExperimentationError(.transport, "the recording has no answer to this request"))
@@ -140,6 +145,11 @@ extension ScriptedTransport {
             }
         }
     }
+}
+
+extension HTTPRequest {
+    /// Whether this asks for a stream of events, whose address carries a ticket.
+    fileprivate var asksForStream: Bool { headerFields[.accept] == "text/event-stream" }
 }
 
 extension Recording.Exchange {

@@ -36,8 +36,8 @@ enum Redaction {
     ///
     /// In anything else, such as XML, there is nothing to replace.
     static func body(_ body: [UInt8]) -> [UInt8] {
-        let blanks: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
-        let first = body.first { !blanks.contains($0) }
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let first = body.dropFirst(body.starts(with: mark) ? mark.count : 0).first { !isBlank($0) }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? json(body) : form(body)
     }
 
@@ -54,7 +54,9 @@ enum Redaction {
         return Array(redacted.joined(separator: [UInt8(ascii: "&")]))
     }
 
-    /// Replaces each text that follows the name of a secret member; what isn't valid JSON may stay as it is.
+    private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+
+    /// Replaces the texts and numbers in secret members; what isn't valid JSON may stay as it is.
     private static func json(_ bytes: [UInt8]) -> [UInt8] {
         var redacted: [UInt8] = []
         redacted.reserveCapacity(bytes.count)
@@ -62,10 +64,20 @@ enum Redaction {
         // The text that was read last, while only blanks and one colon have followed.
         var name: Range<Int>?
         var isAfterColon = false
-        var streams = Streams()
+        var streams = Inside()
+        var secrets = Inside()
         while place < bytes.count {
+            let member = isAfterColon ? name.map { bytes[$0] } : nil
+            let isHidden = secrets.isSo || member.map { isSecret($0) } ?? false
             guard bytes[place] == UInt8(ascii: "\"") else {
-                streams.note(bytes[place], after: isAfterColon ? name.map { bytes[$0] } : nil)
+                if isHidden, isOfNumber(bytes[place], atItsBeginning: true) {
+                    redacted += Array("\"\(placeholder)\"".utf8)
+                    while place < bytes.count, isOfNumber(bytes[place]) { place += 1 }
+                    (name, isAfterColon) = (nil, false)
+                    continue
+                }
+                streams.note(bytes[place], isEntrance: member?.elementsEqual("eventStreams".utf8) ?? false)
+                secrets.note(bytes[place], isEntrance: isHidden)
                 switch bytes[place] {
                 case 0x20, 0x09, 0x0A, 0x0D: break
                 case UInt8(ascii: ":") where name != nil && !isAfterColon: isAfterColon = true
@@ -82,7 +94,12 @@ enum Redaction {
             }
             end = min(end, bytes.count)
             redacted.append(bytes[place])
-            redacted += value(bytes[content..<end], of: isAfterColon ? name.map { bytes[$0] } : nil, streams.isInside)
+            let text = bytes[content..<end]
+            if isHidden, isAfterColon || !isName(endingAt: end, in: bytes) {
+                redacted += Array(placeholder.utf8)
+            } else {
+                redacted += isAfterColon && streams.isSo ? address(text, isSecret: true) : Array(text)
+            }
             if end < bytes.count { redacted.append(bytes[end]) }
             (name, isAfterColon) = isAfterColon ? (nil, false) : (content..<end, false)
             place = end + 1
@@ -90,29 +107,29 @@ enum Redaction {
         return redacted
     }
 
-    private static func value(
-        _ text: ArraySlice<UInt8>,
-        of name: ArraySlice<UInt8>?,
-        _ isInStreams: Bool
-    ) -> [UInt8] {
-        guard let name else { return Array(text) }
-        if isSecret(name) { return Array(placeholder.utf8) }
-        return isInStreams ? address(text, isSecret: true) : Array(text)
+    private static func isOfNumber(_ byte: UInt8, atItsBeginning: Bool = false) -> Bool {
+        (atItsBeginning ? "-0123456789" : "-+.0123456789Ee").utf8.contains(byte)
     }
 
-    /// Follows whether a place is inside the streams of events that a server announces.
+    /// Whether a text is a member's name: a colon follows.
+    private static func isName(endingAt end: Int, in bytes: [UInt8]) -> Bool {
+        bytes.dropFirst(end + 1).first { !isBlank($0) } == UInt8(ascii: ":")
+    }
+
+    /// Follows whether a place is inside a certain member: one that is secret, or the streams of events that a server
+    /// announces.
     ///
-    /// The addresses of these carry tickets, in queries that the server names as it likes.
-    private struct Streams {
+    /// The addresses of streams carry tickets, in queries that the server names as it likes.
+    private struct Inside {
         private var depth = 0
         private var end: Int?
 
-        var isInside: Bool { end != nil }
+        var isSo: Bool { end != nil }
 
-        mutating func note(_ byte: UInt8, after name: ArraySlice<UInt8>?) {
+        mutating func note(_ byte: UInt8, isEntrance: Bool) {
             switch byte {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
-                if end == nil, let name, name.elementsEqual("eventStreams".utf8) { end = depth }
+                if end == nil, isEntrance { end = depth }
                 depth += 1
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 depth -= 1

@@ -2,6 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 import Testing
+import Waiting
 
 @testable import ExperimentationTesting
 
@@ -124,5 +125,41 @@ struct InMemoryProviderTests {
         let decisions = decisions(of: provider, overrides: [.include(experiment: "x", variation: nil)])
         #expect(decisions.assignments == [])
         #expect(decisions["a"]?.value == 1)
+    }
+
+    @Test("holdouts that name each other in a circle are decided, and what is below them")
+    func circle() {
+        func holdout(_ id: String, in others: [String]) -> InMemoryExperiment {
+            InMemoryExperiment(
+                Experiment(id: id),
+                arms: [.init(Variation(id: "out"), weight: 100)],
+                isHoldout: true,
+                holdouts: others
+            )
+        }
+        let test = InMemoryExperiment(
+            Experiment(id: "test"),
+            arms: [.init(Variation(id: "b"), weight: 100, flags: ["a": 2])],
+            holdouts: ["one"]
+        )
+        let provider = InMemoryProvider(
+            flags: [InMemoryFlag("a", 1)],
+            experiments: [
+                holdout("one", in: ["two"]), holdout("two", in: ["three"]), holdout("three", in: ["one"]), test,
+            ]
+        )
+        let decisions = decisions(of: provider)
+        #expect(decisions.assignments.map(\.experiment.id) == ["one", "two", "three"])
+        #expect(decisions["a"]?.value == 1)
+    }
+
+    @Test("a provider forgets the clients that have been shut down")
+    func forgotten() async throws {
+        for _ in 0..<3 {
+            let client = try await ExperimentationClient(provider: provider)
+            try await eventually("listening") { provider.state.withLock { $0.listeners.count } == 1 }
+            await client.shutdown()
+            try await eventually("the end of listening") { provider.state.withLock { $0.listeners.isEmpty } }
+        }
     }
 }

@@ -183,8 +183,40 @@ struct SessionTests {
         for url in ["https://a.example/?page=1", "/?page=2"] { #expect(kept.contains(url)) }
         #expect(exchanges.map(\.path) == ["/flags?page=3", "/sse?ticket=redacted"])
         let player = ScriptedTransport(playing: recorder.recording)
-        stream.path = "/sse?ticket=redacted"
-        #expect(try await player.send(stream, body: [], limits: HTTPLimits()).status == 200)
+        for ticket in ["redacted", "another"] {
+            stream.path = "/sse?ticket=\(ticket)"
+            #expect(try await player.send(stream, body: [], limits: HTTPLimits()).status == 200)
+        }
+    }
+
+    @Test(
+        "credentials in JSON are redacted in whatever form they come",
+        arguments: [
+            ("\u{FEFF}{\"access_token\":\"canary\"}", "\u{FEFF}{\"access_token\":\"redacted\"}"),
+            (
+                #"{"password":-12.5e3,"secretKey" : 7, "apiKey":null,"idToken":true}"#,
+                #"{"password":"redacted","secretKey" : "redacted", "apiKey":null,"idToken":true}"#
+            ),
+            (
+                #"{"apiKeys":["a"],"api_key":["canary", [1,{"n":"canary"}], "canary\"]"],"page":[2,"b"]}"#,
+                #"{"apiKeys":["a"],"api_key":["redacted", ["redacted",{"n":"redacted"}], "redacted"],"page":[2,"b"]}"#
+            ),
+            (
+                #"[{"authorization":{"value" : "canary","more":{},"of":[true]},"at":3},"password",4]"#,
+                #"[{"authorization":{"value" : "redacted","more":{},"of":[true]},"at":3},"password",4]"#
+            ),
+            // What isn't JSON may stay as it is, but must do no harm.
+            (#"{"password":"#, #"{"password":"#), (#"{"password":12"#, #"{"password":"redacted""#),
+            (#"{"password":]]]"a"#, #"{"password":]]]"a"#), (#"{"password":{"a"#, #"{"password":{"redacted"#),
+        ]
+    )
+    func formsOfSecrets(sent: String, kept: String) async throws {
+        let recorder = RecordingTransport(ScriptedTransport([.json(sent)]))
+        let request = HTTPRequest(method: .post, scheme: "https", authority: "example.com", path: "/")
+        #expect(try await recorder.send(request, body: Array(sent.utf8), limits: HTTPLimits()).text == sent)
+        let exchange = try #require(recorder.recording.exchanges.first)
+        #expect(String(decoding: exchange.body, as: UTF8.self) == kept)
+        #expect(String(decoding: exchange.answer, as: UTF8.self) == kept)
     }
 
     @Test("a recording from before credentials were redacted is played back by the same rules")
