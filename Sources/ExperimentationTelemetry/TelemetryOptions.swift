@@ -20,7 +20,7 @@ public struct TelemetryOptions: Sendable {
     public enum Propagation: Sendable, Hashable {
         /// None. The default, because a vendor is a third party.
         case none
-        /// These hosts, given without a port.
+        /// These hosts, given without a port; capitals make no difference.
         case hosts(Set<String>)
         /// All servers.
         case everywhere
@@ -39,13 +39,13 @@ public struct TelemetryOptions: Sendable {
     /// Called only for evaluations that are logged.
     public var attributeMapper: (@Sendable (EvaluationDetails<FlagValue>) -> [String: FlagValue])?
     /// The maximum length of a string or of a value written as JSON, in characters; truncated ones end in `…`.
-    public var characterLimit: Int
+    public var characterLimit: Int { didSet { characterLimit = max(characterLimit, 1) } }
     /// The maximum number of attributes of an event.
-    public var attributeLimit: Int
+    public var attributeLimit: Int { didSet { attributeLimit = max(attributeLimit, 1) } }
     /// The maximum number of evaluations queued for the log; further ones are dropped and counted.
-    public var waitingLimit: Int
+    public var waitingLimit: Int { didSet { waitingLimit = max(waitingLimit, 1) } }
     /// The maximum number of flags counted separately, each with up to 32 variants; the rest is counted as `_other`.
-    public var seriesLimit: Int
+    public var seriesLimit: Int { didSet { seriesLimit = max(seriesLimit, 1) } }
     /// The log level of evaluation events.
     public var evaluationLevel: Logger.Level
     /// The log level of exposure events.
@@ -53,7 +53,7 @@ public struct TelemetryOptions: Sendable {
     /// Which servers receive trace headers.
     public var propagation: Propagation
     /// The interval at which ``Telemetry/follow(_:)`` measures.
-    public var interval: Duration
+    public var interval: Duration { didSet { interval = max(interval, .milliseconds(100)) } }
 
     /// Creates options.
     public init(
@@ -106,7 +106,9 @@ extension TelemetryOptions.Propagation {
         case .none: false
         case .everywhere: true
         case .hosts(let hosts):
-            hosts.contains(host) || hosts.contains(ServerAddress(authority: host).host)
+            hosts.contains { known in
+                [host, ServerAddress(authority: host).host].contains { $0.lowercased() == known.lowercased() }
+            }
         }
     }
 }

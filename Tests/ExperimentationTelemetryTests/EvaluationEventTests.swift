@@ -142,6 +142,31 @@ struct EvaluationEventTests {
         )
     }
 
+    @Test("limits that are set later are kept in bounds as those given at first")
+    func bounds() {
+        var options = TelemetryOptions(
+            characterLimit: -1,
+            attributeLimit: -1,
+            waitingLimit: -1,
+            seriesLimit: -1,
+            interval: .zero
+        )
+        func limits() -> [Int] {
+            [options.characterLimit, options.attributeLimit, options.waitingLimit, options.seriesLimit]
+        }
+        #expect(limits() == [1, 1, 1, 1] && options.interval == .milliseconds(100))
+        options.characterLimit = -1
+        options.attributeLimit = 0
+        options.waitingLimit = -1
+        options.seriesLimit = 0
+        options.interval = .zero
+        #expect(limits() == [1, 1, 1, 1])
+        #expect(options.interval == .milliseconds(100))
+        options.characterLimit = 6
+        options.interval = .seconds(1)
+        #expect(options.characterLimit == 6 && options.interval == .seconds(1))
+    }
+
     @Test("an exposure is a separate event, once however often the flag is read")
     func exposure() async throws {
         let kept = Kept()

@@ -23,4 +23,10 @@ struct ServerAddressTests {
         #expect(TelemetryOptions.Propagation.hosts(["[::1]"]).reaches(authority))
         #expect(!TelemetryOptions.Propagation.hosts(["[:"]).reaches(authority))
     }
+
+    @Test("a host is the same in capitals", arguments: ["api.example.com", "API.Example.com:8443"])
+    func capitals(authority: String) {
+        #expect(TelemetryOptions.Propagation.hosts(["Api.example.COM"]).reaches(authority))
+        #expect(!TelemetryOptions.Propagation.hosts(["example.com"]).reaches(authority))
+    }
 }
