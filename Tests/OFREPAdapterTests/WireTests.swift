@@ -80,6 +80,16 @@ struct WireTests {
         #expect(OFREPStream(announcement, of: Samples.base) == nil)
     }
 
+    @Test("the last id of a stream outlives its connection, and one that the server empties isn't sent")
+    func lastEventID() throws {
+        var reader = OFREPEventReader(after: "7")
+        #expect(reader.take(Array("data: a\n\n".utf8)).map(\.id) == ["7"])
+        #expect(reader.take(Array("id\ndata: a\n\n".utf8)).map(\.id) == [""])
+        let requests = OFREPRequests(OFREPConfiguration(baseURL: Samples.base))
+        let request = try requests.stream(try Samples.stream("https://flags.example.com/sse"), after: "")
+        #expect(request.headerFields[try #require(HTTPField.Name("Last-Event-ID"))] == nil)
+    }
+
     @Test("credentials are sent to the server's own address only")
     func credentials() throws {
         var configuration = OFREPConfiguration(baseURL: Samples.base, token: "t", apiKey: "k", headers: ["X-Env": "e"])

@@ -19,6 +19,11 @@ struct OFREPEventReader: Sendable {
     private var isAfterCR = false
     private var isFirstLine = true
 
+    /// Creates a reader for a connection.
+    ///
+    /// - Parameter id: The last event id of the stream's former connection, which holds until an event names another.
+    init(after id: String? = nil) { self.id = id }
+
     /// Parses the next bytes.
     ///
     /// - Returns: The events that these bytes complete.

@@ -13,7 +13,7 @@ final class OFREPListener: ChangeSource {
     private static let mostUsers = 64
 
     private struct AnsweredUser {
-        var id: String
+        var id: ExactText
         var streams: [OFREPStream]
     }
 
@@ -93,7 +93,7 @@ final class OFREPListener: ChangeSource {
                 "\(announcements.count - streams.count) of the server's event streams have unusable addresses"
             )
         }
-        note(AnsweredUser(id: userID, streams: streams), of: userID)
+        note(streams, of: userID)
     }
 
     /// Forgets which streams were announced to a user, and what is known of their questions.
@@ -105,8 +105,10 @@ final class OFREPListener: ChangeSource {
 
     /// Closes all streams until the server announces some again.
     func close() {
-        state.withLock { ($0.users, $0.reflections) = ([], OFREPReflections()) }
-        drive(.announced([]))
+        drive { state in
+            (state.users, state.reflections) = ([], OFREPReflections())
+            return .announced([])
+        }
     }
 
     /// Closes all streams permanently.
@@ -123,16 +125,20 @@ final class OFREPListener: ChangeSource {
         }
     }
 
-    private func note(_ user: AnsweredUser?, of userID: String) {
-        let all = state.withLock { state -> [OFREPStream] in
-            state.users.removeAll { $0.id == userID }
-            if let user { state.users.append(user) } else { state.reflections.forget(userID) }
+    private func note(_ streams: [OFREPStream]?, of userID: String) {
+        let id = ExactText(userID)
+        drive { state in
+            state.users.removeAll { $0.id == id }
+            if let streams {
+                state.users.append(AnsweredUser(id: id, streams: streams))
+            } else {
+                state.reflections.forget(userID)
+            }
             if state.users.count > Self.mostUsers { state.users.removeFirst() }
             var all: [OFREPStream] = []
             for stream in state.users.reversed().flatMap(\.streams) where !all.contains(stream) { all.append(stream) }
-            return all
+            return .announced(all)
         }
-        drive(.announced(all))
     }
 
     // MARK: Effects
@@ -144,8 +150,20 @@ final class OFREPListener: ChangeSource {
     ///   - stream: The stream that it concerns, if any.
     ///   - number: The number of that stream's connection; input from an earlier connection is ignored.
     private func drive(_ input: OFREPListening.Input, of stream: OFREPStream? = nil, number: Int = 0) {
+        drive(of: stream, number: number) { _ in input }
+    }
+
+    /// Feeds an input that follows from the state to the state machine, and carries out the effects.
+    ///
+    /// It is made in the same step: of two that come at once, the later one knows of the earlier.
+    private func drive(
+        of stream: OFREPStream? = nil,
+        number: Int = 0,
+        _ makeInput: (inout State) -> OFREPListening.Input
+    ) {
         let (now, jitter) = (environment.time.instant, environment.jitter())
         state.withLock { state in
+            let input = makeInput(&state)
             guard state.output != nil || state.alarm != nil || !state.connections.isEmpty else { return }
             if let stream, state.connections[stream]?.number != number { return }
             if case .ended(let stream, _) = input { state.connections.removeValue(forKey: stream)?.task.cancel() }
@@ -201,7 +219,7 @@ final class OFREPListener: ChangeSource {
     private func run(_ stream: OFREPStream, number: Int, after id: String?) async {
         let (parts, sink) = AsyncStream.makeStream(of: HTTPPart.self)
         async let end = read(stream, after: id, into: sink)
-        var reader = OFREPEventReader()
+        var reader = OFREPEventReader(after: id)
         for await part in parts {
             switch part {
             case .head(let head):

@@ -55,7 +55,10 @@ struct OFREPRequests: Sendable {
         var headers = stream.isOf(configuration.baseURL) ? try ownFields() : HTTPFields()
         headers[.accept] = "text/event-stream"
         headers[.cacheControl] = "no-cache"
-        if let eventID, HTTPField.isValidValue(eventID) { try headers.put(eventID, named: "Last-Event-ID") }
+        // A server empties the id to have none sent.
+        if let eventID, !eventID.isEmpty, HTTPField.isValidValue(eventID) {
+            try headers.put(eventID, named: "Last-Event-ID")
+        }
         return HTTPRequest(
             method: .get,
             scheme: stream.scheme,
