@@ -6,7 +6,7 @@ import Waiting
 @testable import Experimentation
 
 /// A vendor that is asked for each user and answers with a number that grows; it fails, is disabled or waits on request.
-private final class CountingVendor: ExperimentationProvider, DecisionSource {
+private final class CountingVendor: ExperimentationProvider, DecisionSource, ChangeSource {
     enum Mode: Sendable {
         case decides
         case fails(ErrorCode)
@@ -19,6 +19,7 @@ private final class CountingVendor: ExperimentationProvider, DecisionSource {
         var mode = Mode.decides
         var requests: [String] = []
         var waiters: [(count: Int, gate: AsyncGate)] = []
+        var listener: AsyncStream<ChangeNotice>.Continuation?
     }
 
     let name = "counting"
@@ -44,8 +45,21 @@ private final class CountingVendor: ExperimentationProvider, DecisionSource {
     }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
-        ProviderRoles(decisions: .asked(self))
+        var roles = ProviderRoles(decisions: .asked(self))
+        roles.changes = self
+        return roles
     }
+
+    func notices() -> AsyncStream<ChangeNotice> {
+        let (notices, listener) = AsyncStream.makeStream(of: ChangeNotice.self)
+        state.withLock { $0.listener = listener }
+        return notices
+    }
+
+    func setApplicationState(_ applicationState: ApplicationState) {}
+
+    /// Tells of a change.
+    func tellChange() { _ = state.withLock { $0.listener }?.yield(.changed) }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let (mode, number) = state.withLock { state in
@@ -102,6 +116,54 @@ struct AnswerReuseTests {
         #expect(vendor.count == 1)
         #expect(client.answerFigures.fresh == 2)
         #expect(client.answerFigures.asked == 1)
+    }
+
+    @Test("an answer from before a change that the vendor tells of isn't used again")
+    func told() async throws {
+        let vendor = CountingVendor()
+        let client = try await client(vendor)
+        #expect(try await number(client) == 1)
+        vendor.tellChange()
+        try await eventually("the change is known") { try await number(client) == 2 }
+        #expect(try await number(client) == 2)
+        #expect(try await reason(client) == .split)
+        #expect(vendor.count == 2)
+    }
+
+    @Test("who asks after such a change isn't given the answer to a request from before it")
+    func toldMeanwhile() async throws {
+        let vendor = CountingVendor()
+        let client = try await client(vendor)
+        let gate = AsyncGate()
+        vendor.set(.waits(gate))
+        async let first = number(client)
+        await vendor.untilAsked(1)
+        // Another user's answer shows when the change is known.
+        vendor.set(.decides)
+        let bob = User(id: "bob")
+        let former = try await number(client, bob)
+        vendor.tellChange()
+        try await eventually("the change is known") { try await number(client, bob) != former }
+        async let second = number(client)
+        try await eventually("both wait for one request") { client.core.decisionFlights.callers == 2 }
+        gate.open()
+        #expect(try await first == 1)
+        let later = try await second
+        #expect(later > 1)
+        #expect(try await number(client) == later)
+    }
+
+    @Test("if the vendor is away after such a change, the earlier answer is stale")
+    func toldAndAway() async throws {
+        let vendor = CountingVendor()
+        let client = try await client(vendor)
+        #expect(try await number(client) == 1)
+        vendor.set(.fails(.transport))
+        vendor.tellChange()
+        try await eventually("the change is known") { (try? await number(client)) == nil }
+        #expect(try await reason(client) == .stale)
+        #expect(try await number(client) == 1)
+        #expect(vendor.count == 2)
     }
 
     @Test("without the option each request asks")

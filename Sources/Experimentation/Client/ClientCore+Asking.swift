@@ -11,7 +11,8 @@ extension ClientCore {
         let digest = ContextDigest(context)
         guard let policy = reused.policy, let digest else { return try await decidedNow(source, context, digest) }
         if !isDisabled {
-            switch cache.recall(digest, of: context.user, at: environment.time.instant, by: policy) {
+            let (now, changes) = (environment.time.instant, reused.changes)
+            switch cache.recall(digest, of: context.user, at: now, by: policy, after: changes) {
             case .fresh(let held):
                 reused.count(\.fresh)
                 return held
@@ -49,9 +50,12 @@ extension ClientCore {
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> HeldDecisions {
         let removals = cache.removalCount(of: context.user)
-        let said: VendorAnswer
+        let changes = reused.changes
+        var said: VendorAnswer
         do throws(ExperimentationError) {
             said = try await ask(source, for: context, digest)
+            // The request may have been under way when the vendor told of a change.
+            if said.changes < changes { said = try await ask(source, for: context, digest) }
         } catch  where error.code.isOwn {
             // The vendor hasn't answered.
             if let digest { cache.giveUp(digest, of: context.user) }
@@ -68,7 +72,8 @@ extension ClientCore {
             await killSwitch.set(true)
             return hold(.none, by: source.freshness)
         }
-        let held = hold(decisions, by: source.freshness)
+        var held = hold(decisions, by: source.freshness)
+        held.changes = said.changes
         cache.keep(held, for: context.user, in: digest, since: removals)
         await killSwitch.set(false, asOf: said.throwings)
         killSwitch.announce(.ready, .ready)
@@ -112,7 +117,7 @@ extension ClientCore {
         for context: EvaluationContext
     ) async throws(ExperimentationError) -> VendorAnswer {
         reused.count(\.asked)
-        let throwings = killSwitch.throwings
+        let (throwings, changes) = (killSwitch.throwings, reused.changes)
         let answer: DecisionAnswer
         do throws(ExperimentationError) {
             answer = try await environment.observed(.refresh(provider: provider.name)) {
@@ -128,6 +133,6 @@ extension ClientCore {
         } else {
             reused.note(.disabled, at: environment.time.instant)
         }
-        return VendorAnswer(answer: answer, throwings: throwings)
+        return VendorAnswer(answer: answer, throwings: throwings, changes: changes)
     }
 }

@@ -74,6 +74,7 @@ extension ClientCore {
     func heed(_ notice: ChangeNotice) async {
         switch notice {
         case .changed:
+            reused.noteChange()
             await askAgain()
         case .unheard(let error):
             // First, so that an answer under way can't miss it.

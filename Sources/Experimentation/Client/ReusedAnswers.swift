@@ -5,11 +5,18 @@ final class ReusedAnswers: Sendable {
     /// The policy; `nil` to ask each time.
     let policy: AnswerReuse?
     private let state: Mutex<(pause: VendorPause, figures: AnswerFigures)>
+    private let told = Atomic<Int>(0)
 
     init(_ policy: AnswerReuse?) {
         self.policy = policy
         state = Mutex((VendorPause(length: policy?.failures ?? .zero), AnswerFigures()))
     }
+
+    /// The number of changes that the vendor has told of.
+    var changes: Int { told.load(ordering: .acquiring) }
+
+    /// Notes that the vendor has told of a change: no answer to a request from before it is used again.
+    func noteChange() { told.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 
     /// The counts so far.
     var figures: AnswerFigures { state.withLock { $0.figures } }

@@ -2,4 +2,6 @@
 struct VendorAnswer: Sendable {
     let answer: DecisionAnswer
     let throwings: Int
+    /// The number of changes that the vendor had told of when it was asked.
+    let changes: Int
 }

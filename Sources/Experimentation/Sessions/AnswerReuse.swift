@@ -4,6 +4,9 @@
 /// ``ExperimentationClient/decisions(for:honoring:)`` then asks only when it has no answer for the whole context: the ids, the
 /// attributes, the consent, the earlier assignments and the overrides. Sessions have snapshots of their own and aren't
 /// affected.
+///
+/// Once the vendor tells of a change (``ProviderRoles/changes``), no answer to a request from before it is used again,
+/// except while the vendor fails.
 public struct AnswerReuse: Sendable, Hashable {
     /// How long an answer counts as current; less if the vendor's ``Freshness/lifetime`` is shorter.
     public var lifetime: Duration

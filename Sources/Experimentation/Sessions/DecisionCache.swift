@@ -12,6 +12,8 @@ struct HeldDecisions: Sendable {
     var isStale = false
     /// What names the rules that decided.
     var validator: String?
+    /// The number of changes that a vendor that is asked had told of before.
+    var changes = 0
 
     /// How to read them, given their age.
     enum Standing: Sendable, Equatable {
@@ -96,12 +98,13 @@ final class DecisionCache: Sendable {
         _ digest: ContextDigest,
         of user: User,
         at now: ContinuousClock.Instant,
-        by policy: AnswerReuse
+        by policy: AnswerReuse,
+        after changes: Int
     ) -> RecalledAnswer.Recall {
         let id = ExactText(user.id)
         return shard(id).entries.withLock { entries in
             guard var entry = entries.use(id), let place = entry.place(of: digest) else { return .nothing }
-            let recall = entry.answers[place].recall(at: now, by: policy)
+            let recall = entry.answers[place].recall(at: now, by: policy, after: changes)
             if case .stale(_, isDue: true) = recall { entries.change(id) { $0 = entry } }
             return recall
         }

@@ -26,12 +26,20 @@ struct RecalledAnswer: Sendable {
     }
 
     /// Returns the result of a request now.
-    mutating func recall(at now: ContinuousClock.Instant, by policy: AnswerReuse) -> Recall {
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - policy: How long answers and failures are used.
+    ///   - changes: The number of changes that the vendor has told of. An answer from before the last one is used only
+    ///     while there can be no newer one.
+    /// - Returns: What a request gets.
+    mutating func recall(at now: ContinuousClock.Instant, by policy: AnswerReuse, after changes: Int) -> Recall {
         let isFailing = failure.map { now < $0.instant.advanced(by: policy.failures) } ?? false
         if let held {
             let age = held.instant.duration(to: now)
-            if held.standing == .good, age <= policy.lifetime { return .fresh(held) }
-            if held.afterExpiry == .stale, age <= policy.lifetime + policy.grace {
+            let isOutdated = held.changes < changes
+            if held.standing == .good, age <= policy.lifetime, !isOutdated { return .fresh(held) }
+            if held.afterExpiry == .stale, age <= policy.lifetime + policy.grace, isFailing || !isOutdated {
                 let isDue = !isFailing && !isRefreshing
                 if isDue { isRefreshing = true }
                 var old = held
