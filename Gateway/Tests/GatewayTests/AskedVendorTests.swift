@@ -10,20 +10,34 @@ import Testing
 @testable import GatewayServer
 
 /// A vendor that is asked for each user, and that a test can take away.
-final class AskedVendor: ExperimentationProvider, DecisionSource {
+final class AskedVendor: ExperimentationProvider, DecisionSource, ChangeSource {
     let name = "asked"
     let scope = ""
     let capabilities: Set<Capability> = [.flags]
     let freshness = Freshness()
     private let state = Mutex((count: 0, isAway: false, isDisabled: false))
+    private let listener = Mutex<AsyncStream<ChangeNotice>.Continuation?>(nil)
 
     var count: Int { state.withLock { $0.count } }
     func set(away: Bool) { state.withLock { $0.isAway = away } }
     func set(disabled: Bool) { state.withLock { $0.isDisabled = disabled } }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
-        ProviderRoles(decisions: .asked(self))
+        var roles = ProviderRoles(decisions: .asked(self))
+        roles.changes = self
+        return roles
     }
+
+    func notices() -> AsyncStream<ChangeNotice> {
+        let (notices, continuation) = AsyncStream.makeStream(of: ChangeNotice.self)
+        listener.withLock { $0 = continuation }
+        return notices
+    }
+
+    func setApplicationState(_ applicationState: ApplicationState) {}
+
+    /// Tells of a change.
+    func tellChange() { _ = listener.withLock { $0 }?.yield(.changed) }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
         let (number, isAway, isDisabled) = state.withLock { state in
@@ -78,6 +92,23 @@ struct AskedVendorTests {
         #expect(metrics.contains(#"xp_gateway_decisions_total{tenant="shop",source="fresh"} 20"#), "\(metrics)")
         #expect(metrics.contains(#"xp_gateway_decisions_total{tenant="shop",source="asked"} 2"#))
         #expect(metrics.contains(#"xp_gateway_decisions_users{tenant="shop"} 2"#))
+    }
+
+    @Test("is asked again once it has told of a change, before anybody who listens is told of that")
+    func toldOfChange() async throws {
+        let gateway = try await gateway()
+        let tag = await ask(gateway).tag
+        let (told, tell) = AsyncStream.makeStream(of: Int.self)
+        let changes = gateway.responder.tenants.tenants[0].connection.changes
+        let place = changes.listen(ChangeStreams.Listener(tell: { tell.yield($0) }, end: {}))
+        #expect(place != nil)
+        for number in 1...3 {
+            vendor.tellChange()
+            for await count in told where count == number { break }
+            #expect(await ask(gateway).tag != tag)
+            #expect(vendor.count == 1 + number)
+        }
+        await gateway.close()
     }
 
     @Test("that is away isn't asked by every request, and known users get their last answer")

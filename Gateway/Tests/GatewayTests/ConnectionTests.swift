@@ -192,6 +192,14 @@ struct ConnectionTests {
         #expect(take(50) == 1)
     }
 
+    @Test("a token bucket that hardly ever fills asks for a wait of a day")
+    func slowBucket() {
+        let start = ContinuousClock.now
+        let limiter = RateLimiter(RateLimit(perSecond: 1e-20, burst: 1), now: start)
+        #expect(limiter.take(at: start) == nil)
+        #expect(limiter.take(at: start) == 86_400)
+    }
+
     @Test("a connection's cached token matches no other token")
     func lastToken() {
         var last = LastToken()

@@ -184,6 +184,30 @@ struct MeanwhileFileTests {
         await meanwhile.close()
     }
 
+    @Test("an exposure that a denial has kept out is taken once the user consents")
+    func exposureAfterDenial() async throws {
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: Shared(true))
+        func consent(_ isGranted: Bool) -> EventRequest {
+            EventRequest(
+                id: isGranted ? "yes" : "no",
+                user: User(id: "ada"),
+                isConsentStated: false,
+                event: TrackingEvent(.consentChanged(granted: isGranted)),
+                date: nil
+            )
+        }
+        let exposure = Exposure(
+            assignment: Assignment(experiment: Experiment(id: "button"), variation: Variation(id: "blue"))
+        )
+        #expect(await meanwhile.take(consent(false)) == .accepted)
+        await meanwhile.take(exposure, of: User(id: "ada"), isConsentStated: false)
+        #expect(meanwhile.count == 1)
+        #expect(await meanwhile.take(consent(true)) == .accepted)
+        for _ in 0..<2 { await meanwhile.take(exposure, of: User(id: "ada"), isConsentStated: false) }
+        #expect(meanwhile.count == 3)
+        await meanwhile.close()
+    }
+
     @Test("the same assignments of a user are taken once")
     func assignments() async throws {
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: Shared(true))

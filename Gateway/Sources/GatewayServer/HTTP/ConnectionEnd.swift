@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends a connection: when it has been silent for too long, and at the shutdown once what is under way has been answered.
+/// Ends a connection: when it has been silent, or has read nothing of its answers, for too long, and at the shutdown once
+/// what is under way has been answered.
 ///
 /// Hummingbird has a handler for this, which stands behind the routes that are answered within the event loop and so
 /// would take a busy connection for a silent one.
@@ -22,6 +23,8 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
     var awaitsHead: Bool { open <= 0 && !isReading }
     /// Whether a request has begun to arrive and isn't complete.
     private var isReading = false
+    /// How many bytes waited for the client when that was looked at last, unless an answer has ended since.
+    private var unread = 0
     /// Whether the connection closes once nothing is under way.
     private var isLast = false
 
@@ -64,6 +67,7 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
         open -= 1
+        unread = 0
         guard open <= 0 else { return context.write(data, promise: promise) }
         if isLast {
             context.writeAndFlush(data, promise: promise)
@@ -90,8 +94,14 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func look(_ context: ChannelHandlerContext) {
         timer = nil
-        // While an answer is awaited, the client has nothing to say.
-        if open > 0, !isReading { return }
+        // While an answer is awaited, the client has nothing to say; but it has to take what was written.
+        if open > 0, !isReading {
+            let before = unread
+            unread = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+            if unread > 0, unread == before { return context.close(promise: nil) }
+            latest = .now()
+            return watch(context)
+        }
         if latest + idleTime <= .now() { context.close(promise: nil) } else { watch(context) }
     }
 }

@@ -189,7 +189,10 @@ final class Meanwhile: Sendable {
             event: TrackingEvent(.exposure(exposure)),
             date: seen.time.now
         )
-        if case .refused(let refusal) = await take(event), refusal.code == .outboxFull { waiting.drop() }
+        guard case .refused(let refusal) = await take(event) else { return }
+        if refusal.code == .outboxFull { waiting.drop() }
+        // The user may consent later.
+        if refusal.code == .consentDenied { exposed.remove(key) }
     }
 
     /// Accepts assignments, to be stored unless another instance has stored some first; the same ones once.

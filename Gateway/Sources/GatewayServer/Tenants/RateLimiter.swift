@@ -2,6 +2,9 @@ import Synchronization
 
 /// A tenant's token bucket.
 final class RateLimiter: Sendable {
+    /// The longest wait that is asked for: a day, in seconds.
+    private static let longestWait = 86_400.0
+
     private let limit: RateLimit
     private let state: Mutex<(level: Double, instant: ContinuousClock.Instant)>
 
@@ -22,7 +25,9 @@ final class RateLimiter: Sendable {
                 state.level -= 1
                 return nil
             }
-            return max(1, Int(((1 - state.level) / limit.perSecond).rounded(.up)))
+            let wait = ((1 - state.level) / limit.perSecond).rounded(.up)
+            // Compared as a number, because a whole one has no room for every wait.
+            return wait < Self.longestWait ? max(1, Int(wait)) : Int(Self.longestWait)
         }
     }
 

@@ -114,24 +114,27 @@ private struct SeenAnswers: DecisionSource {
     }
 }
 
-/// Forwards a vendor's change notices and reports each to a second listener.
+/// Forwards a vendor's change notices, and reports each change to a second listener once the first has acted on it.
 private struct HeardChanges: ChangeSource {
     let changes: any ChangeSource
     let hear: @Sendable () -> Void
 
     func notices() -> AsyncStream<ChangeNotice> {
         let notices = changes.notices()
-        // A notice only triggers a refetch, so the latest ones suffice.
-        let (stream, continuation) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(2))
-        let passing = Task {
-            for await notice in notices {
-                continuation.yield(notice)
-                if notice == .changed { hear() }
+        let isUntold = Mutex(false)
+        return AsyncStream {
+            // The client comes for the next notice once it has acted on this one: who is told earlier and asks at once would
+            // get the answer from before the change, and is told no second time.
+            let isDue = isUntold.withLock { isUntold in
+                defer { isUntold = false }
+                return isUntold
             }
-            continuation.finish()
+            if isDue { hear() }
+            var iterator = notices.makeAsyncIterator()
+            let notice = await iterator.next()
+            if notice == .changed { isUntold.withLock { $0 = true } }
+            return notice
         }
-        continuation.onTermination = { _ in passing.cancel() }
-        return stream
     }
 
     func setApplicationState(_ applicationState: ApplicationState) { changes.setApplicationState(applicationState) }

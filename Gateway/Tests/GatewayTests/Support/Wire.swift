@@ -71,6 +71,16 @@ struct Wire: Sendable {
         return try result.get()
     }
 
+    /// Sends a text again and again without reading anything, until the server closes.
+    func ask(_ text: String) async throws {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .connect(host: "127.0.0.1", port: port).get()
+        // It isn't told of the end before it sends something that nobody takes.
+        for _ in 0..<10_000 where (try? await channel.writeAndFlush(ByteBuffer(string: text)).get()) == nil { break }
+        try? await channel.close()
+    }
+
     private func open() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in
