@@ -15,14 +15,14 @@ struct SessionChangesTests {
         )
     }
 
-    @Test("a change that is under way when somebody begins to listen is announced")
+    @Test("a change under way when a listener is added is announced")
     func underWay() async throws {
         let client = try await client()
         let session = client.session(for: User(id: "ada"))
         try await session.refresh()
         var heard: AsyncStream<DecisionChange>?
         session.update { former in
-            // They still read the former value.
+            // The listener still reads the former value.
             heard = session.changes
             return Snapshot(
                 decisions: .none,
@@ -33,14 +33,14 @@ struct SessionChangesTests {
                 revision: former.revision
             )
         }
-        // Whatever else they hear comes after it.
+        // Anything else that the listener is told comes after it.
         client.overrideFlag("b", with: 1)
         var changes = try #require(heard).makeAsyncIterator()
         #expect(await changes.next() == DecisionChange(flags: ["a"], status: .ready))
         await client.shutdown()
     }
 
-    @Test("they end with the client, also for those who begin to listen later", .timeLimit(.minutes(1)))
+    @Test("streams of changes end with the client, including those asked for later", .timeLimit(.minutes(1)))
     func end() async throws {
         let client = try await client()
         let sessions = ["ada", "bob"].map { client.session(for: User(id: $0)) }
@@ -49,7 +49,7 @@ struct SessionChangesTests {
         for changes in before + sessions.map(\.changes) {
             for await _ in changes {}
         }
-        // Still in use until here, so that it isn't their own end.
+        // Keeps the sessions until here: their own end would end the streams as well.
         #expect(sessions.map(\.user.id) == ["ada", "bob"])
     }
 

@@ -94,7 +94,7 @@ struct AskedVendorTests {
         #expect(metrics.contains(#"xp_gateway_decisions_users{tenant="shop"} 2"#))
     }
 
-    @Test("is asked again once it has told of a change, before anybody who listens is told of that")
+    @Test("is asked again after it has told of a change, even by a listener that asks at once")
     func toldOfChange() async throws {
         let gateway = try await gateway()
         let tag = await ask(gateway).tag

@@ -108,17 +108,19 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a client that asks for much and reads nothing is disconnected, and others are answered meanwhile")
+    @Test(
+        "a client that sends requests and reads nothing is disconnected, and others are answered meanwhile",
+        .timeLimit(.minutes(2))
+    )
     func deaf() async throws {
         try await Served.run {
             $0.limits.idleTime = .seconds(1)
         } body: { served in
-            // Without a close by the gateway this would wait for ever.
             let requests = String(repeating: "GET /console HTTP/1.1\r\nHost: a\r\n\r\n", count: 500)
-            async let deaf: Void = served.wire.ask(requests)
+            async let isDisconnected = served.wire.isDisconnected(byRepeating: requests)
             let status = try await served.wire.post("\(Self.path)/text", Self.ada).status
             #expect(status == 200)
-            try await deaf
+            #expect(try await isDisconnected)
         }
     }
 

@@ -37,7 +37,6 @@ final class ClientCore: Sendable {
     let ambient: Lanes<Ambient>
     private let overridesTurn = AsyncSemaphore(limit: 1)
     private let isClosed = Atomic<Bool>(false)
-    private let isOver = Atomic<Bool>(false)
     /// Whether it has been logged that the vendor takes no exposures.
     let hasToldOfExposures = Atomic<Bool>(false)
 
@@ -155,12 +154,8 @@ final class ClientCore: Sendable {
     /// - Returns: Whether this call did it.
     func close() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
 
-    /// Whether the client has shut down, so that nobody is told of anything any longer.
-    var hasEnded: Bool { isOver.load(ordering: .sequentiallyConsistent) }
-
-    /// Ends what is told of the client and its sessions.
+    /// Ends the announcements of the client and its sessions.
     func end() {
-        isOver.store(true, ordering: .sequentiallyConsistent)
         status.finish()
         for session in sessions.all { session.changeListeners.finish() }
     }

@@ -23,8 +23,8 @@ extension UserSession {
     /// ```
     public var changes: AsyncStream<DecisionChange> {
         let changes = changeListeners.stream()
-        // Asked after it was added: if it was added too late to be ended with the others, this is seen.
-        if core.hasEnded { changeListeners.finish() }
+        // Checked after it was added, in case the client ended the other streams meanwhile.
+        if core.status.isFinished { changeListeners.finish() }
         return changes
     }
 
@@ -43,7 +43,7 @@ extension UserSession {
     func update(_ change: (Snapshot) -> Snapshot?) -> Bool {
         let (before, status) = (snapshots.current.readable, self.status)
         guard snapshots.update(change) else { return false }
-        // Who began to listen meanwhile may have read what was there before.
+        // Checked after the update: a listener that was added during it may have read the former values.
         guard !changeListeners.isEmpty else { return true }
         let flags = before.keysThatDiffer(from: snapshots.current.readable)
         if !flags.isEmpty || status != self.status {

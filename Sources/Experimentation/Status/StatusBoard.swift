@@ -10,6 +10,9 @@ final class StatusBoard: Sendable {
     private let state = Mutex(State())
     private let listeners = Listeners<ProviderEvent>()
 
+    /// Whether nothing more is announced, because the client has shut down.
+    var isFinished: Bool { state.withLock { $0.isFinished } }
+
     /// The current status.
     var status: ProviderStatus { state.withLock { $0.latest.status } }
 

@@ -28,8 +28,8 @@ struct PlantedFaultTests {
             against: [BentSubject(bend: fault.bend)]
         )
         let failed = report.subjects.flatMap(\.results).filter(\.outcome.isFailure)
-        #expect(failed.contains { $0.name == fault.caughtBy }, "\(fault): not caught by \(fault.caughtBy)")
+        #expect(failed.contains { $0.name == fault.caughtBy }, "\(fault.name): not caught by \(fault.caughtBy)")
         let strangers = failed.filter { !fault.isBlamed(by: $0) }
-        #expect(strangers.map(\.account) == [], "\(fault): blamed by others")
+        #expect(strangers.map(\.account) == [], "\(fault.name): blamed by others")
     }
 }

@@ -123,8 +123,8 @@ private struct HeardChanges: ChangeSource {
         let notices = changes.notices()
         let isUntold = Mutex(false)
         return AsyncStream {
-            // The client comes for the next notice once it has acted on this one: who is told earlier and asks at once would
-            // get the answer from before the change, and is told no second time.
+            // The client asks for the next notice once it has acted on this one. A listener that is told earlier could be
+            // given the answer from before the change, and wouldn't be told again.
             let isDue = isUntold.withLock { isUntold in
                 defer { isUntold = false }
                 return isUntold

@@ -71,14 +71,17 @@ struct Wire: Sendable {
         return try result.get()
     }
 
-    /// Sends a text again and again without reading anything, until the server closes.
-    func ask(_ text: String) async throws {
+    /// Sends a text repeatedly without reading anything, and returns whether the server closed the connection.
+    func isDisconnected(byRepeating text: String) async throws -> Bool {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.autoRead, value: false)
             .connect(host: "127.0.0.1", port: port).get()
-        // It isn't told of the end before it sends something that nobody takes.
-        for _ in 0..<10_000 where (try? await channel.writeAndFlush(ByteBuffer(string: text)).get()) == nil { break }
+        // A channel that reads nothing learns of the end only from a write that fails.
+        for _ in 0..<10_000 where (try? await channel.writeAndFlush(ByteBuffer(string: text)).get()) == nil {
+            return true
+        }
         try? await channel.close()
+        return false
     }
 
     private func open() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
