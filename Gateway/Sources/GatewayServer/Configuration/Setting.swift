@@ -27,7 +27,11 @@ struct Setting: Sendable {
         Setting("http.bodyBytes", .whole(1_000_000, 1_024...100_000_000), "The bytes of a request's body."),
         Setting("http.headSeconds", .number(8, 0.1...3_600), "How long a request's line and fields may take."),
         Setting("http.bodySeconds", .number(10, 0.1...3_600), "How long a body may take."),
-        Setting("http.idleSeconds", .number(60, 0.1...86_400), "How long a connection may be silent."),
+        Setting(
+            "http.idleSeconds",
+            .number(60, 0.1...86_400),
+            "How long a connection may be silent, or leave an answer unread."
+        ),
         Setting("http.origins", .texts([]), "The origins whose pages may call; `*` for all."),
         Setting(
             "shutdown.drainSeconds",
