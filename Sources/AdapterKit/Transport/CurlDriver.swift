@@ -6,10 +6,10 @@
 
     /// Connects callers with libcurl's loop.
     ///
-    /// The engine's thread waits for sockets and timers and delivers the answers. While it is awake, callers queue
-    /// their transfers for it. While it sleeps, a caller begins its own transfer, up to the first bytes on the wire,
-    /// which saves waking the thread. No caller ever waits for the loop: its work, a slow handshake for example, blocks
-    /// only its own thread.
+    /// The engine's thread waits for sockets and timers and delivers the answers. Callers queue their transfers for it,
+    /// but a lone caller begins its own while the thread sleeps, up to the first bytes on the wire, which saves waking
+    /// the thread. No caller ever waits for the loop: its work, a slow handshake for example, blocks only its own
+    /// thread.
     final class CurlDriver: Sendable {
         private let configuration: CurlConfiguration
         private let poller: SocketPoller
@@ -37,7 +37,12 @@
 
         // MARK: From any thread
 
-        func submit(_ exchange: CurlExchange) {
+        /// Begins an exchange.
+        ///
+        /// - Parameters:
+        ///   - exchange: The exchange.
+        ///   - isAlone: Whether the engine had no other call when this one came.
+        func submit(_ exchange: CurlExchange, isAlone: Bool) {
             guard let entry = inbox.withLock({ $0.enter() }) else {
                 return exchange.fail(CurlOutcome.released)
             }
@@ -49,7 +54,7 @@
             guard transfer.prepare(exchange, configuration) else {
                 return settle([(transfer, transfer.end(.failed(CurlOutcome.refused)))])
             }
-            switch inbox.withLock({ $0.submit(transfer) }) {
+            switch inbox.withLock({ $0.submit(transfer, isAlone: isAlone) }) {
             case .left(let wakes): if wakes { poller.wake() }
             case .toBegin: if !begins(transfer) { leave(transfer) }
             case .refused: settle([(transfer, transfer.end(.failed(CurlOutcome.released)))])

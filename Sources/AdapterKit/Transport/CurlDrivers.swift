@@ -32,21 +32,25 @@
         var open: [CurlDriver] { state.withLock(\.open) }
 
         /// Makes a call through one of the drivers; returns `nil` if there is none, and none can be made now.
-        func with<Answer>(_ call: (CurlDriver) async -> Answer) async -> Answer? {
-            guard let (driver, index) = begin() else { return nil }
+        ///
+        /// - Parameter call: Receives the driver, and whether no other call is under way.
+        /// - Returns: What the call returned.
+        func with<Answer>(_ call: (CurlDriver, _ isAlone: Bool) async -> Answer) async -> Answer? {
+            guard let (driver, index, isAlone) = begin() else { return nil }
             defer { state.withLock { $0.calls.end(index) } }
-            return await call(driver)
+            return await call(driver, isAlone)
         }
 
-        private func begin() -> (driver: CurlDriver, index: Int)? {
+        private func begin() -> (driver: CurlDriver, index: Int, isAlone: Bool)? {
             state.withLock { state in
+                let isAlone = state.calls.isEmpty
                 let next = state.calls.next
                 if next == state.open.count, let driver = make(configuration) { state.open.append(driver) }
                 // Without a descriptor for the second driver, the first one serves: it has its own, and connections.
                 let index = min(next, state.open.count - 1)
                 guard index >= 0 else { return nil }
                 state.calls.begin(index)
-                return (state.open[index], index)
+                return (state.open[index], index, isAlone)
             }
         }
     }
@@ -66,6 +70,9 @@
         ///
         /// - Parameter connections: The maximum number of simultaneous connections to one host.
         init(connections: Int) { counts = connections < Self.leastDivided ? [0] : [0, 0] }
+
+        /// Whether no call is under way.
+        var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
 
         /// The index of the driver for the next call.
         var next: Int { counts[0] < Self.few ? 0 : counts.indices.min { counts[$0] < counts[$1] } ?? 0 }

@@ -76,14 +76,13 @@
             return wakes()
         }
 
-        /// Queues a transfer for the thread, or returns it to its caller if the thread sleeps and no other is under
-        /// way.
+        /// Queues a transfer for the thread, or returns it to its caller if the thread sleeps and the call is alone.
         ///
         /// Waking the thread costs more than its work for one transfer, and less than it saves for several: it sends
         /// them together, and has all that libcurl needs in its processor's cache.
-        mutating func submit(_ transfer: CurlTransfer) -> Submission {
+        mutating func submit(_ transfer: CurlTransfer, isAlone: Bool) -> Submission {
             guard !notes.isStopped else { return .refused }
-            guard !isAsleep || underWay > 1 else { return .toBegin }
+            guard !isAsleep || !isAlone else { return .toBegin }
             notes.submitted.append(transfer)
             return .left(wakes: wakes())
         }

@@ -80,7 +80,7 @@
                 throw request.failed(.init(.timeout, "the deadline passed before the request was sent"))
             }
             let ticket = CurlTicket()
-            let ending = await drivers.with { driver in
+            let ending = await drivers.with { driver, isAlone in
                 await withTaskCancellationHandler {
                     await withUnsafeContinuation { continuation in
                         driver.submit(
@@ -91,7 +91,8 @@
                                 limits: limits,
                                 receive: receive,
                                 continuation: continuation
-                            )
+                            ),
+                            isAlone: isAlone
                         )
                     }
                 } onCancel: {

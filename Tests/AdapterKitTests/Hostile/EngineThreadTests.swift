@@ -161,6 +161,17 @@
             #expect(begin(&few, 9) == Array(repeating: 0, count: 9))
         }
 
+        @Test("leaves the beginning to a caller only if no driver has another call")
+        func alone() async {
+            let drivers = CurlDrivers(CurlConfiguration()) { CurlDriver($0, idleTime: .seconds(1)) }
+            let first = await drivers.with { _, isAlone in
+                await drivers.with { _, isSecondAlone in [isAlone, isSecondAlone] }
+            }
+            let next = await drivers.with { _, isAlone in isAlone }
+            #expect(first == [true, false])
+            #expect(next == true)
+        }
+
         @Test(
             "reads the certificate authorities once, not for each handshake",
             .enabled(
