@@ -51,7 +51,7 @@ struct MD5 {
         func word(_ index: Int) -> UInt32 {
             UInt32(littleEndian: block.loadUnaligned(fromByteOffset: (index & 15) &* 4, as: UInt32.self))
         }
-        func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+        func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word &<< count | word &>> (32 &- count) }
         var (a, b, c, d) = (a, b, c, d)
         func round(
             _ number: Int,

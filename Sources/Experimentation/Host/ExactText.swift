@@ -1,3 +1,5 @@
+import Foundation
+
 /// A string that equals another only if every byte does.
 ///
 /// Swift compares strings by Unicode's canonical equivalence, however they are composed. User ids are compared byte by
@@ -7,7 +9,17 @@ package struct ExactText: Sendable, Hashable {
 
     package init(_ text: String) { self.text = text }
 
-    package static func == (one: Self, other: Self) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+    package static func == (one: Self, other: Self) -> Bool {
+        var (text, otherText) = (one.text, other.text)
+        // One comparison of memory: two sequences would be compared byte by byte, slowly where nothing is specialized.
+        return text.withUTF8 { bytes in
+            otherText.withUTF8 { otherBytes in
+                guard bytes.count == otherBytes.count else { return false }
+                guard let start = bytes.baseAddress, let otherStart = otherBytes.baseAddress else { return true }
+                return memcmp(start, otherStart, bytes.count) == 0
+            }
+        }
+    }
 
     package func hash(into hasher: inout Hasher) {
         var text = text

@@ -75,13 +75,13 @@ package struct JSONWriter {
 
     /// Writes a string in quotes.
     package mutating func text(_ text: String) {
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        let start = bytes.count
-        bytes += text.utf8
-        // Most strings need no escapes; only the others are walked again.
-        if bytes[start...].contains(where: Self.isEscaped) {
-            bytes.removeSubrange(start...)
-            for byte in text.utf8 { escape(byte) }
+        text.withUTF8 { own in
+            // Most strings need no escapes, and are appended at once. The loop is quick without optimization too.
+            var place = 0
+            while place < own.count, !Self.isEscaped(own[place]) { place &+= 1 }
+            if place == own.count { bytes.append(contentsOf: own) } else { for byte in own { escape(byte) } }
         }
         bytes.append(UInt8(ascii: "\""))
     }
