@@ -82,4 +82,42 @@ struct SessionChangesTests {
         #expect(await changes.next() == DecisionChange(flags: [], status: .ready))
         await client.shutdown()
     }
+
+    @Test("of updates that overlap each is announced that changes something, also if the next takes it back")
+    func overlapping() async throws {
+        let client = try await client()
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let changes = session.changes
+        let count = await withTaskGroup { group in
+            for value in [FlagValue.int(1), .int(2)] {
+                group.addTask {
+                    var count = 0
+                    for _ in 0..<10_000 {
+                        session.update { former in
+                            if former.decisions["a"]?.value != value { count += 1 }
+                            return Self.snapshot(like: former, a: value)
+                        }
+                    }
+                    return count
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        await client.shutdown()
+        let announced = await changes.reduce(into: [DecisionChange]()) { $0.append($1) }
+        #expect(announced.count == count)
+        #expect(announced.allSatisfy { $0 == DecisionChange(flags: ["a"], status: .ready) })
+    }
+
+    private static func snapshot(like former: Snapshot, a value: FlagValue) -> Snapshot {
+        Snapshot(
+            decisions: Decisions(flags: [("a", Resolution(value, reason: .static))]),
+            context: former.context,
+            origin: .fresh,
+            date: former.date,
+            instant: former.instant,
+            revision: former.revision
+        )
+    }
 }

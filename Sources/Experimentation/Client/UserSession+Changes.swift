@@ -16,7 +16,8 @@ extension UserSession {
     /// The changes of what this session reads, from now on.
     ///
     /// A change is announced when flags read differently or the status changes: after a refresh, a failed answer, a
-    /// login, an override, the vendor's kill switch. The sequence ends with the client, or when its consumer stops iterating.
+    /// login, an override, the vendor's kill switch. Each is announced, also one that the next takes back. The sequence ends
+    /// with the client, or when its consumer stops iterating.
     ///
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
@@ -30,8 +31,7 @@ extension UserSession {
 
     /// Announces a change explicitly.
     func announceChange(of flags: Set<String>) {
-        guard !changeListeners.isEmpty else { return }
-        changeListeners.add(DecisionChange(flags: flags, status: status))
+        snapshots.read { changeListeners.add(DecisionChange(flags: flags, status: status(of: $0))) }
         changeListeners.tell()
     }
 
@@ -41,16 +41,17 @@ extension UserSession {
     /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
     @discardableResult
     func update(_ change: (Snapshot) -> Snapshot?) -> Bool {
-        let (before, status) = (snapshots.current.readable, self.status)
-        guard snapshots.update(change) else { return false }
-        // Checked after the update: a listener that was added during it may have read the former values.
-        guard !changeListeners.isEmpty else { return true }
-        let flags = before.keysThatDiffer(from: snapshots.current.readable)
-        if !flags.isEmpty || status != self.status {
-            changeListeners.add(DecisionChange(flags: flags, status: self.status))
-            changeListeners.tell()
+        let isReplaced = snapshots.update(change) { old, new in
+            // Checked after the update: a listener that was added during it may have read the former values.
+            guard !changeListeners.isEmpty else { return }
+            let flags = old.readable.keysThatDiffer(from: new.readable)
+            let status = status(of: new)
+            if !flags.isEmpty || status != self.status(of: old) {
+                changeListeners.add(DecisionChange(flags: flags, status: status))
+            }
         }
-        return true
+        changeListeners.tell()
+        return isReplaced
     }
 }
 

@@ -145,9 +145,11 @@ public final class UserSession: Sendable {
     public var assignments: [Assignment] { decisions.assignments }
 
     /// Whether there are decisions, and how good they are.
-    public var status: ProviderStatus {
+    public var status: ProviderStatus { status(of: snapshots.current) }
+
+    /// The status while a snapshot is read.
+    func status(of snapshot: Snapshot) -> ProviderStatus {
         if core.isDisabled { return .disabled }
-        let snapshot = snapshots.current
         if snapshot.revision == 0 { return core.status.status == .fatal ? .fatal : .notReady }
         if snapshot.isOverdue {
             return snapshot.afterExpiry == .notReady ? .notReady : .stale

@@ -45,9 +45,16 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
 
     /// Replaces the value, unless `change` returns `nil` for the current one.
     ///
+    /// - Parameters:
+    ///   - change: Returns the new value for the old one.
+    ///   - replaced: Called with both once every reader gets the new one, and before that is replaced in turn; must be quick,
+    ///     and must not use these lanes.
     /// - Returns: Whether it was replaced.
     @discardableResult
-    func update(_ change: (Value) -> Value?) -> Bool {
+    func update(
+        _ change: (Value) -> Value?,
+        replaced: (_ old: Value, _ new: Value) -> Void = { _, _ in }
+    ) -> Bool {
         // The old value must outlive the loop: a reader may be in a lane that has not been updated yet.
         let old = owner.withLock { owner -> Value? in
             guard let new = change(owner) else { return nil }
@@ -56,6 +63,7 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
             for lane in 0..<ThreadLane.count {
                 lanes[lane].value.withLock { $0 = Unmanaged.passUnretained(new) }
             }
+            replaced(old, new)
             return old
         }
         return old != nil
