@@ -218,6 +218,29 @@ struct ObservedSessionTests {
         #expect(observed[Flags.color] == "red")
     }
 
+    @Test("a view is redrawn as decisions expire that aren't used any longer", .timeLimit(.minutes(1)))
+    func expiring() async throws {
+        let time = ManualTime()
+        let client = try await ExperimentationClient(
+            provider: InMemoryProvider(
+                flags: provider(color: "red", size: 1),
+                freshness: Freshness(lifetime: .seconds(10), afterExpiry: .notReady)
+            ),
+            environment: ClientEnvironment(time: time)
+        )
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        let shown = Mutex("")
+        Drawings().draw { shown.withLock { $0 = observed[Flags.color] } }
+        #expect(shown.withLock { $0 } == "red")
+        await time.waitForSleepers(1)
+        time.advance(by: .seconds(11))
+        try await eventually("another drawing") { shown.withLock { $0 } == "plain" }
+    }
+
     @Test("a flag that changes often while nobody follows takes no more memory")
     func unfollowed() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider(flags: provider(color: "red", size: 1)))

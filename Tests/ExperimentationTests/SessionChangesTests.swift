@@ -1,4 +1,6 @@
 import ExperimentationTesting
+import Foundation
+import Synchronization
 import Testing
 
 @testable import Experimentation
@@ -7,7 +9,7 @@ import Testing
 struct SessionChangesTests {
     private func client(
         freshness: Freshness = Freshness(),
-        time: ManualTime = ManualTime()
+        time: any TimeSource = ManualTime()
     ) async throws -> ExperimentationClient {
         try await ExperimentationClient(
             provider: InMemoryProvider(flags: [InMemoryFlag("a", 1)], freshness: freshness),
@@ -83,6 +85,73 @@ struct SessionChangesTests {
         await client.shutdown()
     }
 
+    @Test(
+        "that decisions expire is announced at that moment, to listeners of before and after they came",
+        arguments: [
+            (Freshness.AfterExpiry.notReady, DecisionChange(flags: ["a"], status: .notReady)),
+            (.stale, DecisionChange(flags: [], status: .stale)),
+        ]
+    )
+    func expiry(afterExpiry: Freshness.AfterExpiry, change: DecisionChange) async throws {
+        let time = ManualTime()
+        let freshness = Freshness(lifetime: .seconds(10), afterExpiry: afterExpiry)
+        let client = try await client(freshness: freshness, time: time)
+        let session = client.session(for: User(id: "ada"))
+        var earlier = session.changes.makeAsyncIterator()
+        try await session.refresh()
+        var later = session.changes.makeAsyncIterator()
+        time.advance(by: .seconds(10))
+        await time.settle()
+        client.overrideFlag("b", with: 1)
+        time.advance(by: .nanoseconds(1))
+        await time.settle()
+        // Anything else that a listener is told comes after it.
+        client.overrideFlag("c", with: 1)
+        let override = DecisionChange(flags: ["b"], status: .ready)
+        #expect(await earlier.next() == DecisionChange(flags: ["a"], status: .ready))
+        #expect(await [earlier.next(), earlier.next()] == [override, change])
+        #expect(await [later.next(), later.next()] == [override, change])
+        await client.shutdown()
+    }
+
+    @Test("an expiry is announced, though the machine wakes the client before it, or new decisions come in between")
+    func earlyExpiry() async throws {
+        let time = HastyTime()
+        let freshness = Freshness(lifetime: .seconds(10), afterExpiry: .notReady)
+        let client = try await client(freshness: freshness, time: time)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        var changes = session.changes.makeAsyncIterator()
+        time.base.advance(by: .seconds(1))
+        await time.base.settle()
+        try await session.refresh(force: true)
+        time.base.advance(by: .seconds(9.5))
+        await time.base.settle()
+        client.overrideFlag("b", with: 1)
+        time.base.advance(by: .seconds(1))
+        await time.base.settle()
+        client.overrideFlag("c", with: 1)
+        #expect(await changes.next() == DecisionChange(flags: ["b"], status: .ready))
+        #expect(await changes.next() == DecisionChange(flags: ["a"], status: .notReady))
+        await client.shutdown()
+    }
+
+    @Test("nothing waits for an expiry unless somebody listens", .timeLimit(.minutes(1)))
+    func nobodyListens() async throws {
+        let time = ManualTime()
+        let client = try await client(freshness: Freshness(lifetime: .seconds(10)), time: time)
+        let sessions = ["ada", "bob"].map { client.session(for: User(id: $0)) }
+        for session in sessions { try await session.refresh() }
+        await time.settle()
+        #expect(time.sleepers == 0)
+        let changes = sessions[0].changes
+        await time.waitForSleepers(1)
+        await client.shutdown()
+        await time.settle()
+        #expect(time.sleepers == 0)
+        for await _ in changes {}
+    }
+
     @Test("of updates that overlap each is announced that changes something, also if the next takes it back")
     func overlapping() async throws {
         let client = try await client()
@@ -119,5 +188,19 @@ struct SessionChangesTests {
             instant: former.instant,
             revision: former.revision
         )
+    }
+}
+
+/// A clock whose first sleeper wakes after a second, however long it was to sleep.
+private final class HastyTime: TimeSource {
+    let base = ManualTime()
+    private let isFirst = Atomic(true)
+
+    var now: Date { base.now }
+    var instant: ContinuousClock.Instant { base.instant }
+
+    func sleep(until deadline: ContinuousClock.Instant) async throws {
+        let isFirst = isFirst.exchange(false, ordering: .relaxed)
+        try await base.sleep(until: isFirst ? base.instant.advanced(by: .seconds(1)) : deadline)
     }
 }

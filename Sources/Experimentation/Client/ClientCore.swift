@@ -157,7 +157,7 @@ final class ClientCore: Sendable {
     /// Ends the announcements of the client and its sessions.
     func end() {
         status.finish()
-        for session in sessions.all { session.changeListeners.finish() }
+        for session in sessions.all { session.endChanges() }
     }
 
     /// Announces that a fetch failed.

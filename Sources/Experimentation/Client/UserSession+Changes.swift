@@ -16,8 +16,8 @@ extension UserSession {
     /// The changes of what this session reads, from now on.
     ///
     /// A change is announced when flags read differently or the status changes: after a refresh, a failed answer, a
-    /// login, an override, the vendor's kill switch. Each is announced, also one that the next takes back. The sequence ends
-    /// with the client, or when its consumer stops iterating.
+    /// login, an override, the vendor's kill switch, and when decisions expire (``Freshness/lifetime``). Each is announced,
+    /// also one that the next takes back. The sequence ends with the client, or when its consumer stops iterating.
     ///
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
@@ -26,7 +26,14 @@ extension UserSession {
         let changes = changeListeners.stream()
         // Checked after it was added, in case the client ended the other streams meanwhile.
         if core.status.isFinished { changeListeners.finish() }
+        snapshots.read { watchExpiry(of: $0) }
         return changes
+    }
+
+    /// Ends all streams of changes.
+    func endChanges() {
+        changeListeners.finish()
+        expiryAlarm.set(to: nil) {}
     }
 
     /// Announces a change explicitly.
@@ -44,7 +51,10 @@ extension UserSession {
         let isReplaced = snapshots.update(change) { old, new in
             // Checked after the update: a listener that was added during it may have read the former values.
             guard !changeListeners.isEmpty else { return }
-            let flags = old.readable.keysThatDiffer(from: new.readable)
+            watchExpiry(of: new)
+            var flags = old.readable.keysThatDiffer(from: new.readable)
+            // Listeners may not know yet that these have expired.
+            if old.isGone { flags.formUnion(old.decisions.keys) }
             let status = status(of: new)
             if !flags.isEmpty || status != self.status(of: old) {
                 changeListeners.add(DecisionChange(flags: flags, status: status))
@@ -52,6 +62,25 @@ extension UserSession {
         }
         changeListeners.tell()
         return isReplaced
+    }
+
+    // MARK: Expiry
+
+    /// Sets the alarm for the moment at which decisions expire; called before they can be replaced.
+    private func watchExpiry(of snapshot: Snapshot) {
+        let isAhead = !changeListeners.isEmpty && !snapshot.isOverdue
+        expiryAlarm.set(to: isAhead ? snapshot.expiry?.nextLook : nil) { [weak self] in self?.announceExpiry() }
+    }
+
+    private func announceExpiry() {
+        snapshots.read { snapshot in
+            guard snapshot.isOverdue else { return watchExpiry(of: snapshot) }
+            // Nothing reads differently while the kill switch is on, or if they were stale before.
+            guard !core.isDisabled, snapshot.isGone || snapshot.origin != .stale else { return }
+            let flags = snapshot.isGone ? Set(snapshot.decisions.keys) : []
+            changeListeners.add(DecisionChange(flags: flags, status: status(of: snapshot)))
+        }
+        changeListeners.tell()
     }
 }
 

@@ -26,6 +26,15 @@ final class Expiry: Sendable {
         self.init(at: instant.advanced(by: lifetime), by: time)
     }
 
+    /// When to look whether the moment has passed, if it hasn't.
+    ///
+    /// Not at once, as it is noticed late, and within a day, as not every clock can wait for a thousand years.
+    var nextLook: ContinuousClock.Instant {
+        let now = time.instant
+        let rest = now.duration(to: instant) + .nanoseconds(1)
+        return now.advanced(by: min(max(rest, .milliseconds(20)), .seconds(86_400)))
+    }
+
     /// Whether the moment has passed.
     var hasPassed: Bool {
         if let coarse, coarse.isSurelyAhead { return false }

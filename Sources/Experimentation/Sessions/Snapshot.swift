@@ -84,7 +84,10 @@ final class Snapshot: Sendable {
     var isOverdue: Bool { expiry?.hasPassed ?? false }
 
     /// The decisions that reads give now: none if they have expired and aren't used any longer.
-    var readable: Decisions { afterExpiry == .notReady && isOverdue ? .none : decisions }
+    var readable: Decisions { isGone ? .none : decisions }
+
+    /// Whether the decisions have expired and aren't used any longer.
+    var isGone: Bool { afterExpiry == .notReady && isOverdue }
 }
 
 /// A context on the heap, passed to hooks without copying its contents.
