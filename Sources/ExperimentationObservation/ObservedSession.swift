@@ -27,7 +27,7 @@ public final class ObservedSession: Observable {
     private let registrar = ObservationRegistrar()
     /// The values of a flag that were read since its last change was reported, by key: the first two, because of two one is
     /// outdated whatever the current value.
-    private(set) var seen: [String: [FlagValue]] = [:]
+    private(set) var seen: [ExactText: [FlagValue]] = [:]
 
     /// Creates an observable session; call ``follow()`` to observe changes.
     public init(_ session: UserSession) { source = .session(session) }
@@ -45,7 +45,7 @@ public final class ObservedSession: Observable {
         let changes = session.changes
         for key in seen.keys where isOutdated(key) { announce(key) }
         for await change in changes {
-            for key in change.flags where isOutdated(key) { announce(key) }
+            for key in seen.keys where change.flags.contains(key.text) && isOutdated(key) { announce(key) }
         }
     }
 
@@ -54,7 +54,7 @@ public final class ObservedSession: Observable {
         guard case .fixed(var values) = source, values[key] != value else { return }
         values[key] = value
         source = .fixed(values)
-        announce(key)
+        announce(ExactText(key))
     }
 
     // MARK: Reading
@@ -117,10 +117,11 @@ public final class ObservedSession: Observable {
         _ ofSession: (UserSession) -> Value,
         fixed: (FlagValue) -> Value?
     ) -> Value? {
-        registrar.access(self, keyPath: \.[place: key])
+        let place = ExactText(key)
+        registrar.access(self, keyPath: \.[place: place])
         // Before and after, because it may change in between.
-        note(key)
-        defer { note(key) }
+        note(place)
+        defer { note(place) }
         return switch source {
         case .session(let session): ofSession(session)
         case .fixed(let values): values[key].flatMap { $0 == .null ? nil : fixed($0) }
@@ -130,29 +131,29 @@ public final class ObservedSession: Observable {
     // MARK: Observation
 
     /// A key path for each flag, so that a change affects only the views that read it.
-    private subscript(place key: String) -> FlagValue { current(key) }
+    private subscript(place key: ExactText) -> FlagValue { current(key) }
 
-    private func current(_ key: String) -> FlagValue {
+    private func current(_ key: ExactText) -> FlagValue {
         switch source {
-        case .session(let session): session.flagOverride(of: key) ?? session.decisions[key]?.value ?? .null
-        case .fixed(let values): values[key] ?? .null
+        case .session(let session): session.flagOverride(of: key.text) ?? session.decisions[key.text]?.value ?? .null
+        case .fixed(let values): values[key.text] ?? .null
         }
     }
 
-    private func note(_ key: String) {
+    private func note(_ key: ExactText) {
         let value = current(key)
         let values = seen[key, default: []]
         if values.count < 2, !values.contains(value) { seen[key] = values + [value] }
     }
 
     /// Whether a value was read that is no longer the current one.
-    private func isOutdated(_ key: String) -> Bool {
+    private func isOutdated(_ key: ExactText) -> Bool {
         guard let values = seen[key] else { return false }
         let value = current(key)
         return values.contains { $0 != value }
     }
 
-    private func announce(_ key: String) {
+    private func announce(_ key: ExactText) {
         // The value has already changed, so observers that read it again at once get the new one.
         seen[key] = nil
         registrar.withMutation(of: self, keyPath: \.[place: key]) {}

@@ -241,6 +241,23 @@ struct ObservedSessionTests {
         try await eventually("another drawing") { shown.withLock { $0 } == "plain" }
     }
 
+    @Test("of two flags whose keys Unicode calls equal, that one is observed which was read")
+    func equivalentKeys() async throws {
+        let (unread, read) = ("e\u{301}", "\u{e9}")
+        let provider = InMemoryProvider(flags: [InMemoryFlag(unread, "blue"), InMemoryFlag(read, "red")])
+        let session = try await ExperimentationClient(provider: provider).session(for: User(id: "ada"))
+        try await session.refresh()
+        let observed = ObservedSession(session)
+        let shown = Mutex("")
+        Drawings().draw { shown.withLock { $0 = observed[FlagKey(read, default: "plain")] } }
+        let following = Task { await observed.follow() }
+        defer { following.cancel() }
+        // The other one now has the value that this one had.
+        provider.replace(flags: [InMemoryFlag(unread, "red"), InMemoryFlag(read, "green")])
+        try await session.refresh(force: true)
+        try await eventually("another drawing") { shown.withLock { $0 } == "green" }
+    }
+
     @Test("a flag that changes often while nobody follows takes no more memory")
     func unfollowed() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider(flags: provider(color: "red", size: 1)))
@@ -253,7 +270,7 @@ struct ObservedSessionTests {
             client.overrideFlag("size", with: size)
             #expect(observed[Flags.size] == size)
         }
-        #expect(observed.seen["size"]?.count == 2)
+        #expect(observed.seen[ExactText("size")]?.count == 2)
         let following = Task { await observed.follow() }
         defer { following.cancel() }
         try await eventually("another drawing") { sizes.value == 1 }

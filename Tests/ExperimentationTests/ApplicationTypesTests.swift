@@ -131,6 +131,20 @@ struct ApplicationTypesTests {
         #expect(provider.exposures.isEmpty)
     }
 
+    @Test("an override is one flag's, and not another's whose key Unicode calls equal")
+    func equivalentOverrides() async throws {
+        let (_, client) = try await client([InMemoryFlag("e\u{301}", 1), InMemoryFlag("\u{e9}", 2)])
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        func values() -> [Int] { ["e\u{301}", "\u{e9}"].map { session.int($0, default: 0) } }
+        client.overrideFlag("e\u{301}", with: 3)
+        #expect(values() == [3, 2])
+        client.overrideFlag("\u{e9}", with: 4)
+        #expect(values() == [3, 4])
+        client.overrideFlag("e\u{301}", with: Int?.none)
+        #expect(values() == [1, 4] && client.flagOverrides == ["\u{e9}": 4])
+    }
+
     @Test("a session announces only flags whose value changed")
     func changes() async throws {
         let (provider, client) = try await client([InMemoryFlag("a", 1), InMemoryFlag("b", 1)])

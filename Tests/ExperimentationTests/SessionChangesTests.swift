@@ -189,6 +189,22 @@ struct SessionChangesTests {
             revision: former.revision
         )
     }
+
+    @Test("the change of one flag is announced beside another whose key Unicode calls equal")
+    func equivalentKeys() async throws {
+        let (same, other) = (InMemoryFlag("e\u{301}", 1), InMemoryFlag("\u{e9}", 1))
+        let provider = InMemoryProvider(flags: [same, other])
+        let client = try await ExperimentationClient(provider: provider)
+        let session = client.session(for: User(id: "ada"))
+        try await session.refresh()
+        var changes = session.changes.makeAsyncIterator()
+        provider.replace(flags: [same, InMemoryFlag("\u{e9}", 2)])
+        try await session.refresh(force: true)
+        #expect(session.int("\u{e9}", default: 0) == 2)
+        client.overrideFlag("b", with: 1)
+        #expect(await changes.next() == DecisionChange(flags: ["\u{e9}"], status: .ready))
+        await client.shutdown()
+    }
 }
 
 /// A clock whose first sleeper wakes after a second, however long it was to sleep.

@@ -5,6 +5,8 @@
 /// experiment, over restarts and with the vendor's knowledge, use ``force(_:)``.
 extension ExperimentationClient {
     /// The overriding values by flag.
+    ///
+    /// Of two flags whose keys Unicode calls equal, a dictionary of strings has one; both are overridden all the same.
     public var flagOverrides: [String: FlagValue] { core.flagOverrides.all }
 
     /// Overrides a flag for all users, from the next read on; `nil` removes the override.

@@ -1,6 +1,8 @@
 /// A change of what a session reads.
 public struct DecisionChange: Sendable, Equatable {
     /// The flags that read differently now, including new and removed ones.
+    ///
+    /// A set of strings holds one of two keys that Unicode calls equal, and contains both.
     public var flags: Set<String>
     /// Whether there are decisions, and how good they are.
     public var status: ProviderStatus
@@ -87,6 +89,7 @@ extension UserSession {
 extension Decisions {
     /// Returns the keys of flags whose values differ, or that only one of the two has.
     func keysThatDiffer(from other: Decisions) -> Set<String> {
-        Set(keys).union(other.keys).filter { self[$0]?.value != other[$0]?.value }
+        // Lists first: of two keys that Unicode calls equal, a set would compare one.
+        Set(keys.filter { self[$0]?.value != other[$0]?.value } + other.keys.filter { self[$0] == nil })
     }
 }

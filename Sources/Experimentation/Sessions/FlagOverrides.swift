@@ -2,22 +2,25 @@ import Synchronization
 
 /// Values that this process gives to flags in place of the vendor's, looked up only while there are any.
 final class FlagOverrides: Sendable {
-    private let values = Mutex<[String: FlagValue]>([:])
+    private let values = Mutex<[ExactText: FlagValue]>([:])
     private let count = Atomic<Int>(0)
 
     /// Whether there are none; costs one load.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// The values by key.
-    var all: [String: FlagValue] { values.withLock { $0 } }
+    /// The values by key; one of two whose keys Unicode calls equal.
+    var all: [String: FlagValue] {
+        let all = values.withLock { $0 }
+        return Dictionary(all.map { ($0.key.text, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
 
     /// The value of one flag, or `nil`.
-    subscript(key: String) -> FlagValue? { isEmpty ? nil : values.withLock { $0[key] } }
+    subscript(key: String) -> FlagValue? { isEmpty ? nil : values.withLock { $0[ExactText(key)] } }
 
     /// Sets or, with `nil`, removes a value.
     func set(_ value: FlagValue?, for key: String) {
         values.withLock { values in
-            values[key] = value
+            values[ExactText(key)] = value
             count.store(values.count, ordering: .relaxed)
         }
     }
