@@ -5,8 +5,8 @@ import Synchronization
 final class EvaluationTally: Sendable {
     /// The dimensions of a counter.
     struct Series: Sendable, Hashable {
-        var key: String
-        var variant: String
+        var key: ExactText
+        var variant: ExactText
         var reason: String
         var error: String
     }
@@ -15,7 +15,7 @@ final class EvaluationTally: Sendable {
     struct Growth: Sendable, Equatable {
         var evaluations: [Series: Int] = [:]
         /// The estimated total number of users of each variant, by flag and variant.
-        var users: [String: [String: Int]] = [:]
+        var users: [ExactText: [ExactText: Int]] = [:]
     }
 
     /// The name under which flags and variants over the limits are counted together.
@@ -25,27 +25,27 @@ final class EvaluationTally: Sendable {
 
     fileprivate struct Variant {
         /// Empty for none.
-        let name: String
+        let name: ExactText
         var counts = ReasonCounts()
         var users = UserCount()
     }
 
     private struct Shard: Sendable {
-        var places: [String: Int] = [:]
+        var places: [ExactText: Int] = [:]
         var flags: [Flag] = []
     }
 
     /// The counts of a flag; accessed only under a lock, its shard's or that of the others.
     fileprivate final class Flag: @unchecked Sendable {
-        let key: String
+        let key: ExactText
         var variants: [Variant] = []
-        init(_ key: String) { self.key = key }
+        init(_ key: ExactText) { self.key = key }
     }
 
     private static let shardCount = 8
     private let shards: [Mutexed]
     /// The flags over the limit, which are one, so that a user of several counts once.
-    private let rest = Mutex(Flag(EvaluationTally.others))
+    private let rest = Mutex(Flag(ExactText(EvaluationTally.others)))
     /// The number of flags that are counted separately, in all shards.
     private let separate = Atomic(0)
     private let limit: Int
@@ -76,10 +76,11 @@ final class EvaluationTally: Sendable {
 
     /// Returns a flag that is counted separately; `nil` for one of the others.
     private func flag(_ key: String, in shard: inout Shard) -> Flag? {
-        if let place = shard.places[key] { return shard.flags[place] }
+        let exact = ExactText(key)
+        if let place = shard.places[exact] { return shard.flags[place] }
         guard key != Self.others, takesPlace() else { return nil }
-        shard.places[key] = shard.flags.count
-        let flag = Flag(key)
+        shard.places[exact] = shard.flags.count
+        let flag = Flag(exact)
         shard.flags.append(flag)
         return flag
     }
@@ -104,16 +105,15 @@ final class EvaluationTally: Sendable {
 
 extension EvaluationTally.Flag {
     func add(_ details: EvaluationDetails<FlagValue>, _ user: UInt64?) {
-        let place = place(of: details.variant ?? "")
+        let place = place(of: ExactText(details.variant ?? ""))
         if let user { variants[place].users.insert(user) }
         variants[place].counts.add(details.reason, details.errorCode)
     }
 
-    private func place(of variant: String) -> Int {
+    private func place(of variant: ExactText) -> Int {
         if let place = variants.firstIndex(where: { $0.name == variant }) { return place }
-        if variants.count >= EvaluationTally.mostVariants, variant != EvaluationTally.others {
-            return place(of: EvaluationTally.others)
-        }
+        let others = ExactText(EvaluationTally.others)
+        if variants.count >= EvaluationTally.mostVariants, variant != others { return place(of: others) }
         variants.append(EvaluationTally.Variant(name: variant))
         return variants.count - 1
     }

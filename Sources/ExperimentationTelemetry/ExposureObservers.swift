@@ -19,7 +19,6 @@ struct ExposureCounts: ExposureObserver {
     let tally: Tally<Tallies.Arm>
 
     func exposed(_ exposure: Exposure, of user: User, by provider: String) {
-        let assignment = exposure.assignment
-        tally.add(Tallies.Arm(experiment: assignment.experiment.id, variation: assignment.variation.id))
+        tally.add(Tallies.Arm(exposure.assignment))
     }
 }

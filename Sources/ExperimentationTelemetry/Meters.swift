@@ -22,7 +22,7 @@ final class Meters: Sendable {
     private final class Cache<Metric: Sendable>: Sendable {
         private struct Name: Hashable {
             let label: String
-            let values: [String]
+            let values: [ExactText]
         }
 
         private let known = Mutex<[Name: Metric]>([:])
@@ -31,7 +31,7 @@ final class Meters: Sendable {
         init(_ make: @escaping @Sendable (String, [(String, String)]) -> Metric) { self.make = make }
 
         subscript(label: String, dimensions: [(String, String)]) -> Metric {
-            let name = Name(label: label, values: dimensions.map { $0.1 })
+            let name = Name(label: label, values: dimensions.map { ExactText($0.1) })
             return known.withLock { known in
                 if let metric = known[name] { return metric }
                 let metric = make(label, dimensions)
@@ -46,20 +46,22 @@ final class Meters: Sendable {
     /// Records evaluations and users.
     func record(_ growth: EvaluationTally.Growth) {
         for (series, count) in growth.evaluations {
-            var dimensions = [("key", series.key), ("variant", series.variant), ("reason", series.reason)]
+            let key = ("key", series.key.text)
+            var dimensions = [key, ("variant", series.variant.text), ("reason", series.reason)]
             if !series.error.isEmpty { dimensions.append(("error", series.error)) }
             add(count, to: "feature_flag.evaluations", dimensions)
-            if series.error == "type_mismatch" { add(count, to: "feature_flag.mismatches", [("key", series.key)]) }
+            if series.error == "type_mismatch" { add(count, to: "feature_flag.mismatches", [key]) }
         }
         for (key, variants) in growth.users {
             for (variant, users) in variants {
-                record(Double(users), as: "feature_flag.users", [("key", key), ("variant", variant)])
+                record(Double(users), as: "feature_flag.users", [("key", key.text), ("variant", variant.text)])
             }
         }
     }
 
     func exposed(_ arm: Tallies.Arm, _ count: Int) {
-        add(count, to: "experimentation.exposures", [("experiment", arm.experiment), ("variation", arm.variation)])
+        let place = [("experiment", arm.experiment.text), ("variation", arm.variation.text)]
+        add(count, to: "experimentation.exposures", place)
     }
 
     func dropped(_ count: Int) { add(count, to: "experimentation.telemetry.dropped", []) }

@@ -5,8 +5,12 @@ import Synchronization
 struct Tallies: Sendable {
     /// A variation of an experiment.
     struct Arm: Sendable, Hashable {
-        let experiment: String
-        let variation: String
+        let experiment: ExactText
+        let variation: ExactText
+
+        init(_ assignment: Assignment) {
+            (experiment, variation) = (ExactText(assignment.experiment.id), ExactText(assignment.variation.id))
+        }
     }
 
     /// A signal whose items may be left out; dropped measurements are recorded where they are found to be missing.

@@ -10,7 +10,11 @@ struct EvaluationTallyTests {
     }
 
     private func series(_ key: String, _ variant: String = "on") -> EvaluationTally.Series {
-        EvaluationTally.Series(key: key, variant: variant, reason: "static", error: "")
+        EvaluationTally.Series(key: ExactText(key), variant: ExactText(variant), reason: "static", error: "")
+    }
+
+    private func users(_ users: [(key: String, variant: String, count: Int)]) -> [ExactText: [ExactText: Int]] {
+        users.reduce(into: [:]) { $0[ExactText($1.key), default: [:]][ExactText($1.variant)] = $1.count }
     }
 
     /// Returns the estimate for users who are counted in a given order.
@@ -43,7 +47,7 @@ struct EvaluationTallyTests {
         tally.add(read("_other"), of: "user-0")
         let growth = tally.take()
         #expect(growth.evaluations == [series("first"): 1, series("_other"): 401])
-        #expect(growth.users == ["first": ["on": 1], "_other": ["on": estimate(users)]])
+        #expect(growth.users == self.users([("first", "on", 1), ("_other", "on", estimate(users))]))
     }
 
     @Test("no variant and an empty name are one variant")
@@ -53,6 +57,20 @@ struct EvaluationTallyTests {
         tally.add(read("flag", ""), of: "user-1")
         let growth = tally.take()
         #expect(growth.evaluations == [series("flag", ""): 2])
-        #expect(growth.users == ["flag": ["": estimate(["user-0", "user-1"])]])
+        #expect(growth.users == users([("flag", "", estimate(["user-0", "user-1"]))]))
+    }
+
+    @Test("two flags, or two variants, whose names Unicode calls equal are two")
+    func equivalentNames() {
+        let tally = EvaluationTally(limit: 10)
+        let names = ["e\u{301}", "\u{e9}"]
+        for name in names {
+            tally.add(read(name), of: "user-0")
+            tally.add(read("flag", name), of: "user-0")
+        }
+        let growth = tally.take()
+        let counts = names.flatMap { [(series($0), 1), (series("flag", $0), 1)] }
+        #expect(growth.evaluations == Dictionary(uniqueKeysWithValues: counts))
+        #expect(growth.users == users(names.flatMap { [($0, "on", 1), ("flag", $0, 1)] }))
     }
 }

@@ -41,6 +41,26 @@ struct MetricsTests {
         await client.shutdown()
     }
 
+    @Test("flags and variations whose names Unicode calls equal are measured apart")
+    func equivalentNames() async throws {
+        let metrics = KeptCounters()
+        let telemetry = Telemetry(metrics: metrics)
+        let names = ["e\u{301}", "\u{e9}"]
+        let experiments = names.map { name in
+            let arms = [InMemoryExperiment.Arm(Variation(id: name), weight: 100, flags: ["flag-of-\(name)": true])]
+            return InMemoryExperiment(Experiment(id: name), arms: arms)
+        }
+        let flags = names.map { InMemoryFlag("flag-of-\($0)", false) }
+        let provider = InMemoryProvider(flags: flags, experiments: experiments, needsConsent: false)
+        let (client, session) = try await session(telemetry, provider)
+        for name in names { #expect(session.bool("flag-of-\(name)", default: false)) }
+        await telemetry.flush()
+        for label in ["feature_flag.evaluations", "experimentation.exposures"] {
+            #expect(metrics.counts(label) == [1, 1], "\(label)")
+        }
+        await client.shutdown()
+    }
+
     @Test("concurrent reads lose no count")
     func concurrent() async throws {
         let metrics = TestMetrics()
