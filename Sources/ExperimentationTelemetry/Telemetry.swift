@@ -108,9 +108,13 @@ public final class Telemetry: Sendable {
     }
 
     /// Returns an environment with the operation observer and, if it has no log, the logger as its log.
+    ///
+    /// An observer that it has stays, around this one, whose header fields outweigh the other's.
     public func added(to environment: ClientEnvironment) -> ClientEnvironment {
         var environment = environment
-        environment.operations = operations ?? environment.operations
+        if let operations {
+            environment.operations = environment.operations.map { NestedObservers($0, operations) } ?? operations
+        }
         if let logger, environment.log is NoLog { environment.log = LoggerSink(logger) }
         return environment
     }

@@ -8,6 +8,7 @@ import FlagshipAdapter
 import HTTPTypes
 import InMemoryTracing
 import SigmaAdapter
+import Synchronization
 import Testing
 import Tracing
 
@@ -126,6 +127,37 @@ struct SpanTests {
         #expect(requests.filter { $0.headerFields[HTTPField.Name("tracestate")!] != nil } == [])
         let events = try #require(requests.first { $0.authority == "events.flagship.io" })
         #expect((events.headerFields[HTTPField.Name("traceparent")!] != nil) == (propagation == .everywhere))
+    }
+
+    /// Remembers operations, and sends a header field of its own.
+    private struct Onlooker: OperationObserver {
+        let seen = Box()
+
+        final class Box: Sendable {
+            let operations = Mutex<[ObservedOperation]>([])
+        }
+
+        func around<Value: Sendable>(
+            _ operation: ObservedOperation,
+            isolation: isolated (any Actor)?,
+            _ body: ([String: String]) async -> (Value, OperationOutcome)
+        ) async -> Value {
+            seen.operations.withLock { $0.append(operation) }
+            return await body(["traceparent": "the application's", "x-shop": "1"]).0
+        }
+    }
+
+    @Test("an observer that the environment has stays, around the spans")
+    func nested() async throws {
+        let (tracer, onlooker) = (W3CTracer(), Onlooker())
+        let telemetry = Telemetry(tracer: tracer, options: TelemetryOptions(propagation: .everywhere))
+        let environment = telemetry.added(to: ClientEnvironment(operations: onlooker))
+        let request = ObservedOperation.request(method: "GET", host: "shop.example")
+        let fields = try await environment.observed(request) { $0 }
+        let span = try #require(tracer.kept.finishedSpans.first)
+        #expect(tracer.kept.finishedSpans.map(\.operationName) == ["GET"])
+        #expect(onlooker.seen.operations.withLock { $0 } == [request])
+        #expect(fields["x-shop"] == "1" && fields["traceparent"] == "00-\(span.traceID)-\(span.spanID)-01")
     }
 
     @Test("every adapter's requests are spans", arguments: ["sigma", "engage", "evergage"])
