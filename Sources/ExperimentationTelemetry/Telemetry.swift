@@ -156,7 +156,7 @@ public final class Telemetry: Sendable {
         guard meters != nil else { return }
         // First, because a store may not answer.
         measurements.put(present())
-        await measureLedgers(of: client, from: baseline)
+        await measureLedgers(of: client, from: baseline) { measurements.put($0) }
     }
 
     /// What can be recorded without asking a store: the age of answers, and what has been counted.
@@ -168,7 +168,11 @@ public final class Telemetry: Sendable {
         }
     }
 
-    private func measureLedgers(of client: ExperimentationClient, from baseline: Baseline?) async {
+    private func measureLedgers(
+        of client: ExperimentationClient,
+        from baseline: Baseline?,
+        pass: (@escaping MetricRecord) -> Void
+    ) async {
         guard let meters else { return }
         let owner = client.ledgersOwner
         let (object, store) = meters.stores.find(owner)
@@ -179,7 +183,7 @@ public final class Telemetry: Sendable {
         // Whether these are the old contents' or the new ones' can't be told.
         guard client.ledgersOwner.key == owner.key else { return }
         let existing = meters.stores.existing
-        measurements.put {
+        pass {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
             meters.record(ledgers, of: object, in: store, among: existing, isFirst: baseline?.take() ?? false)
         }
@@ -198,7 +202,8 @@ public final class Telemetry: Sendable {
     /// have been shut down since.
     ///
     /// - Parameter duration: How long to wait at most for backends that block and stores that don't answer.
-    /// - Returns: Whether everything was passed on in time.
+    /// - Returns: Whether everything was passed on in time. What a full queue had dropped before is counted, and doesn't
+    ///   make it `false`.
     @discardableResult
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let deadline = time.instant.advanced(by: duration)
@@ -210,7 +215,10 @@ public final class Telemetry: Sendable {
         let measuring = Task {
             await withTaskGroup { group in
                 for (client, baseline) in followed.clients {
-                    group.addTask { await self.measureLedgers(of: client, from: baseline) }
+                    group.addTask {
+                        // Past the queue's limit: what is left out here, nothing makes up for.
+                        await self.measureLedgers(of: client, from: baseline) { self.measurements.empty(then: $0) }
+                    }
                 }
             }
             await isLogged.wait()

@@ -36,4 +36,27 @@ struct DroppedEventsTests {
         #expect((20...22).contains(lost))
         await client.shutdown()
     }
+
+    @Test("the measurement of a flush isn't left out, also while the metrics backend blocks and its queue is full")
+    func flushed() async throws {
+        let metrics = BlockedMetrics()
+        defer { metrics.gate.open() }
+        let time = ManualTime()
+        let telemetry = Telemetry(metrics: metrics, time: time)
+        let (client, _) = try await session(telemetry)
+        await telemetry.startCounting(client)
+        telemetry.countMismatches("value")
+        await telemetry.measure(client)
+        try await eventually("the metrics backend blocks") { metrics.gate.comers == 1 }
+        // Each is two measurements, and one may wait already.
+        for _ in 0..<Telemetry.mostMeasurements / 2 { await telemetry.measure(client) }
+        try await client.track(.custom("a"), for: User(id: "u-1", consent: .granted))
+        async let isDone = telemetry.flush(within: .seconds(60))
+        await time.waitForSleepers(1)
+        await time.settle()
+        metrics.gate.open()
+        #expect(await isDone)
+        #expect(metrics.base.counterTotal(label: "experimentation.outbox.accepted") == 1)
+        await client.shutdown()
+    }
 }
