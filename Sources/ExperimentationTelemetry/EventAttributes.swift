@@ -130,10 +130,11 @@ extension FlagValue {
 extension String {
     /// Truncates the string, with `…` at the end.
     fileprivate func cut(to limit: Int) -> String {
-        guard utf8.count > limit, let end = index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
-        else {
-            return self
-        }
-        return self[..<end] + "…"
+        // Not in whole characters: one may have thousands of combining marks.
+        let scalars = unicodeScalars
+        guard utf8.count > limit,
+            let end = scalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
+        else { return self }
+        return String(scalars[..<end]) + "…"
     }
 }

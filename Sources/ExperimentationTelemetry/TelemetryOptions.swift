@@ -38,7 +38,7 @@ public struct TelemetryOptions: Sendable {
     ///
     /// Called only for evaluations that are logged.
     public var attributeMapper: (@Sendable (EvaluationDetails<FlagValue>) -> [String: FlagValue])?
-    /// The maximum length of a string or of a value written as JSON, in characters; truncated ones end in `…`.
+    /// The maximum length of a string or of a value written as JSON, in Unicode scalars; truncated ones end in `…`.
     public var characterLimit: Int { didSet { characterLimit = max(characterLimit, 1) } }
     /// The maximum number of attributes of an event.
     public var attributeLimit: Int { didSet { attributeLimit = max(attributeLimit, 1) } }

@@ -142,6 +142,16 @@ struct EvaluationEventTests {
         )
     }
 
+    @Test("a text is cut also within a character, which may have thousands of marks")
+    func combiningMarks() async throws {
+        let marks = { String(repeating: "\u{301}", count: $0) }
+        let flag = InMemoryFlag("marks", variants: ["a": .string("e" + marks(10_000))], defaultVariant: "a")
+        let told = try await told(TelemetryOptions(includesValues: true, characterLimit: 6), [flag]) {
+            _ = $0.string("marks", default: "")
+        }
+        #expect(told.map { $0["feature_flag.result.value"] } == ["e" + marks(5) + "…"])
+    }
+
     @Test("limits that are set later are kept in bounds as those given at first")
     func bounds() {
         var options = TelemetryOptions(
