@@ -39,13 +39,13 @@ public struct TelemetryOptions: Sendable {
     /// Called only for evaluations that are logged.
     public var attributeMapper: (@Sendable (EvaluationDetails<FlagValue>) -> [String: FlagValue])?
     /// The maximum length of a string or of a value written as JSON, in Unicode scalars; truncated ones end in `…`.
-    public var characterLimit: Int { didSet { characterLimit = max(characterLimit, 1) } }
+    public var characterLimit: Int { didSet { keepInBounds() } }
     /// The maximum number of attributes of an event.
-    public var attributeLimit: Int { didSet { attributeLimit = max(attributeLimit, 1) } }
+    public var attributeLimit: Int { didSet { keepInBounds() } }
     /// The maximum number of evaluations queued for the log; further ones are dropped and counted.
-    public var waitingLimit: Int { didSet { waitingLimit = max(waitingLimit, 1) } }
+    public var waitingLimit: Int { didSet { keepInBounds() } }
     /// The maximum number of flags counted separately, each with up to 32 variants; the rest is counted as `_other`.
-    public var seriesLimit: Int { didSet { seriesLimit = max(seriesLimit, 1) } }
+    public var seriesLimit: Int { didSet { keepInBounds() } }
     /// The log level of evaluation events.
     public var evaluationLevel: Logger.Level
     /// The log level of exposure events.
@@ -53,7 +53,7 @@ public struct TelemetryOptions: Sendable {
     /// Which servers receive trace headers.
     public var propagation: Propagation
     /// The interval at which ``Telemetry/follow(_:)`` measures.
-    public var interval: Duration { didSet { interval = max(interval, .milliseconds(100)) } }
+    public var interval: Duration { didSet { keepInBounds() } }
 
     /// Creates options.
     public init(
@@ -76,14 +76,24 @@ public struct TelemetryOptions: Sendable {
         self.includesValues = includesValues
         self.excludedAttributes = excludedAttributes
         self.attributeMapper = attributeMapper
-        self.characterLimit = max(characterLimit, 1)
-        self.attributeLimit = max(attributeLimit, 1)
-        self.waitingLimit = max(waitingLimit, 1)
-        self.seriesLimit = max(seriesLimit, 1)
+        self.characterLimit = characterLimit
+        self.attributeLimit = attributeLimit
+        self.waitingLimit = waitingLimit
+        self.seriesLimit = seriesLimit
         self.evaluationLevel = evaluationLevel
         self.exposureLevel = exposureLevel
         self.propagation = propagation
-        self.interval = max(interval, .milliseconds(100))
+        self.interval = interval
+        keepInBounds()
+    }
+
+    private mutating func keepInBounds() {
+        // Only what is out of bounds is set, as each setting leads here again.
+        if characterLimit < 1 { characterLimit = 1 }
+        if attributeLimit < 1 { attributeLimit = 1 }
+        if waitingLimit < 1 { waitingLimit = 1 }
+        if seriesLimit < 1 { seriesLimit = 1 }
+        if interval < .milliseconds(100) { interval = .milliseconds(100) }
     }
 }
 
