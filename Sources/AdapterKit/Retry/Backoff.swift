@@ -21,9 +21,12 @@ public struct Backoff: Sendable, Hashable {
     ///   - jitter: A number from 0 up to, but not including, 1, new for each call.
     /// - Returns: The wait, from zero to the limit.
     public func delay(before retry: Int, jitter: Double) -> Duration {
-        // More doublings would overflow, long after the limit has been reached.
-        let doublings = min(max(retry - 1, 0), 30)
-        let limit = max(.zero, min(first * (1 << doublings), longest))
-        return limit * (jitter.isFinite ? min(max(jitter, 0), 1) : 1)
+        let longest = max(longest, .zero)
+        var limit = min(max(first, .zero), longest)
+        // Thirty are plenty; a wait of zero never reaches the limit.
+        for _ in 0..<min(max(retry - 1, 0), 30) { limit += min(limit, longest - limit) }
+        // The product with one may be rounded up beyond what a duration holds.
+        guard jitter.isFinite, jitter < 1 else { return limit }
+        return limit * max(jitter, 0)
     }
 }

@@ -88,9 +88,13 @@ struct BackoffTests {
     func extremes(jitter: Double) {
         for backoff in [
             Backoff(), Backoff(first: .zero, longest: .zero), Backoff(first: .seconds(-5), longest: .seconds(1)),
+            Backoff(first: .seconds(1e12)), Backoff(first: .seconds(1e12), longest: .seconds(1e20)),
+            Backoff(first: .seconds(1.7e20), longest: .seconds(1.7e20)), Backoff(first: .seconds(-1.7e20)),
         ] {
-            let delay = backoff.delay(before: 3, jitter: jitter)
-            #expect(delay >= .zero && delay <= max(.zero, backoff.longest))
+            for retry in [1, 3, 31, .max] {
+                let delay = backoff.delay(before: retry, jitter: jitter)
+                #expect(delay >= .zero && delay <= max(.zero, backoff.longest))
+            }
         }
     }
 }
