@@ -125,11 +125,11 @@ public struct FlagKeySource {
             try claim(name, for: flag.key, line: flag.line)
             var members: Set<String> = []
             for property in properties {
-                guard members.insert(SwiftName.member(property.name)).inserted else {
+                guard members.insert(SwiftName.property(property.name)).inserted else {
                     throw ExperimentationError(
                         .configuration,
                         "\(file):\(flag.line): flag \"\(flag.key.shortened)\": two properties of its schema are both "
-                            + "\(SwiftName.member(property.name)) in Swift; rename one"
+                            + "\(SwiftName.property(property.name)) in Swift; rename one"
                     )
                 }
                 let inner = Self.name(of: property, in: name)
@@ -162,7 +162,7 @@ public struct FlagKeySource {
     private func declaration(_ structure: Structure) -> String {
         let properties = structure.properties.map { property in
             (
-                name: SwiftName.quoted(SwiftName.member(property.name)), key: property.name,
+                name: SwiftName.quoted(SwiftName.property(property.name)), key: property.name,
                 type: Self.written(property.shape, name: Self.name(of: property, in: structure.name))
                     + (property.isRequired ? "" : "?"),
                 isRequired: property.isRequired
@@ -216,7 +216,7 @@ public struct FlagKeySource {
             let arguments = properties.compactMap { property -> String? in
                 guard let value = members[property.name], value != .null || property.shape == .any else { return nil }
                 let type = Self.written(property.shape, name: Self.name(of: property, in: name))
-                return SwiftName.label(SwiftName.member(property.name)) + ": "
+                return SwiftName.label(SwiftName.property(property.name)) + ": "
                     + literal(value, property.shape, name: type)
             }
             return "\(name)(\(arguments.joined(separator: ", ")))"

@@ -18,6 +18,9 @@ enum SwiftName {
     /// Names with another meaning after a dot, even in backticks.
     private static let taken: Set<String> = ["self", "Self", "init", "Type", "Protocol"]
 
+    /// Names that a structure has from its protocols: a property of the same name makes each use of it ambiguous.
+    private static let inherited: Set<String> = ["hashValue"]
+
     /// Names that no type can have as a member, or that the generated code uses in another meaning.
     private static let takenTypes: Set<String> = [
         "Any", "Self", "Type", "Protocol", "Bool", "String", "Int", "Double", "FlagKey", "FlagValue", "Codable",
@@ -37,6 +40,12 @@ enum SwiftName {
         guard let first = words.first else { return codePoints(of: key) }
         let name = lowercasedBeginning(first) + words.dropFirst().map(capitalizedBeginning).joined()
         return finished(name, of: key)
+    }
+
+    /// Returns the name of a structure's property, before it is quoted: as a constant's, but for `hashValue`.
+    static func property(_ key: String) -> String {
+        let name = member(key)
+        return inherited.contains(name) ? name + "_" : name
     }
 
     /// Returns the name of a type: `checkout-theme` becomes `CheckoutTheme`, and `string` becomes `FlagString`.

@@ -86,6 +86,33 @@ struct FlagKeySourceTests {
         try await Compiler.expectCompiles(source)
     }
 
+    @Test("a property named by a requirement of the structure's protocols can be read, and keeps its key")
+    func requirements() async throws {
+        let source = try Self.source(
+            """
+            {"flags": {"names": {"flagType": "object", "defaultValue": {"hashValue": 1}, "schema": {"type": "object",
+              "required": ["hashValue"], "properties": {"hashValue": {"type": "integer"}, "hash": {"type": "string"},
+                "description": {"type": "string"}, "encode": {"type": "string"}, "from": {"type": "string"},
+                "rawValue": {"type": "string"}, "stringValue": {"type": "string"}, "self": {"type": "string"}}}},
+              "hashValue": {"flagType": "boolean", "defaultValue": true}}}
+            """
+        )
+        #expect(source.contains(#"case hashValue_ = "hashValue""#))
+        try await Compiler.expectCompiles(
+            source + """
+
+                func read(_ session: UserSession) -> Bool {
+                    let names = session[Flags.names]
+                    let hash = names.hashValue_
+                    let others = [
+                        names.hash, names.description, names.encode, names.from, names.rawValue, names.stringValue, names.self_,
+                    ]
+                    return session[Flags.hashValue] && hash == 1 && others == []
+                }
+                """
+        )
+    }
+
     @Test("text can't escape from its literal or comment")
     func escapes() async throws {
         let hostile = "\"); fatalError() //\r\n*/ \u{202E}\u{0}\\(1)"
