@@ -37,8 +37,6 @@ public final class InMemoryProvider: ExperimentationProvider {
         var failure: ExperimentationError?
         var verdict: @Sendable (Envelope) -> Verdict = { _ in .delivered }
         var answer: @Sendable (Envelope) -> [Campaign] = { _ in [] }
-        var listeners: [UInt64: AsyncStream<ChangeNotice>.Continuation] = [:]
-        var nextListener: UInt64 = 0
 
         mutating func replace(_ flags: [InMemoryFlag], _ experiments: [InMemoryExperiment]) {
             self.flags = flags
@@ -58,6 +56,7 @@ public final class InMemoryProvider: ExperimentationProvider {
     private let batching: BatchPolicy
     private let needsConsent: Bool
     let state: Mutex<State>
+    let listeners = Listeners<ChangeNotice>()
 
     /// Creates a provider.
     ///
@@ -145,27 +144,18 @@ public final class InMemoryProvider: ExperimentationProvider {
     public func removeFlag(_ key: String) { change { $0.removeAll { ExactText($0.key) == ExactText(key) } } }
 
     private func change(_ change: (inout [InMemoryFlag]) -> Void) {
-        let listeners = state.withLock { state in
+        state.withLock { state in
             var flags = state.flags
             change(&flags)
             state.replace(flags, state.experiments)
-            return Array(state.listeners.values)
         }
-        for listener in listeners { listener.yield(.changed) }
+        listeners.add(.changed)
+        listeners.tell()
     }
 
     fileprivate func listen() -> AsyncStream<ChangeNotice> {
         // One pending notice is enough: clients ask for the final state.
-        let (stream, listener) = AsyncStream.makeStream(of: ChangeNotice.self, bufferingPolicy: .bufferingNewest(1))
-        let id = state.withLock { state in
-            state.nextListener += 1
-            state.listeners[state.nextListener] = listener
-            return state.nextListener
-        }
-        listener.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
-        }
-        return stream
+        listeners.stream(buffering: .bufferingNewest(1))
     }
 
     /// Turns the kill switch on or off.

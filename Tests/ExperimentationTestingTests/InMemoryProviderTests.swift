@@ -157,9 +157,9 @@ struct InMemoryProviderTests {
     func forgotten() async throws {
         for _ in 0..<3 {
             let client = try await ExperimentationClient(provider: provider)
-            try await eventually("listening") { provider.state.withLock { $0.listeners.count } == 1 }
+            try await eventually("listening") { provider.listeners.count == 1 }
             await client.shutdown()
-            try await eventually("the end of listening") { provider.state.withLock { $0.listeners.isEmpty } }
+            try await eventually("the end of listening") { provider.listeners.count == 0 }
         }
     }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
 /// The streams that are told what happens, each in order.
-final class Listeners<Element: Sendable>: Sendable {
-    typealias Continuation = AsyncStream<Element>.Continuation
+package final class Listeners<Element: Sendable>: Sendable {
+    private typealias Continuation = AsyncStream<Element>.Continuation
 
     private struct State {
         var continuations: [UInt64: Continuation] = [:]
@@ -14,16 +14,27 @@ final class Listeners<Element: Sendable>: Sendable {
     private let announcements = Announcements<(element: Element?, streams: [Continuation])>()
 
     /// Creates none.
-    init() {}
+    package init() {}
 
     deinit { finish() }
 
+    /// How many streams there are.
+    package var count: Int { state.withLock { $0.continuations.count } }
+
     /// Whether there are no streams.
-    var isEmpty: Bool { state.withLock { $0.continuations.isEmpty } }
+    var isEmpty: Bool { count == 0 }
 
     /// Returns a stream of what is added from now on, after first elements of its own.
-    func stream(beginningWith first: Element...) -> AsyncStream<Element> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Element.self)
+    ///
+    /// - Parameters:
+    ///   - first: The first elements.
+    ///   - buffering: What is kept for a consumer that is slow.
+    /// - Returns: The stream.
+    package func stream(
+        beginningWith first: Element...,
+        buffering: AsyncStream<Element>.Continuation.BufferingPolicy = .unbounded
+    ) -> AsyncStream<Element> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: buffering)
         for element in first { continuation.yield(element) }
         let id = state.withLock { state in
             state.nextID += 1
@@ -37,14 +48,14 @@ final class Listeners<Element: Sendable>: Sendable {
     }
 
     /// Adds something to tell to all current streams; ``tell()`` does so.
-    func add(_ element: Element) {
+    package func add(_ element: Element) {
         state.withLock { state in
             if !state.continuations.isEmpty { announcements.add((element, Array(state.continuations.values))) }
         }
     }
 
     /// Tells the streams what was added, unless another thread is doing so.
-    func tell() {
+    package func tell() {
         announcements.make { element, streams in
             for stream in streams {
                 if let element { stream.yield(element) } else { stream.finish() }

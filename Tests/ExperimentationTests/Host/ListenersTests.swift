@@ -25,6 +25,16 @@ struct ListenersTests {
         }
     }
 
+    @Test("a listener that keeps the newest alone is told that")
+    func newest() async {
+        let listeners = Listeners<Int>()
+        let (all, last) = (listeners.stream(), listeners.stream(buffering: .bufferingNewest(1)))
+        for number in 1...3 { listeners.add(number) }
+        listeners.finish()
+        #expect(await all.reduce(into: []) { $0.append($1) } == [1, 2, 3])
+        #expect(await last.reduce(into: []) { $0.append($1) } == [3])
+    }
+
     @Test("every listener is told everything in order from its beginning to its end")
     func order() async {
         let listeners = Listeners<Int>()
