@@ -67,8 +67,11 @@ struct OFREPEventReader: Sendable {
         if value.first == 0x20 { value = value.dropFirst() }
         switch String(decoding: line[..<(colon ?? line.endIndex)], as: UTF8.self) {
         case "data":
-            let before = data.map { $0 + [0x0A] } ?? []
-            if before.count + value.count > Self.longest { isTooLong = true } else { data = before + value }
+            let count = data.map { $0.count + 1 } ?? 0
+            guard count + value.count <= Self.longest else { return isTooLong = true }
+            // Appended in place: an event may have tens of thousands of lines.
+            if data == nil { data = [] } else { data?.append(0x0A) }
+            data?.append(contentsOf: value)
         case "id" where !value.contains(0) && value.count <= 1_024:
             id = String(decoding: value, as: UTF8.self)
         default:
