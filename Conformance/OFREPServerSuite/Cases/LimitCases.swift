@@ -52,12 +52,15 @@ extension ServerCase {
             }
             let body = String(decoding: Ask.body(probe.context), as: UTF8.self)
             let fields = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            let question = probe.head("POST", Ask.flags, fields) + body
             let reply = try await probe.connect { connection in
-                try await connection.send(probe.head("POST", Ask.flags, fields) + body.dropLast())
-                // A complete request on another connection shows that the first one has arrived.
-                try await probe.expectAlive()
+                // The answer to a question shows that the beginning of the next one, sent with it, has arrived. An answer
+                // on another connection wouldn't: servers read each on a thread of its own.
+                try await connection.send(question + question.dropLast())
+                let before = try await connection.reply()
+                probe.expect(before?.status == 200, "before it: \(before.map { String($0.status) } ?? "no answer")")
                 try await shutDown.fire()
-                try await connection.send(String(body.suffix(1)))
+                try await connection.send(String(question.suffix(1)))
                 return try await connection.reply()
             }
             probe.expect(reply?.status == 200, "found \(reply.map { String($0.status) } ?? "no answer")")
