@@ -216,4 +216,45 @@ struct MeanwhileFileTests {
         #expect(meanwhile.count == 2)
         await meanwhile.close()
     }
+
+    @Test("assignments and an exposure that found no room are taken once there is some")
+    func roomAgain() async throws {
+        let isAway = Shared(true)
+        let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
+        meanwhile.hand(over: { $0.map { _ in .delivered } })
+        let last = try #require(await Self.firstWithoutRoom(in: meanwhile))
+        let exposure = Exposure(
+            // Larger than assignments, which have no room any more.
+            assignment: Assignment(
+                experiment: Experiment(id: String(repeating: "b", count: 2_000)),
+                variation: Variation(id: "blue")
+            )
+        )
+        let ada = User(id: "ada", consent: .granted)
+        await meanwhile.take(exposure, of: ada, isConsentStated: true)
+        #expect(meanwhile.dropped == 2)
+        isAway.change { $0 = false }
+        await meanwhile.look()
+        #expect(meanwhile.count == 0)
+
+        isAway.change { $0 = true }
+        for _ in 0..<2 {
+            await meanwhile.take(Self.record(last))
+            await meanwhile.take(exposure, of: ada, isConsentStated: true)
+        }
+        #expect(meanwhile.count == 2)
+        await meanwhile.close()
+    }
+
+    /// Fills a file with events, then with assignments; returns the number of the first for which there was no room.
+    private static func firstWithoutRoom(in meanwhile: Meanwhile) async -> Int? {
+        for number in 0..<1_000 {
+            guard await meanwhile.take(event(number)) == .accepted else { break }
+        }
+        for number in 0..<1_000 {
+            await meanwhile.take(record(number))
+            if meanwhile.dropped > 0 { return number }
+        }
+        return nil
+    }
 }

@@ -191,16 +191,18 @@ final class Meanwhile: Sendable {
         )
         guard case .refused(let refusal) = await take(event) else { return }
         if refusal.code == .outboxFull { waiting.drop() }
-        // The user may consent later.
-        if refusal.code == .consentDenied { exposed.remove(key) }
+        // Later there may be room, or consent.
+        exposed.remove(key)
     }
 
     /// Accepts assignments, to be stored unless another instance has stored some first; the same ones once.
     func take(_ record: AssignmentRecord) async {
         let pairs = record.assignments.variations.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        guard assigned.insert(SeenEvents.digest("\(record.userID)\n\(pairs.joined(separator: "\n"))")) else { return }
+        let key = SeenEvents.digest("\(record.userID)\n\(pairs.joined(separator: "\n"))")
+        guard assigned.insert(key) else { return }
         do throws(ExperimentationError) { try await accept(.assignments(record), id: UUID().uuidString) } catch {
             waiting.drop()
+            assigned.remove(key)
         }
     }
 
