@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A change of what a session reads.
 public struct DecisionChange: Sendable, Equatable {
     /// The flags that read differently now, including new and removed ones.
@@ -35,7 +37,7 @@ extension UserSession {
     /// Ends all streams of changes.
     func endChanges() {
         changeListeners.finish()
-        expiryAlarm.set(to: nil) {}
+        expiryAlarm.withLock { $0 }?.set(to: nil) {}
     }
 
     /// Announces a change explicitly.
@@ -71,7 +73,12 @@ extension UserSession {
     /// Sets the alarm for the moment at which decisions expire; called before they can be replaced.
     private func watchExpiry(of snapshot: Snapshot) {
         let isAhead = !changeListeners.isEmpty && !snapshot.isOverdue
-        expiryAlarm.set(to: isAhead ? snapshot.expiry?.nextLook : nil) { [weak self] in self?.announceExpiry() }
+        let moment = isAhead ? snapshot.expiry?.nextLook : nil
+        let alarm = expiryAlarm.withLock { alarm in
+            if alarm == nil, moment != nil { alarm = Alarm(by: core.environment.time) }
+            return alarm
+        }
+        alarm?.set(to: moment) { [weak self] in self?.announceExpiry() }
     }
 
     private func announceExpiry() {

@@ -20,8 +20,8 @@ public final class UserSession: Sendable {
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeListeners = Listeners<DecisionChange>()
-    /// Wakes while there are listeners, for what expires.
-    let expiryAlarm: Alarm
+    /// Wakes while there are listeners, for what expires; made when it is needed first, as most sessions have none.
+    let expiryAlarm = Mutex<Alarm?>(nil)
     /// What is stored of a user is written in order, and lists of assignments are read in between.
     let writingTurn = AsyncSemaphore(limit: 1)
     /// Values decoded as application types.
@@ -53,7 +53,6 @@ public final class UserSession: Sendable {
     init(core: ClientCore, user: User) {
         self.core = core
         id = core.environment.makeID()
-        expiryAlarm = Alarm(by: core.environment.time)
         let (user, now) = (user.identified, core.environment.time.now)
         snapshots = Lanes(
             Snapshot(
