@@ -168,25 +168,28 @@ public final class Telemetry: Sendable {
         }
     }
 
+    /// Passes on what a client's ledgers say; returns `false` if they couldn't be read.
+    @discardableResult
     private func measureLedgers(
         of client: ExperimentationClient,
         from baseline: Baseline?,
         pass: (@escaping MetricRecord) -> Void
-    ) async {
-        guard let meters else { return }
+    ) async -> Bool {
+        guard let meters else { return true }
         let owner = client.ledgersOwner
         let (object, store) = meters.stores.find(owner)
         // In this task, so that its cancellation ends the wait for the turn: behind a store that hangs nobody is left.
-        do { try await store.turns.enter() } catch { return }
+        do { try await store.turns.enter() } catch { return false }
         defer { store.turns.leave() }
-        guard let ledgers = try? await client.ledgers() else { return }
+        guard let ledgers = try? await client.ledgers() else { return false }
         // Whether these are the old contents' or the new ones' can't be told.
-        guard client.ledgersOwner.key == owner.key else { return }
+        guard client.ledgersOwner.key == owner.key else { return false }
         let existing = meters.stores.existing
         pass {
             // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
             meters.record(ledgers, of: object, in: store, among: existing, isFirst: baseline?.take() ?? false)
         }
+        return true
     }
 
     /// Counts mismatches between two vendors or two answers, as `ExperimentationMigration` reports them.
@@ -202,8 +205,8 @@ public final class Telemetry: Sendable {
     /// have been shut down since.
     ///
     /// - Parameter duration: How long to wait at most for backends that block and stores that don't answer.
-    /// - Returns: Whether everything was passed on in time. What a full queue had dropped before is counted, and doesn't
-    ///   make it `false`.
+    /// - Returns: Whether everything was passed on in time: `false` also if a store couldn't be read, as one that has been
+    ///   closed. What a full queue had dropped before is counted, and doesn't make it `false`.
     @discardableResult
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let deadline = time.instant.advanced(by: duration)
@@ -213,22 +216,25 @@ public final class Telemetry: Sendable {
         measurements.empty(then: present())
         relay.empty { isLogged.open() }
         let measuring = Task {
-            await withTaskGroup { group in
+            let areMeasured = await withTaskGroup { group in
                 for (client, baseline) in followed.clients {
                     group.addTask {
                         // Past the queue's limit: what is left out here, nothing makes up for.
                         await self.measureLedgers(of: client, from: baseline) { self.measurements.empty(then: $0) }
                     }
                 }
+                return await group.reduce(true) { $0 && $1 }
             }
             await isLogged.wait()
             measurements.empty { [tallies] in
                 tallies?.record()
                 isDone.open()
             }
+            return areMeasured
         }
         let isInTime = await isDone.wait(until: deadline, by: time)
         measuring.cancel()
-        return isInTime
+        guard isInTime else { return false }
+        return await measuring.value
     }
 }
