@@ -173,6 +173,38 @@
         }
 
         @Test(
+            "is woken for a transfer, except for that of a lone caller, who begins it; awake, it takes all",
+            arguments: [
+                (isAsleep: true, isAlone: true, wakes: Bool?.none), (true, false, true), (false, true, false),
+                (false, false, false),
+            ]
+        )
+        func submission(isAsleep: Bool, isAlone: Bool, wakes: Bool?) async throws {
+            let submission = Mutex<CurlInbox.Submission?>(nil)
+            _ = await withUnsafeContinuation { continuation in
+                let exchange = CurlExchange(
+                    ticket: CurlTicket(),
+                    request: HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1", path: "/"),
+                    body: [],
+                    limits: HTTPLimits(),
+                    continuation: continuation
+                )
+                var inbox = CurlInbox(idleTime: .seconds(15))
+                _ = inbox.enter()
+                if isAsleep { _ = inbox.rest() }
+                if let transfer = CurlTransfer(exchange) {
+                    submission.withLock { $0 = inbox.submit(transfer, isAlone: isAlone) }
+                }
+                exchange.fail(CurlOutcome.released)
+            }
+            switch try #require(submission.withLock { $0 }) {
+            case .left(let wakesThread): #expect(wakesThread == wakes)
+            case .toBegin: #expect(wakes == nil)
+            case .refused: Issue.record("A running engine refused a transfer.")
+            }
+        }
+
+        @Test(
             "reads the certificate authorities once, not for each handshake",
             .enabled(
                 if: TLSServer.isAvailable && CurlOptions.readsFileOnce,
