@@ -260,7 +260,8 @@ struct AgreementTests {
             #expect(experiment.ratioBefore?.isSuspect == false, "\(experiment.id)")
             #expect(experiment.ratioAfter?.isSuspect == false, "\(experiment.id)")
             // Each user is in exactly one cell.
-            #expect(experiment.matrix.flatMap { $0 }.reduce(0, +) == 20_000)
+            let users: [Int] = experiment.matrix.flatMap(\.self)
+            #expect(users.reduce(0, +) == 20_000)
         }
         let byID = Dictionary(uniqueKeysWithValues: agreement.experiments.map { ($0.id, $0) })
         let checkout = try #require(byID["checkout"])

@@ -155,7 +155,7 @@ struct AuthorizationTests {
                 String($0.envelope.split(separator: "RECIPIENT_ID>")[1].dropLast(2))
             }
         }
-        #expect(asked() == (1...10).map(String.init))
+        #expect(asked() == (1...10).map(\.description))
 
         await bench.control("POST", "/expire-tokens")
         bench.forgetExchanges()

@@ -246,7 +246,7 @@ struct LaunchTests {
         }
         app.evergage.start(.test)
         await app.settle()
-        #expect(app.actions == ["App Install", "App Launch"] + (61...160).map(String.init))
+        #expect(app.actions == ["App Install", "App Launch"] + (61...160).map(\.description))
         #expect(app.complaints(.warning) == ["more than 100 calls wait for the start; the oldest 60 were dropped"])
     }
 }

@@ -111,11 +111,11 @@ struct StartTests {
         app.evergage.start(.test)
         try call(101...300)
         await app.settle()
-        #expect(app.actions == (1...300).map(String.init))
+        #expect(app.actions == (1...300).map(\.description))
         app.evergage.setConsent(.granted)
         try call(301...600)
         await app.settle()
-        #expect(app.actions == (1...600).map(String.init))
+        #expect(app.actions == (1...600).map(\.description))
     }
 
     @Test("V02 with the policy to drop, calls before the start are never sent")

@@ -39,7 +39,8 @@ struct LeaseTests {
         try await store.append((1...3).map { .sample("\($0)", user: "u\($0)") })
         for (limit, bytes, hasMore) in [(3, Int.max, false), (2, .max, true), (3, 1, true)] {
             let lease = try #require(try await store.take(limit, bytes: bytes))
-            #expect(lease.ids == (1...(bytes == 1 ? 1 : limit)).map(String.init))
+            let expected = bytes == 1 ? 1 : limit
+            #expect(lease.ids == (1...expected).map(\.description))
             #expect(lease.rest == (hasMore ? .more : .nothing(until: nil)), "\(limit) of \(bytes) bytes")
         }
     }

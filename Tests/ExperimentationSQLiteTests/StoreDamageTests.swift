@@ -206,7 +206,7 @@ struct StoreDamageTests {
         #expect(ledger == Ledger(accepted: total, pending: most, dropped: [.overflow: total - most]))
         // The store's limit equals the number of purchases, so it holds exactly these.
         let leased = try await store.fetch(most)
-        #expect(leased.ids == stride(from: 0, to: total, by: 100).map(String.init))
+        #expect(leased.ids == stride(from: 0, to: total, by: 100).map(\.description))
         #expect(try size() <= max(1_000_000, most * 400) * 3 / 2)
     }
 

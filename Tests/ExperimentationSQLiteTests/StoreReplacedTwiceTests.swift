@@ -159,7 +159,7 @@ struct StoreReplacedTwiceTests {
         let options = StoreOptions(limits: StoreLimits(maximumBytes: 1_000_000))
         let next = try SQLiteStore(at: folder.file(), options: options)
         let batch = try await next.fetch(5_000)
-        #expect(batch.ids == (0..<3_000).map(String.init))
+        #expect(batch.ids == (0..<3_000).map(\.description))
         #expect(try await next.finish(batch))
         #expect(try await next.ledger() == Ledger(accepted: 3_000, delivered: 3_000))
     }

@@ -61,7 +61,7 @@ struct MigrationPageTests {
                 missing.append(String(range.output.0))
                 continue
             }
-            let cases = (bounds.0...bounds.1).map { range.output.1 + ($0 < 10 ? "0" : "") + String($0) }
+            let cases = (bounds.0...bounds.1).map { "\(range.output.1)\($0 < 10 ? "0" : "")\($0)" }
             missing += cases.filter { !numbers.contains($0) }
         }
         rest.replace(/\b[A-Z]\d\d–[A-Z]?\d\d\b/, with: "")

@@ -141,7 +141,7 @@ struct PrivacyTests {
                 #expect(Self.secrets.found(in: text) == [], "\(vendor), seed \(seed): a secret in \(name)")
                 let found = Self.persons.found(in: text)
                 let place = found.first.flatMap { text.range(of: $0) }.map {
-                    String(text[..<$0.lowerBound].suffix(200)) + "…" + String(text[$0.upperBound...].prefix(80))
+                    "\(text[..<$0.lowerBound].suffix(200))…\(text[$0.upperBound...].prefix(80))"
                 }
                 #expect(found == [], "\(vendor), seed \(seed): a person in \(name): \(place ?? "")")
             }
