@@ -67,10 +67,10 @@ struct ScenarioTests {
             ("{\"arrive\": \"eve\"}", "steps[0].arrive: the world has no user \"eve\"; it has ada, ben, cleo, dan"),
             ("{\"arrive\": \"\"}", "steps[0].arrive: expected a text that is not empty, found \"\""),
             ("{\"arrive\": 3}", "steps[0].arrive: expected a text, found 3"),
-            ("{\"refresh\": true}", "steps[0].refresh: nobody has arrived yet"),
+            ("{\"refresh\": true}", "steps[0].refresh: no user has arrived yet"),
             ("{\"refresh\": 1}", "steps[0].refresh: expected true or false, found 1"),
             ("{\"refresh\": false}", "steps[0].refresh: expected true, found false"),
-            ("{\"read\": \"colour\", \"default\": 1}", "steps[0].read: nobody has arrived yet"),
+            ("{\"read\": \"colour\", \"default\": 1}", "steps[0].read: no user has arrived yet"),
             (
                 "{\"arrive\": \"ada\"},\n{\"read\": \"colour\", \"default\": 1}",
                 "s.json:4: steps[1].read: the world has no flag"

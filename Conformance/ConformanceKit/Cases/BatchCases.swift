@@ -28,7 +28,7 @@ extension ConformanceCase {
         delivery(
             "delivery/each-at-its-time",
             11,
-            "Events that are delivered together carry the time of each",
+            "Events delivered together each carry their own time",
             fields: [.date]
         ) { probe in
             let client = try await probe.client()
@@ -56,7 +56,7 @@ extension ConformanceCase {
         delivery(
             "events/attributes-of-one-event-alone",
             11,
-            "What an application adds to an event stands on no other, whoever's it is",
+            "One event's attributes don't appear on another, whichever user's it is",
             fields: [.attributes]
         ) { probe in
             let client = try await probe.client()
@@ -76,7 +76,7 @@ extension ConformanceCase {
         delivery(
             "delivery/same-ids-after-a-kill",
             11,
-            "Events that the next run sends again, in other batches, can be told by their ids",
+            "Events that the next run repeats in other batches have the same ids",
             requires: [.eventIDs],
             fields: [.eventID]
         ) { probe in
@@ -102,7 +102,7 @@ extension ConformanceCase {
         delivery(
             "consent/nothing-but-the-signal",
             16,
-            "After a withdrawal the vendor hears of nothing but that, not even who the user is, however long it takes"
+            "After a withdrawal, the vendor receives nothing but that, not even the user's identity"
         ) { probe in
             let session = try await probe.session()
             try await probe.trackMarks(1...1, in: session)

@@ -7,7 +7,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/outlives-a-vendor-that-went-away",
                 promise: 5,
-                "When the vendor can't be reached any more, the last good value is read as STALE",
+                "When the vendor becomes unreachable, the last good value is read as STALE",
                 requires: [.flags],
                 needs: ["flags/welcome"],
                 world: .oneFlag
@@ -73,7 +73,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/stale-by-choice-is-not-ready",
                 promise: 5,
-                "An application that wants no overdue values gets the default, with PROVIDER_NOT_READY",
+                "An application that refuses expired values gets the default, with PROVIDER_NOT_READY",
                 requires: [.flags],
                 needs: ["flags/welcome"],
                 world: World(name: "short-lived", flags: [.init("welcome", "Hello!")], users: [.ada], lifetime: 60)
@@ -93,7 +93,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/no-request-within-the-lifetime",
                 promise: 5,
-                "Decisions that are still good aren't asked for again, and overdue ones are",
+                "Valid decisions aren't requested again; expired ones are",
                 requires: [.flags],
                 needs: ["flags/welcome"],
                 world: World(name: "long-lived", flags: [.init("welcome", "Hello!")], users: [.ada], lifetime: 600)
@@ -115,7 +115,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/offline-start",
                 promise: 5,
-                "After a restart without the vendor, the decisions of the earlier run are read, as CACHED or STALE",
+                "After a restart with the vendor unreachable, the previous run's decisions are read, as CACHED or STALE",
                 requires: [.flags, .offlineStart],
                 needs: ["flags/welcome"],
                 probes: .offlineStart,
@@ -134,7 +134,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/offline-start-after-a-kill",
                 promise: 5,
-                "Decisions survive a kill as they survive a shutdown",
+                "Decisions survive a kill as well as a shutdown",
                 requires: [.flags, .offlineStart],
                 needs: ["flags/welcome"],
                 world: .oneFlag
@@ -149,7 +149,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/not-another-users",
                 promise: 5,
-                "Without the vendor, nobody gets the stored decisions of somebody else",
+                "With the vendor unreachable, no user gets another user's stored decisions",
                 requires: [.flags, .targeting, .offlineStart],
                 needs: ["flags/support"],
                 world: .targeted
@@ -165,7 +165,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/cached-becomes-fresh",
                 promise: 5,
-                "The first good answer after an offline start replaces what was cached",
+                "The first good answer after an offline start replaces the cached decisions",
                 requires: [.flags, .offlineStart],
                 needs: ["flags/welcome"],
                 world: .oneFlag
@@ -189,16 +189,16 @@ extension ConformanceCase {
     static let badAnswers: [(name: String, words: String, kind: WorldFault.Kind)] = [
         ("a-500", "a failing vendor (500)", .status(500)),
         ("a-503", "an overloaded vendor (503)", .status(503, retryAfter: 1)),
-        ("a-429", "a vendor that asks for patience (429)", .status(429, retryAfter: 1)),
-        ("a-404", "an address that has gone (404)", .status(404)),
-        ("a-401", "a credential that has expired (401)", .status(401)),
-        ("a-reset", "a connection that breaks", .reset),
-        ("a-truncated-answer", "an answer that ends in the middle", .truncate),
-        ("a-short-answer", "an answer shorter than announced", .wrongLength),
-        ("garbage", "bytes that mean nothing", .garbage),
+        ("a-429", "a throttling vendor (429)", .status(429, retryAfter: 1)),
+        ("a-404", "a missing endpoint (404)", .status(404)),
+        ("a-401", "an expired credential (401)", .status(401)),
+        ("a-reset", "a connection reset", .reset),
+        ("a-truncated-answer", "a truncated answer", .truncate),
+        ("a-short-answer", "an answer shorter than its announced length", .wrongLength),
+        ("garbage", "garbage", .garbage),
         ("a-login-page", "a captive portal's page with status 200", .html200),
-        ("a-redirect", "a redirect to elsewhere", .redirect),
-        ("a-failure-with-200", "a failure that the vendor reports with status 200", .vendorFailure200),
+        ("a-redirect", "a redirect", .redirect),
+        ("a-failure-with-200", "a failure reported with status 200", .vendorFailure200),
         ("a-flood", "an endless answer", .oversized),
     ]
 
@@ -223,7 +223,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "caching/outlives-a-stall",
                 promise: 5,
-                "A vendor that never answers is given up by the deadline, and the last good value is read as STALE",
+                "A request without an answer ends by its deadline, and the last good value is read as STALE",
                 requires: [.flags],
                 needs: ["flags/welcome"],
                 world: World.oneFlag.changing { $0.patience = .seconds(2) }
@@ -244,7 +244,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "failures/first-answer-is-\(bad.name)",
                 promise: 1,
-                "\(bad.words.prefix(1).uppercased() + bad.words.dropFirst()) as the first answer gives the default and an error, and a good one helps",
+                "\(bad.words.prefix(1).uppercased() + bad.words.dropFirst()) as the first answer gives the default and an error; a good answer recovers",
                 requires: [.flags],
                 needs: ["flags/welcome"],
                 world: .oneFlag,

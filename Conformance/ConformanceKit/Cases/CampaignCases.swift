@@ -6,7 +6,7 @@ extension ConformanceCase {
         ConformanceCase(
             "campaigns/answer-an-event",
             promise: 9,
-            "A campaign that an event brings reaches the handler of its target",
+            "A campaign in the answer to an event reaches the handler of its target",
             requires: [.campaigns, .tracking],
             needs: ["campaigns"],
             probes: .campaigns,
@@ -32,7 +32,7 @@ extension ConformanceCase {
         ConformanceCase(
             "campaigns/control-group",
             promise: 9,
-            "A user of the control group is told so",
+            "A user in a campaign's control group is reported as such",
             requires: [.campaigns, .tracking, .controlGroups],
             needs: ["campaigns"],
             probes: .controlGroups,
@@ -50,7 +50,7 @@ extension ConformanceCase {
         ConformanceCase(
             "campaigns/late-handler",
             promise: 9,
-            "A campaign that came before its handler is handed over when the handler comes",
+            "A campaign that arrives before its handler is delivered once the handler is added",
             requires: [.campaigns, .tracking],
             needs: ["campaigns"],
             world: .unadorned
@@ -67,7 +67,7 @@ extension ConformanceCase {
         ConformanceCase(
             "campaigns/unsupported-is-said",
             promise: 9,
-            "A vendor without campaigns refuses handlers with UNSUPPORTED; one with campaigns refuses a blank target",
+            "A vendor without campaigns rejects handlers with UNSUPPORTED; one with campaigns rejects a blank target",
             isSafeLive: true,
             world: .empty
         ) { probe in
@@ -87,7 +87,7 @@ extension ConformanceCase {
         ConformanceCase(
             "campaigns/impression-reaches-the-vendor",
             promise: 9,
-            "That a campaign was shown, dismissed and clicked reaches the vendor with the campaign's id",
+            "Impressions, dismissals and clicks reach the vendor with the campaign's id",
             requires: [.campaigns, .tracking],
             needs: ["campaigns"],
             world: .unadorned

@@ -6,7 +6,7 @@ extension ConformanceCase {
         several(
             "composition/an-exposure-arrives-once",
             10,
-            "An exposure arrives once wherever it is told, also at a vendor that gets it as an event",
+            "An exposure arrives once at each vendor, including those that get it as an event",
             requires: [.flags, .experiments, .exposures],
             needs: ["flags/checkout-color", "experiments/checkout"]
         ) { probe in
@@ -21,13 +21,13 @@ extension ConformanceCase {
                 else { continue }
                 probe.expect(Set(exposures.map(\.variation)).count <= 1, "one variation at \(part.name)")
             }
-            probe.expect(!told.isEmpty, "nobody was told of the exposure")
+            probe.expect(!told.isEmpty, "no vendor was told of the exposure")
             probe.expect(told.values.allSatisfy { $0 == 1 }, "exposures by vendor: \(told)")
         },
         several(
             "composition/who-answered",
             4,
-            "Each flag and each assignment says which vendor gave it",
+            "Each flag and assignment names the vendor that gave it",
             requires: [.flags, .flagMetadata]
         ) { probe in
             let deciders = try await probe.deciders()
@@ -76,7 +76,7 @@ extension ConformanceCase {
         several(
             "composition/one-kill-switch",
             19,
-            "A vendor's kill switch turns off its own flags and deliveries, and nobody else's",
+            "A vendor's kill switch affects only its own flags and deliveries",
             requires: [.flags]
         ) { probe in
             let deciders = try await probe.deciders(atLeast: 2)
@@ -109,7 +109,7 @@ extension ConformanceCase {
         several(
             "composition/a-denial-covers-all",
             16,
-            "When consent is withdrawn, what waits for any vendor is gone and counted as purged there"
+            "When consent is withdrawn, events waiting for any vendor are deleted and counted there as purged"
         ) { probe in
             let takers = try await probe.takers()
             for part in takers { try await part.stage.setReachable(false) }
@@ -136,7 +136,7 @@ extension ConformanceCase {
         several(
             "composition/a-link-covers-all",
             17,
-            "After a link every vendor that links was told, and every vendor gets the known user's events"
+            "A link reaches every vendor that links, and every vendor gets the known user's events"
         ) { probe in
             let takers = try await probe.takers()
             let linking = probe.stage.parts.filter { $0.subject.capabilities.contains(.identityLinking) }

@@ -13,7 +13,7 @@ extension ConformanceCase {
         several(
             "composition/one-destination-away",
             14,
-            "A vendor that is away gets everything later; the others get it now"
+            "An unreachable vendor gets everything later; the others get it now"
         ) {
             probe in
             let takers = try await probe.takers()
@@ -38,7 +38,7 @@ extension ConformanceCase {
         several(
             "composition/one-destination-refuses",
             14,
-            "A vendor that refuses keeps its events; the others get theirs"
+            "A vendor that rejects credentials keeps its events waiting; the others get theirs"
         ) {
             probe in
             let takers = try await probe.takers()
@@ -84,7 +84,7 @@ extension ConformanceCase {
         several(
             "composition/one-destination-hangs",
             15,
-            "A vendor that hangs holds up neither the others nor a flush",
+            "A vendor that hangs delays neither the others nor a flush",
             world: World.shop.changing { $0.patience = .seconds(2) }
         ) { probe in
             let takers = try await probe.takers()
@@ -135,7 +135,7 @@ extension ConformanceCase {
         several(
             "composition/one-acceptance-over-a-kill",
             11,
-            "What was accepted once reaches everybody it is owed to, although the process dies in between"
+            "An accepted event reaches every vendor it is owed to, even across a kill"
         ) { probe in
             let takers = try await probe.takers()
             let away = takers[0]

@@ -7,7 +7,7 @@ extension ConformanceCase {
         delivery(
             "consent/unknown",
             16,
-            "Unknown consent holds events where the vendor needs consent, and elsewhere they flow"
+            "Unknown consent holds events only where the vendor needs consent"
         ) { probe in
             let session = try await probe.session(for: .cleo)
             try await probe.trackMarks(1...2, in: session)
@@ -16,7 +16,7 @@ extension ConformanceCase {
             probe.expect(try await probe.marks(), equals: isHeld ? [] : [1, 2], "what the vendor took")
             probe.expect(try await probe.ledger().pending, equals: isHeld ? 2 : 0, "what waits")
         },
-        delivery("consent/granted-lets-go", 16, "Once consent is given, what was held arrives, in its order") { probe in
+        delivery("consent/granted-lets-go", 16, "Once consent is given, held events arrive in order") { probe in
             let session = try await probe.session(for: .cleo)
             try await probe.trackMarks(1...3, in: session)
             try await session.setConsent(.granted)
@@ -27,7 +27,7 @@ extension ConformanceCase {
         delivery(
             "consent/granted-with-original-times",
             16,
-            "What was held carries the time when it happened",
+            "Held events carry the time when they happened",
             fields: [.date]
         ) { probe in
             let session = try await probe.session(for: .cleo)
@@ -42,7 +42,7 @@ extension ConformanceCase {
             let difference = abs(date.timeIntervalSince(happened))
             probe.expect(difference < 30, "the time on the wire is \(difference) s off")
         },
-        delivery("consent/held-survives-a-restart", 16, "What is held for consent is still held after a kill") {
+        delivery("consent/held-survives-a-restart", 16, "Held events are still held after a kill") {
             probe in
             guard try await probe.needsConsent() else {
                 throw CaseDoesNotApply("\(probe.subject.name) doesn't need consent")
@@ -58,7 +58,7 @@ extension ConformanceCase {
         delivery(
             "consent/denied-refuses",
             16,
-            "Without consent an event is refused with CONSENT_DENIED and leaves no trace"
+            "Without consent, an event is rejected with CONSENT_DENIED and leaves no trace"
         ) { probe in
             let session = try await probe.session(for: .dan)
             let event = try await probe.event(1)
@@ -67,7 +67,11 @@ extension ConformanceCase {
             probe.expect(try await probe.marks(), equals: [], "what the vendor took")
             probe.expect(try await probe.ledger().accepted, equals: 0, "accepted")
         },
-        delivery("consent/denied-purges", 16, "When consent is withdrawn, what waits is gone and counted as purged") {
+        delivery(
+            "consent/denied-purges",
+            16,
+            "When consent is withdrawn, waiting events are deleted and counted as purged"
+        ) {
             probe in
             try await probe.setReachable(false)
             let session = try await probe.session()
@@ -80,8 +84,11 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: [], "what the vendor took")
         },
-        delivery("consent/denied-purges-what-was-held", 16, "Denied instead of granted, held events are gone for good")
-        { probe in
+        delivery(
+            "consent/denied-purges-what-was-held",
+            16,
+            "If consent is denied instead of granted, held events are gone for good"
+        ) { probe in
             guard try await probe.needsConsent() else {
                 throw CaseDoesNotApply("\(probe.subject.name) doesn't need consent")
             }
@@ -96,7 +103,7 @@ extension ConformanceCase {
         delivery(
             "consent/withdrawn-and-given-again",
             16,
-            "After consent is given again, new events flow and old ones stay gone"
+            "After consent is given again, new events are delivered and deleted ones stay deleted"
         ) { probe in
             try await probe.setReachable(false)
             let session = try await probe.session()
@@ -109,7 +116,7 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: [3], "what the vendor took")
         },
-        delivery("consent/one-users-own", 16, "One user's withdrawal doesn't touch another's events") { probe in
+        delivery("consent/one-users-own", 16, "One user's withdrawal doesn't affect another's events") { probe in
             try await probe.setReachable(false)
             let ada = try await probe.session(for: .ada)
             let ben = try await probe.session(for: .ben)
@@ -121,7 +128,7 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: [3, 4], "what the vendor took")
         },
-        delivery("consent/denied-meanwhile", 16, "What an earlier run left of a user who denies now isn't sent") {
+        delivery("consent/denied-meanwhile", 16, "After a denial, the previous run's events of the user aren't sent") {
             probe in
             try await probe.setReachable(false)
             try await probe.trackMarks(1...2, in: try await probe.session(for: .ada))
@@ -181,7 +188,7 @@ extension ConformanceCase {
         ConformanceCase(
             "consent/nothing-kept-of-who-denies",
             promise: 16,
-            "Decisions of a user who denied aren't kept for the next start",
+            "A denying user's decisions aren't stored for the next start",
             requires: [.flags, .offlineStart],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -202,7 +209,7 @@ extension ConformanceCase {
         ConformanceCase(
             "identity/login-changes-the-user",
             promise: 17,
-            "After a login decisions are the known user's, and until the refresh the old ones are stale",
+            "After a login, decisions are the known user's; until the refresh, the old ones are stale",
             requires: [.flags, .experiments],
             needs: ["experiments/checkout/forced", "flags/checkout-color"],
             world: .forced
@@ -217,7 +224,7 @@ extension ConformanceCase {
         delivery(
             "identity/both-ids-travel",
             17,
-            "After a login events carry the known id and the anonymous one",
+            "After a login, events carry the known id and the anonymous one",
             fields: [.userID, .anonymousID]
         ) { probe in
             let session = try await probe.session(for: User(id: "guest-1", consent: .granted))
@@ -228,7 +235,7 @@ extension ConformanceCase {
             probe.expect(received.map(\.userID), equals: ["ada"], "the user's id")
             probe.expect(received.map(\.anonymousID), equals: ["guest-1"], "the anonymous id")
         },
-        linking("identity/link", "Linking makes the session the known user's, at the vendor too") { probe in
+        linking("identity/link", "Linking makes the session the known user's, at the vendor, too") { probe in
             let session = try await probe.session(for: guest)
             let identity = try await session.link(
                 to: Identity(id: "ada", anonymousID: "guest-1", isAuthenticated: true),
@@ -249,7 +256,7 @@ extension ConformanceCase {
         },
         linking(
             "identity/link-that-was-interrupted",
-            "A linking that failed leaves the user as they were, and goes on when it is called again"
+            "A failed link leaves the user unchanged, and continues when called again"
         ) { probe in
             let session = try await probe.session(for: guest)
             try await probe.setReachable(false)
@@ -263,7 +270,7 @@ extension ConformanceCase {
             let identity = try await session.link(to: known, criteria: ["email": "ada@example.com"])
             probe.expect(session.user.id, equals: identity.id, "the user after the second call")
         },
-        linking("identity/link-over-a-kill", "A linking that a kill interrupted is taken up by the next run") { probe in
+        linking("identity/link-over-a-kill", "A link interrupted by a kill is continued by the next run") { probe in
             let session = try await probe.session(for: guest)
             let known = Identity(id: "ada", anonymousID: "guest-1", isAuthenticated: true)
             try await probe.setReachable(false)
@@ -279,7 +286,7 @@ extension ConformanceCase {
         },
         linking(
             "identity/link-cut-between-two-steps",
-            "A linking that a kill cut between two steps goes on with the second and doesn't repeat the first"
+            "A link killed between two steps continues with the second and doesn't repeat the first"
         ) { probe in
             func link(_ name: String, to id: String) async throws {
                 let session = try await probe.session(for: User(id: name, consent: .granted))
@@ -303,7 +310,7 @@ extension ConformanceCase {
         ConformanceCase(
             "identity/link-without-steps",
             promise: 17,
-            "Where linking takes no remote step, it is done at once and asks nobody",
+            "A link without remote steps completes immediately and sends no request",
             world: .oneFlag
         ) { probe in
             guard try await probe.roles().identity == nil else {

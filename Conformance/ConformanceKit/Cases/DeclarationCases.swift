@@ -7,7 +7,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/metadata",
             promise: 4,
-            "A value that an experiment decided has metadata besides its variant",
+            "An experiment's value has metadata besides its variant",
             requires: [.flags, .experiments, .flagMetadata],
             needs: ["flags/checkout-color", "experiments/checkout"],
             probes: .flagMetadata,
@@ -23,7 +23,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/metadata-of-a-plain-flag",
             promise: 4,
-            "A plain flag's value has metadata besides its variant, unless only those of experiments have any",
+            "A plain flag's value has metadata besides its variant, unless only experiments' values have any",
             requires: [.flags, .flagMetadata],
             needs: ["flags/welcome"],
             probes: .flagMetadata,
@@ -42,7 +42,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/decided-here",
             promise: 7,
-            "Where decisions are made here, another user is decided for while the vendor is away",
+            "With local decisions, another user gets decisions while the vendor is unreachable",
             requires: [.flags, .localEvaluation],
             needs: ["flags/welcome"],
             probes: .localEvaluation,
@@ -59,7 +59,7 @@ extension ConformanceCase {
         ConformanceCase(
             "events/commerce",
             promise: 11,
-            "Views of items, carts and orders have shapes of their own: none of them is refused, and each arrives",
+            "Item views, carts and orders are accepted and arrive, each in its own form",
             requires: [.tracking, .commerce],
             probes: .commerce,
             world: .shop

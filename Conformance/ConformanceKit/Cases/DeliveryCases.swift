@@ -4,7 +4,7 @@ import Foundation
 extension ConformanceCase {
     /// Promises 11 and 12: nothing accepted is lost, and the ledger balances.
     static let delivery: [ConformanceCase] = [
-        delivery("delivery/one-event", 11, "An event that was accepted reaches the vendor once", probes: .tracking) {
+        delivery("delivery/one-event", 11, "An accepted event reaches the vendor once", probes: .tracking) {
             probe in
             let session = try await probe.session()
             try await probe.trackMarks(1...1, in: session)
@@ -22,7 +22,7 @@ extension ConformanceCase {
         delivery(
             "delivery/who-it-was-then",
             11,
-            "An event belongs to who the user was when it happened",
+            "An event belongs to the identity the user had when it happened",
             fields: [.userID]
         ) { probe in
             try await probe.setReachable(false)
@@ -36,13 +36,13 @@ extension ConformanceCase {
             probe.expect(try await probe.marks(of: "ada"), equals: [1], "ada's events")
             probe.expect(try await probe.marks(of: "ben"), equals: [2], "ben's events")
         },
-        delivery("delivery/in-order", 11, "Twenty events of one user arrive in their order") { probe in
+        delivery("delivery/in-order", 11, "Twenty events of one user arrive in order") { probe in
             let session = try await probe.session()
             try await probe.trackMarks(1...20, in: session)
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: Array(1...20), "the order")
         },
-        delivery("delivery/in-order-through-an-outage", 11, "A failure in the middle doesn't change the order") {
+        delivery("delivery/in-order-through-an-outage", 11, "A failure in between doesn't change the order") {
             probe in
             try await probe.inject(WorldFault(.status(503), on: .events, after: 1, times: 2))
             let session = try await probe.session()
@@ -56,7 +56,7 @@ extension ConformanceCase {
         delivery(
             "delivery/users-beside-each-other",
             11,
-            "Each user's events keep their order, whoever else is there",
+            "Each user's events keep their order beside other users' events",
             fields: [.userID]
         ) { probe in
             let ada = try await probe.session(for: .ada)
@@ -69,7 +69,7 @@ extension ConformanceCase {
             probe.expect(try await probe.marks(of: "ada"), equals: Array(1...5), "ada's events")
             probe.expect(try await probe.marks(of: "ben"), equals: Array(1...5), "ben's events")
         },
-        delivery("delivery/from-many-tasks", 11, "Events from many tasks at once all arrive, each once") { probe in
+        delivery("delivery/from-many-tasks", 11, "Concurrent events from many tasks all arrive, each once") { probe in
             let session = try await probe.session()
             _ = try await probe.event(1)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +82,7 @@ extension ConformanceCase {
             probe.expect(try await probe.marks().sorted(), equals: Array(1...30), "what the vendor took")
             probe.expect(ledger.delivered, equals: 30, "delivered")
         },
-        delivery("delivery/survives-a-kill", 11, "An event is accepted durably: after a kill it is delivered") {
+        delivery("delivery/survives-a-kill", 11, "An accepted event is durable: it is delivered after a kill") {
             probe in
             try await probe.setReachable(false)
             // Offline, so that nothing is in flight at the kill: that is the next case.
@@ -99,7 +99,7 @@ extension ConformanceCase {
         delivery(
             "delivery/survives-a-kill-on-the-way",
             11,
-            "An event whose delivery was cut off by a kill is delivered again"
+            "An event whose delivery a kill interrupted is delivered again"
         ) { probe in
             try await probe.inject(WorldFault(.stall, on: .events, times: 1))
             let session = try await probe.session()
@@ -130,7 +130,7 @@ extension ConformanceCase {
         delivery(
             "delivery/repetition-has-the-same-id",
             11,
-            "An event that is sent again can be told by its id",
+            "A repeated event has the same id",
             requires: [.eventIDs],
             fields: [.eventID],
             probes: .eventIDs
@@ -146,7 +146,7 @@ extension ConformanceCase {
         delivery(
             "delivery/ids-differ",
             11,
-            "Two events have two ids",
+            "Two events have different ids",
             requires: [.eventIDs],
             fields: [.eventID]
         ) { probe in
@@ -155,7 +155,7 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(Set(try await probe.received().compactMap(\.eventID)).count, equals: 2, "ids")
         },
-        delivery("delivery/original-time", 11, "A late event carries the time when it happened", fields: [.date]) {
+        delivery("delivery/original-time", 11, "A delayed event carries the time when it happened", fields: [.date]) {
             probe in
             try await probe.setReachable(false)
             let session = try await probe.session()
@@ -170,8 +170,8 @@ extension ConformanceCase {
             let difference = abs(date.timeIntervalSince(happened))
             probe.expect(difference < 30, "the time on the wire is \(difference) s off")
         },
-        delivery("delivery/without-a-flush", 11, "What waits is delivered after the interval, without being asked for")
-        { probe in
+        delivery("delivery/without-a-flush", 11, "Waiting events are delivered after the interval, without a flush") {
+            probe in
             let session = try await probe.session()
             try await probe.trackMarks(1...1, in: session)
             try await probe.eventually("the event arrives", pushing: try await probe.interval() + .seconds(1)) {
@@ -181,7 +181,7 @@ extension ConformanceCase {
         delivery(
             "delivery/a-full-batch-goes-at-once",
             11,
-            "As many events as make a batch are delivered without waiting"
+            "A full batch is delivered without waiting"
         ) { probe in
             _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 3, interval: .seconds(3_600))))
             let session = try await probe.session()
@@ -205,13 +205,14 @@ extension ConformanceCase {
             let requests = try await probe.exchanges(.events).count
             probe.expect(requests < 10, "\(requests) requests for ten events")
         },
-        delivery("delivery/going-to-the-background", 11, "Going to the background delivers what waits") { probe in
+        delivery("delivery/going-to-the-background", 11, "Going to the background delivers waiting events") { probe in
             let session = try await probe.session()
             try await probe.trackMarks(1...1, in: session)
             await (try await probe.client()).setApplicationState(.background)
             probe.expect(try await probe.marks(), equals: [1], "what the vendor took")
         },
-        delivery("delivery/no-network", 11, "Without a network nothing is tried, and with one it is") { probe in
+        delivery("delivery/no-network", 11, "Without a network nothing is sent; delivery resumes with the network") {
+            probe in
             let client = try await probe.client()
             await client.setConnectivity(.offline)
             let session = try await probe.session()
@@ -223,20 +224,20 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: [1, 2], "what the vendor took")
         },
-        delivery("delivery/before-decisions", 11, "Events are taken and delivered before there are any decisions") {
+        delivery("delivery/before-decisions", 11, "Events are accepted and delivered before the first decisions") {
             probe in
             let session = try await probe.session()
             try await probe.trackMarks(1...1, in: session)
             try await probe.deliverAll()
             probe.expect(try await probe.marks(), equals: [1], "what the vendor took")
         },
-        delivery("ledger/pending", 12, "What waits is accepted and pending") { probe in
+        delivery("ledger/pending", 12, "A waiting event is counted as accepted and pending") { probe in
             try await probe.setReachable(false)
             try await probe.trackMarks(1...4, in: try await probe.session())
             _ = try await probe.flush(within: .milliseconds(300))
             probe.expect(try await probe.ledger(), equals: Ledger(accepted: 4, pending: 4), "the ledger")
         },
-        delivery("ledger/survives-a-restart", 12, "The ledger goes on after a restart") { probe in
+        delivery("ledger/survives-a-restart", 12, "The ledger continues after a restart") { probe in
             try await probe.trackMarks(1...2, in: try await probe.session())
             try await probe.deliverAll()
             try await probe.restart()
@@ -244,7 +245,7 @@ extension ConformanceCase {
             let ledger = try await probe.deliverAll()
             probe.expect(ledger, equals: Ledger(accepted: 3, delivered: 3), "the ledger")
         },
-        delivery("ledger/refused-events-are-no-entries", 12, "What track refuses doesn't touch the ledger") { probe in
+        delivery("ledger/refused-events-are-no-entries", 12, "Rejected events don't appear in the ledger") { probe in
             let session = try await probe.session()
             await probe.expectError("a value that isn't finite", .invalidArgument, .unsupported, .invalidContext) {
                 try await session.track(.custom("mark-1", value: .nan))
@@ -254,7 +255,8 @@ extension ConformanceCase {
             }
             probe.expect(try await probe.ledger(), equals: Ledger(), "the ledger")
         },
-        delivery("ledger/balances-in-a-storm", 12, "The ledger balances at every moment of a bad day") { probe in
+        delivery("ledger/balances-in-a-storm", 12, "The ledger balances at every moment of a series of failures") {
+            probe in
             try await probe.inject(
                 WorldFault(.status(503), on: .events, times: 2),
                 WorldFault(.reset, on: .events, times: 1),

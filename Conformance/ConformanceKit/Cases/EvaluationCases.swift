@@ -19,7 +19,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/whole-numbers",
             promise: 1,
-            "Whole numbers are read to the digit: zero, negative, and as large as JavaScript counts",
+            "Integers are read exactly: zero, negative, and up to JavaScript's largest safe integer",
             requires: [.flags],
             needs: ["flags/seven", "flags/zero", "flags/minus", "flags/large"],
             world: .everyType
@@ -33,7 +33,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/fractions",
             promise: 1,
-            "Numbers with a fraction are read to the last bit",
+            "Decimal numbers are read without loss of precision",
             requires: [.flags],
             needs: ["flags/half", "flags/tiny"],
             world: .everyType
@@ -45,7 +45,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/texts",
             promise: 1,
-            "Texts are read as they are, in every script",
+            "Strings are read unchanged, in every script",
             requires: [.flags],
             needs: ["flags/word", "flags/umlaut"],
             world: .everyType
@@ -57,7 +57,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/empty-text",
             promise: 1,
-            "An empty text is a value and not the default",
+            "An empty string is a value, not the default",
             requires: [.flags],
             needs: ["flags/empty"],
             world: .everyType
@@ -68,7 +68,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/objects",
             promise: 1,
-            "Objects are read with what lies in them",
+            "Objects are read with all their members",
             requires: [.flags, .objectFlags],
             needs: ["flags/object"],
             probes: .objectFlags,
@@ -80,7 +80,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/lists",
             promise: 1,
-            "Lists are read in their order",
+            "Lists keep their order",
             requires: [.flags, .objectFlags],
             needs: ["flags/list"],
             world: .everyType
@@ -91,7 +91,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/missing-flag",
             promise: 1,
-            "A flag that doesn't exist reads as the default of each type, with FLAG_NOT_FOUND",
+            "A missing flag gives the default of each type, with FLAG_NOT_FOUND",
             requires: [.flags],
             isSafeLive: true,
             world: .oneFlag
@@ -111,7 +111,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/odd-keys",
             promise: 1,
-            "Empty, endless and odd keys are flags that don't exist",
+            "Empty, very long and odd keys are missing flags",
             requires: [.flags],
             isSafeLive: true,
             world: .oneFlag
@@ -126,7 +126,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/keys-are-exact",
             promise: 1,
-            "Case and blanks matter in a key",
+            "Keys are compared exactly, including case and spaces",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -139,7 +139,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/not-ready",
             promise: 1,
-            "Before the first decisions every read is the default, with PROVIDER_NOT_READY",
+            "Before the first decisions, every read gives the default, with PROVIDER_NOT_READY",
             requires: [.flags],
             isSafeLive: true,
             world: .oneFlag
@@ -153,7 +153,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/vendor-away-from-the-start",
             promise: 1,
-            "With a vendor that was never there, refresh says so and reads give the default",
+            "If the vendor has never been reachable, a refresh reports it and reads give the default",
             requires: [.flags],
             world: .oneFlag
         ) { probe in
@@ -172,7 +172,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/user-without-id",
             promise: 1,
-            "A user without any id is refused with TARGETING_KEY_MISSING, and the vendor isn't asked",
+            "A user without an id is rejected with TARGETING_KEY_MISSING, without a request to the vendor",
             requires: [.flags],
             isSafeLive: true,
             world: .oneFlag
@@ -187,7 +187,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/attributes-not-finite",
             promise: 1,
-            "An attribute that isn't a finite number is refused with INVALID_CONTEXT and changes nothing",
+            "A non-finite number as an attribute is rejected with INVALID_CONTEXT and changes nothing",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -204,7 +204,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/attributes-too-deep",
             promise: 1,
-            "An attribute nested ten thousand levels deep is refused with INVALID_CONTEXT and traps nobody",
+            "An attribute nested ten thousand levels deep is rejected with INVALID_CONTEXT and doesn't crash",
             isSafeLive: true,
             world: .oneFlag
         ) { probe in
@@ -220,7 +220,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/reading-stays-here",
             promise: 1,
-            "A thousand reads cause no request for decisions",
+            "A thousand reads send no request for decisions",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -234,7 +234,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/reading-never-waits",
             promise: 1,
-            "While the vendor stalls, reads give the last good value at once",
+            "While the vendor stalls, reads return the last good value immediately",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -256,7 +256,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/reading-from-many-tasks",
             promise: 1,
-            "Reads from many tasks during refreshes give whole values",
+            "Concurrent reads during refreshes never return a torn value",
             requires: [.flags],
             needs: ["flags/word", "flags/seven"],
             world: .everyType
@@ -284,7 +284,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/roles-are-honest",
             promise: 1,
-            "A vendor without decisions says UNSUPPORTED; one that declares flags gives decisions",
+            "A vendor without decisions reports UNSUPPORTED; one that declares flags gives decisions",
             isSafeLive: true,
             world: .oneFlag
         ) { probe in
@@ -304,7 +304,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/declared-capabilities",
             promise: 1,
-            "What the provider declares is what its subject declares, and fits its roles",
+            "The provider's declared capabilities match its subject's, and its roles",
             isSafeLive: true,
             world: .empty
         ) { probe in

@@ -8,7 +8,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "events/\(example.type)",
                 promise: 11,
-                "\(example.type) arrives once with what belongs to it, or is refused as UNSUPPORTED",
+                "\(example.type) arrives once with its fields, or is rejected with UNSUPPORTED",
                 requires: [.tracking],
                 world: .shop
             ) { probe in
@@ -35,7 +35,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "events/attributes-of-an-event",
                 promise: 11,
-                "What an application adds to an event reaches the vendor",
+                "An event's attributes reach the vendor",
                 requires: [.tracking],
                 fields: [.attributes],
                 world: .shop
@@ -55,7 +55,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "events/attributes-of-every-type",
                 promise: 11,
-                "A Boolean, a fraction, a whole number and a text that an application adds to an event arrive as they are",
+                "An event's Boolean, decimal, integer and string attributes arrive unchanged",
                 requires: [.tracking],
                 fields: [.attributes],
                 world: .shop
@@ -74,7 +74,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "events/attributes-with-parts",
                 promise: 11,
-                "Null, a list and an object that an application adds to an event arrive whole",
+                "An event's null, list and object attributes arrive complete",
                 requires: [.tracking],
                 fields: [.attributes],
                 world: .shop
@@ -91,7 +91,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "events/odd-texts",
                 promise: 11,
-                "Quotes, angle brackets, line feeds and emoji in an event arrive as they are",
+                "Quotes, angle brackets, line feeds and emoji in an event arrive unchanged",
                 requires: [.tracking],
                 fields: [.name],
                 world: .shop

@@ -6,7 +6,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/everybody-in-one-variation",
             promise: 9,
-            "With all the weight on one variation everybody is in it and reads its value",
+            "If one variation has all the weight, every user is assigned to it and reads its value",
             requires: [.flags, .experiments],
             needs: ["flags/checkout-color", "experiments/checkout"],
             probes: .experiments,
@@ -25,7 +25,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/control-is-visible",
             promise: 9,
-            "The control variation is told as such, and the other isn't",
+            "The control variation is reported as the control, and the other isn't",
             requires: [.experiments, .controlGroups],
             needs: ["experiments/checkout/forced", "flags/checkout-color"],
             world: .forced
@@ -38,7 +38,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/forced-by-the-vendor",
             promise: 9,
-            "The vendor's forced users get the variation they were given, and it says that it was forced",
+            "Users whom the vendor forces into a variation get it, and the assignment is marked as forced",
             requires: [.experiments],
             needs: ["experiments/checkout/forced", "flags/checkout-color"],
             world: .forced
@@ -54,7 +54,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/same-in-every-run",
             promise: 8,
-            "A fresh client decides the same for the same user",
+            "A new client makes the same decisions for the same user",
             requires: [.experiments],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .split
@@ -75,7 +75,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/both-halves-are-used",
             promise: 8,
-            "Of four hundred users half see each variation, as far as chance allows",
+            "Four hundred users are split evenly between two variations, within chance",
             requires: [.experiments],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .split
@@ -94,7 +94,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/outside-the-audience",
             promise: 9,
-            "Users whom an experiment isn't meant for have no place in it",
+            "Users outside an experiment's audience aren't assigned",
             requires: [.flags, .experiments, .targeting],
             needs: ["experiments/checkout/targeting", "flags/checkout-color"],
             world: World.shop.changing {
@@ -111,7 +111,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/not-running",
             promise: 9,
-            "An experiment that was stopped assigns nobody",
+            "A stopped experiment assigns no users",
             requires: [.experiments],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: World.shop.changing {
@@ -120,13 +120,13 @@ extension ConformanceCase {
             }
         ) { probe in
             let session = try await probe.readySession()
-            probe.expect(probe.place(in: "checkout", of: session) == nil, "nobody takes part")
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "no user takes part")
             probe.expect(session.string("checkout-color", default: "grey"), equals: "grey", "the value")
         },
         ConformanceCase(
             "experiments/ended-meanwhile",
             promise: 9,
-            "An experiment that is stopped has no places after the next refresh",
+            "After an experiment is stopped, the next refresh removes its assignments",
             requires: [.experiments],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .shop
@@ -135,12 +135,12 @@ extension ConformanceCase {
             probe.expect(probe.place(in: "checkout", of: session) != nil, "ada takes part")
             try await probe.change { $0.experiments[0].isRunning = false }
             await probe.refresh(session)
-            probe.expect(probe.place(in: "checkout", of: session) == nil, "nobody takes part any more")
+            probe.expect(probe.place(in: "checkout", of: session) == nil, "no user takes part any more")
         },
         ConformanceCase(
             "experiments/each-place-once",
             promise: 9,
-            "Two flags of one experiment are one place in it",
+            "Two flags of one experiment share one assignment",
             requires: [.flags, .experiments],
             needs: ["experiments/checkout", "flags/checkout-color", "flags/checkout-label"],
             world: twoFlags
@@ -154,7 +154,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/sticky",
             promise: 8,
-            "A user keeps a variation although all the weight goes to the other",
+            "A user keeps their variation even if all the weight moves to the other",
             requires: [.experiments, .stickyAssignments],
             needs: ["experiments/checkout/sticky", "flags/checkout-color"],
             probes: .stickyAssignments,
@@ -169,7 +169,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/sticky-over-a-restart",
             promise: 8,
-            "A kept variation survives a restart",
+            "A sticky variation survives a restart",
             requires: [.experiments, .stickyAssignments],
             needs: ["experiments/checkout/sticky", "flags/checkout-color"],
             world: .split
@@ -183,7 +183,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/sticky-for-the-old-only",
             promise: 8,
-            "New weights count for users who come later",
+            "New weights apply to new users",
             requires: [.experiments, .stickyAssignments],
             needs: ["experiments/checkout/sticky", "flags/checkout-color"],
             world: .split
@@ -200,7 +200,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/holdout-is-visible",
             promise: 9,
-            "A user in a holdout has a place that says so",
+            "A held-out user has an assignment that says so",
             requires: [.experiments, .holdouts],
             needs: ["holdouts", "experiments/checkout"],
             probes: .holdouts,
@@ -215,7 +215,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/holdout-keeps-out",
             promise: 9,
-            "A user in a holdout isn't in the experiments that it covers and sees nothing new",
+            "A held-out user isn't in the covered experiments and sees the defaults",
             requires: [.flags, .experiments, .holdouts],
             needs: ["holdouts", "experiments/checkout", "flags/checkout-color"],
             world: .heldOut
@@ -227,7 +227,7 @@ extension ConformanceCase {
         ConformanceCase(
             "overrides/include",
             promise: 9,
-            "A device can put its users into a variation, and the place says so",
+            "A device can force its users into a variation, and the assignment says so",
             requires: [.flags, .experiments, .overrides],
             needs: ["experiments/checkout", "flags/checkout-color"],
             probes: .overrides,
@@ -246,7 +246,7 @@ extension ConformanceCase {
         ConformanceCase(
             "overrides/exclude",
             promise: 9,
-            "A device can take its users out of an experiment",
+            "A device can exclude its users from an experiment",
             requires: [.flags, .experiments, .overrides],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .shop
@@ -259,7 +259,7 @@ extension ConformanceCase {
         ConformanceCase(
             "overrides/survive-a-restart",
             promise: 9,
-            "What a device forces holds after a restart, and letting go of it works",
+            "A device's override survives a restart, and can be removed",
             requires: [.flags, .experiments, .overrides],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .shop
@@ -275,7 +275,7 @@ extension ConformanceCase {
         ConformanceCase(
             "overrides/unsupported-is-said",
             promise: 9,
-            "A vendor whose decisions can't be forced says UNSUPPORTED, and one that declares it doesn't",
+            "A vendor without overrides reports UNSUPPORTED; one that declares them doesn't",
             world: .shop
         ) { probe in
             let client = try await probe.client()

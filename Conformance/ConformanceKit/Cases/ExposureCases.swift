@@ -3,7 +3,11 @@ import Experimentation
 extension ConformanceCase {
     /// Promise 10: an exposure is recorded once, and never for a default, an error or without consent.
     static let exposures: [ConformanceCase] = [
-        exposure("exposures/recorded-once", "Many reads of an experiment's flag are one exposure", probes: .exposures) {
+        exposure(
+            "exposures/recorded-once",
+            "Repeated reads of an experiment's flag are one exposure",
+            probes: .exposures
+        ) {
             probe in
             let session = try await probe.readySession()
             for _ in 0..<5 { _ = session.string("checkout-color", default: "?") }
@@ -51,7 +55,7 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 1, "exposures")
         },
-        exposure("exposures/once-from-many-tasks", "Reads from many tasks at once are one exposure") { probe in
+        exposure("exposures/once-from-many-tasks", "Concurrent reads from many tasks are one exposure") { probe in
             let session = try await probe.readySession()
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 { group.addTask { _ = session.string("checkout-color", default: "?") } }
@@ -61,7 +65,7 @@ extension ConformanceCase {
         },
         exposure(
             "exposures/not-again-after-a-refresh",
-            "A refresh that changes nothing is no reason for another exposure"
+            "A refresh that changes nothing causes no further exposure"
         ) { probe in
             let session = try await probe.readySession()
             _ = session.string("checkout-color", default: "?")
@@ -78,7 +82,7 @@ extension ConformanceCase {
         },
         exposure(
             "exposures/of-the-control-too",
-            "Who sees the control is exposed as well",
+            "Users of the control are exposed, too",
             needs: ["experiments/checkout/forced"],
             world: .forced
         ) { probe in
@@ -86,25 +90,26 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 1, "exposures")
         },
-        exposure("exposures/none-for-a-default", "A read that gives the default is no exposure") { probe in
+        exposure("exposures/none-for-a-default", "A read that gives the default isn't an exposure") { probe in
             let session = try await probe.readySession()
             _ = session.string("no-such-flag-7c1", default: "?")
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 0, "exposures")
         },
-        exposure("exposures/none-for-a-mismatch", "A read with the wrong type is no exposure") { probe in
+        exposure("exposures/none-for-a-mismatch", "A read with the wrong type isn't an exposure") { probe in
             let session = try await probe.readySession()
             _ = session.int("checkout-color", default: 1)
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 0, "exposures")
         },
-        exposure("exposures/none-before-decisions", "A read before the first decisions is no exposure") { probe in
+        exposure("exposures/none-before-decisions", "A read before the first decisions isn't an exposure") { probe in
             let session = try await probe.session()
             _ = session.string("checkout-color", default: "?")
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 0, "exposures")
         },
-        exposure("exposures/none-for-looking-around", "Looking at decisions and assignments is no exposure") { probe in
+        exposure("exposures/none-for-looking-around", "Inspecting decisions and assignments isn't an exposure") {
+            probe in
             let session = try await probe.readySession()
             _ = session.decisions["checkout-color"]
             _ = session.assignments
@@ -119,8 +124,8 @@ extension ConformanceCase {
             probe.expect(try await probe.exposures().count, equals: 0, "exposures")
             probe.expect(try await probe.ledger().accepted, equals: 0, "accepted events")
         },
-        exposure("exposures/unknown-consent", "Unknown consent holds an exposure where consent is needed, and no other")
-        { probe in
+        exposure("exposures/unknown-consent", "Unknown consent holds exposures only where the vendor needs consent") {
+            probe in
             let session = try await probe.readySession(for: .cleo)
             _ = session.string("checkout-color", default: "?")
             try await probe.deliverAll()
@@ -130,14 +135,15 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 1, "exposures after consent")
         },
-        exposure("exposures/every-read", "By the policy everyRead each read is an exposure") { probe in
+        exposure("exposures/every-read", "With the policy everyRead, each read is an exposure") { probe in
             _ = try await probe.client(ClientOptions(exposurePolicy: .everyRead))
             let session = try await probe.readySession()
             for _ in 0..<3 { _ = session.string("checkout-color", default: "?") }
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 3, "exposures")
         },
-        exposure("exposures/by-hand", "By the policy manual only the application records exposures, once") { probe in
+        exposure("exposures/by-hand", "With the policy manual, only the application records exposures, once each") {
+            probe in
             _ = try await probe.client(ClientOptions(exposurePolicy: .manual))
             let session = try await probe.readySession()
             _ = session.string("checkout-color", default: "?")
@@ -149,14 +155,17 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 1, "exposures by hand")
         },
-        exposure("exposures/by-hand-without-a-place", "Recording an experiment that the user isn't in is refused") {
+        exposure(
+            "exposures/by-hand-without-a-place",
+            "Recording an exposure to an experiment without the user is rejected"
+        ) {
             probe in
             let session = try await probe.readySession()
             await probe.expectError("expose", .invalidArgument) { try session.expose("no-such-experiment") }
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 0, "exposures")
         },
-        exposure("exposures/survive-a-kill", "An exposure that was recorded is delivered after a kill") { probe in
+        exposure("exposures/survive-a-kill", "A recorded exposure is delivered after a kill") { probe in
             let session = try await probe.readySession()
             try await probe.setReachable(false)
             // Offline, so that nothing is in flight at the kill: such exposures may arrive twice.
@@ -169,8 +178,10 @@ extension ConformanceCase {
             try await probe.deliverAll()
             probe.expect(try await probe.exposures().count, equals: 1, "exposures")
         },
-        exposure("exposures/outlive-an-outage", "An exposure waits while the vendor fails, and arrives once it doesn't")
-        { probe in
+        exposure(
+            "exposures/outlive-an-outage",
+            "An exposure waits while the vendor fails, and arrives once it recovers"
+        ) { probe in
             let session = try await probe.readySession()
             try await probe.inject(WorldFault(.status(503), on: .exposures, times: 3))
             _ = session.string("checkout-color", default: "?")
@@ -178,7 +189,7 @@ extension ConformanceCase {
             probe.expect(try await probe.exposures().count, equals: 1, "exposures")
             probe.expect(ledger.pending, equals: 0, "what waits")
         },
-        exposure("exposures/before-what-follows", "An exposure reaches the vendor before the purchase that it led to") {
+        exposure("exposures/before-what-follows", "An exposure reaches the vendor before a purchase made later") {
             probe in
             let session = try await probe.readySession()
             _ = session.string("checkout-color", default: "?")
@@ -187,7 +198,7 @@ extension ConformanceCase {
             let types = try await probe.received().map { $0.type == "exposure" ? "exposure" : "event" }
             probe.expect(types, equals: ["exposure", "event"], "the order")
         },
-        exposure("exposures/between-events", "Exposures arrive between the events between which they happened") {
+        exposure("exposures/between-events", "Exposures and events arrive in the order in which they happened") {
             probe in
             try await probe.seeAndTrackTwice()
             try await probe.deliverAll()
@@ -195,7 +206,7 @@ extension ConformanceCase {
         },
         exposure(
             "exposures/between-events-through-an-outage",
-            "What happened after an exposure that can't be delivered yet waits behind it"
+            "Later events wait behind an exposure that can't be delivered yet"
         ) { probe in
             try await probe.inject(WorldFault(.status(503), on: .exposures, times: 2))
             try await probe.seeAndTrackTwice()
@@ -206,7 +217,7 @@ extension ConformanceCase {
         ConformanceCase(
             "exposures/decided-elsewhere",
             promise: 10,
-            "An exposure to what another vendor decided is recorded once",
+            "An exposure to another vendor's decision is recorded once",
             requires: [.exposures],
             world: .shop
         ) { probe in

@@ -5,7 +5,7 @@ extension ConformanceCase {
     static let killSwitches: [ConformanceCase] = [
         killSwitch(
             "kill-switch/reaches-the-next-read",
-            "With the switch on, reads give the default and say DISABLED",
+            "With the switch on, reads give the default with the reason DISABLED",
             needs: ["flags/welcome"]
         ) { probe in
             let session = try await probe.readySession()
@@ -17,7 +17,7 @@ extension ConformanceCase {
             probe.expect(session.status, equals: .disabled, "the session's status")
             probe.expect(try await probe.client().status, equals: .disabled, "the client's status")
         },
-        killSwitch("kill-switch/from-the-start", "A vendor that is switched off from the start decides nothing") {
+        killSwitch("kill-switch/from-the-start", "A vendor switched off from the start makes no decisions") {
             probe in
             try await probe.setKillSwitch(true)
             let session = try await probe.session()
@@ -25,7 +25,7 @@ extension ConformanceCase {
             probe.expect(session.string("welcome", default: "x"), equals: "x", "the value")
             probe.expect(session.status, equals: .disabled, "the status")
         },
-        killSwitch("kill-switch/announced", "On and off are announced once each") { probe in
+        killSwitch("kill-switch/announced", "Switching off and on is announced once each") { probe in
             let client = try await probe.client()
             let recorder = StatusRecorder(client)
             let session = try await probe.readySession()
@@ -52,7 +52,8 @@ extension ConformanceCase {
             probe.expect(details.value, equals: "Hello!", "the value")
             probe.expect(details.reason != .disabled, "the reason: \(details.reason)")
         },
-        killSwitch("kill-switch/survives-a-restart", "The switch holds after a restart without the vendor") { probe in
+        killSwitch("kill-switch/survives-a-restart", "The switch survives a restart with the vendor unreachable") {
+            probe in
             let session = try await probe.readySession()
             try await probe.setKillSwitch(true)
             await probe.refresh(session)
@@ -64,7 +65,7 @@ extension ConformanceCase {
         },
         killSwitch(
             "kill-switch/an-outage-doesn't-lift-it",
-            "A vendor that fails while it is switched off stays switched off"
+            "An outage doesn't lift the switch"
         ) { probe in
             let session = try await probe.readySession()
             try await probe.setKillSwitch(true)
@@ -76,7 +77,7 @@ extension ConformanceCase {
         },
         killSwitch(
             "kill-switch/stops-delivery",
-            "Nothing is delivered while the switch is on, and nothing is lost",
+            "While the switch is on, nothing is delivered and nothing is lost",
             requires: [.tracking]
         ) { probe in
             let session = try await probe.readySession()
@@ -95,7 +96,7 @@ extension ConformanceCase {
         ConformanceCase(
             "kill-switch/in-an-answer-to-events",
             promise: 19,
-            "A switch that the answer to an event tells of stops what comes later, and nothing is lost",
+            "A switch in the answer to an event stops later deliveries, and nothing is lost",
             requires: [.tracking, .killSwitch],
             probes: .killSwitch,
             world: .oneFlag
@@ -133,7 +134,7 @@ extension ConformanceCase {
         ConformanceCase(
             "kill-switch/no-exposures",
             promise: 19,
-            "Reading while the switch is on exposes nobody",
+            "Reads while the switch is on record no exposure",
             requires: [.flags, .experiments, .exposures, .killSwitch],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .shop

@@ -6,7 +6,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/one-of-a-layer",
             promise: 9,
-            "Of two experiments that share a layer each user is in exactly one, and both have users",
+            "Of two experiments in one layer, each user is in exactly one, and both have users",
             requires: [.experiments, .layers],
             needs: ["experiments/left/layer", "experiments/right/layer"],
             probes: .layers,
@@ -20,7 +20,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/layers-apart",
             promise: 9,
-            "Two layers know nothing of each other: users of one part of the first are in both parts of the second",
+            "Two layers are independent: users of one part of the first are in both parts of the second",
             requires: [.experiments, .layers],
             needs: ["experiments/left/layer", "experiments/upper/layer"],
             world: .layered(

@@ -12,7 +12,7 @@ extension ConformanceCase {
             probe.expect(session.status, equals: .ready, "the session's status after")
             probe.expect(client.status, equals: .ready, "the client's status after")
         },
-        status("status/late-observers", "A late observer is told the current status") { probe in
+        status("status/late-observers", "A late observer receives the current status") { probe in
             _ = try await probe.readySession()
             var events = try await probe.client().statusEvents().makeAsyncIterator()
             let first = await events.next()
@@ -36,7 +36,7 @@ extension ConformanceCase {
         },
         status(
             "status/error-without-decisions",
-            "A vendor that fails from the start is announced as ERROR, with the reason"
+            "A vendor that fails from the start is announced as ERROR, with a reason"
         ) { probe in
             // Injected before the client exists, since one that fetches by itself would be ready meanwhile.
             try await probe.inject(WorldFault(.status(500), on: .decisions, times: nil))
@@ -49,7 +49,7 @@ extension ConformanceCase {
             probe.expect(failure?.status, equals: .error, "the status")
             probe.expect(failure?.error != nil, "the reason")
         },
-        status("status/changed-configuration", "Other decisions are announced, unless they are the same") { probe in
+        status("status/changed-configuration", "Changed decisions are announced, and unchanged ones aren't") { probe in
             guard case .computed = try await probe.roles().decisions else {
                 throw CaseDoesNotApply("\(probe.subject.name) decides for each user by itself")
             }
@@ -63,7 +63,7 @@ extension ConformanceCase {
             let changes = await recorder.events().count { $0.kind == .configurationChanged }
             probe.expect(changes, equals: 1, "announced changes")
         },
-        status("status/several-observers", "Every observer hears everything") { probe in
+        status("status/several-observers", "Every observer receives every announcement") { probe in
             let client = try await probe.client()
             let recorders = [StatusRecorder(client), StatusRecorder(client)]
             _ = try await probe.readySession()

@@ -3,7 +3,7 @@ import Experimentation
 extension ConformanceCase {
     /// What becomes of exposures and events, and of the two vendors' ledgers.
     static let movingEvents: [ConformanceCase] = [
-        moves("one-exposure", 21, "A user's exposure arrives once, at the vendor that answered, and nowhere else") {
+        moves("one-exposure", 21, "A user's exposure arrives once, and only at the vendor that answered") {
             probe in
             let move = try probe.decidingMove(experiments: true)
             guard [move.old, move.new].contains(where: \.takesExposures) else {
@@ -24,7 +24,11 @@ extension ConformanceCase {
                 probe.expect(exposures.compactMap(\.userID).sorted(), equals: own.sorted(), "whose \(part.name) has")
             }
         },
-        moves("both-books-balance", 21, "Each vendor has each event once and each ledger balances, whoever was away") {
+        moves(
+            "both-books-balance",
+            21,
+            "Each vendor gets each event once and each ledger balances, whichever was unreachable"
+        ) {
             probe in
             let move = try probe.move()
             var plan = MovePlan(move.new.decides && move.old.decides ? .live : .dualWrite, share: 0.5)
@@ -54,7 +58,11 @@ extension ConformanceCase {
                 probe.expect(book, equals: Ledger(accepted: last, delivered: last), "\(part.name)'s book")
             }
         },
-        moves("a-kill-between-two-deliveries", 21, "A kill between the two deliveries loses and repeats nothing") {
+        moves(
+            "a-kill-between-two-deliveries",
+            21,
+            "A kill between the two deliveries neither loses nor repeats anything"
+        ) {
             probe in
             let takers = try await probe.startTelling(MovePlan(.dualWrite))
             for (number, away) in takers.enumerated() {
@@ -80,7 +88,7 @@ extension ConformanceCase {
         moves(
             "a-denial-covers-both",
             16,
-            "When consent is withdrawn, what waits for either vendor is purged in its ledger"
+            "When consent is withdrawn, events waiting for either vendor are purged, each in its ledger"
         ) {
             probe in
             let takers = try await probe.startTelling(MovePlan(.dualWrite))
@@ -97,7 +105,7 @@ extension ConformanceCase {
             try await probe.deliverEverywhere()
             for part in takers { probe.expect(try await part.marks(), equals: [], "what \(part.name) has") }
         },
-        moves("one-kill-switch", 19, "A vendor's kill switch turns off the users whom it answers, and nobody else") {
+        moves("one-kill-switch", 19, "A vendor's kill switch affects only the users whom it answers") {
             probe in
             let move = try probe.decidingMove(experiments: true)
             let parts = [move.old, move.new]

@@ -3,8 +3,7 @@ import Experimentation
 extension ConformanceCase {
     /// What the vendor in the shadow costs, and what a comparison tells.
     static let movingShadows: [ConformanceCase] = [
-        moves("a-slow-shadow", 23, "A refresh is answered before the vendor in the shadow is, which is told of nothing")
-        {
+        moves("a-slow-shadow", 23, "A refresh doesn't wait for the shadow vendor, which receives no events") {
             probe in
             let move = try probe.decidingMove()
             try await probe.start(MovePlan(.shadow))
@@ -18,8 +17,11 @@ extension ConformanceCase {
             try await probe.deliverEverywhere()
             probe.expect(try await move.new.received().map(\.type), equals: [], "what \(move.new.name) is told")
         },
-        moves("a-hung-shadow", 23, "While the shadow hangs nobody waits: comparisons are late, or dropped and counted")
-        {
+        moves(
+            "a-hung-shadow",
+            23,
+            "While the shadow hangs, no user waits: comparisons are late, or dropped and counted"
+        ) {
             probe in
             let move = try probe.decidingMove()
             var plan = MovePlan(.shadow)
@@ -33,7 +35,7 @@ extension ConformanceCase {
                 try await probe.visits(of: users).map(\.color)
             }
             probe.expect(colors.allSatisfy { $0 != "?" }, "what they see: \(colors)")
-            probe.expect(try await probe.sight().dropped > 0, "no comparison was dropped, so somebody waited")
+            probe.expect(try await probe.sight().dropped > 0, "no comparison was dropped, so a user waited")
             try await probe.eventually("a comparison is late", within: .seconds(20)) {
                 try await probe.sight().mismatches.contains { $0.kind == "late" && $0.new.code == .timeout }
             }
@@ -44,7 +46,7 @@ extension ConformanceCase {
         moves(
             "contents-of-a-mismatch",
             23,
-            "A mismatch has its class and both answers with their configurations, and no user's id"
+            "A mismatch has its class and both answers with their configurations, but no user's id"
         ) {
             probe in
             let move = try probe.decidingMove()

@@ -11,7 +11,7 @@ extension ConformanceCase {
     var isAboutMoving: Bool { name.hasPrefix("migration/") }
 
     private static let movingUsers: [ConformanceCase] = [
-        moves("a-raised-share", 22, "Raising the share moves only users who have no side yet") { probe in
+        moves("a-raised-share", 22, "Raising the share moves only users without a side") { probe in
             _ = try await probe.carryingMove()
             let move = try await probe.start(MovePlan(.live, share: 0))
             let users = Probe.people(0..<10)
@@ -23,7 +23,7 @@ extension ConformanceCase {
             let newcomer = try await probe.visits(of: Probe.people(10..<11))
             probe.expect(newcomer.map(\.vendor), equals: [move.new.name], "who answers a newcomer")
         },
-        moves("a-lowered-share", 22, "Lowering the share moves nobody") { probe in
+        moves("a-lowered-share", 22, "Lowering the share moves no users") { probe in
             _ = try await probe.carryingMove()
             let move = try await probe.start(MovePlan(.off))
             let users = Probe.people(0..<10)
@@ -38,7 +38,7 @@ extension ConformanceCase {
             probe.expect(newcomer.map(\.vendor), equals: [move.old.name], "who answers a newcomer")
             probe.expect(try await probe.sight().changed, equals: 0, "users who saw a change")
         },
-        moves("a-way-back", 22, "From every stage there is a way back on which everybody keeps their variation") {
+        moves("a-way-back", 22, "Every stage can be reversed with every user keeping their variation") {
             probe in
             _ = try await probe.carryingMove()
             let move = try await probe.start(MovePlan(.off))
@@ -62,7 +62,7 @@ extension ConformanceCase {
             probe.expect(try await move.old.marks(), equals: [1], "what \(move.old.name) has after the way back")
             probe.expect(try await move.new.marks(), equals: [], "what \(move.new.name) has after the way back")
         },
-        moves("a-log-in-keeps-the-side", 22, "Signing in changes neither side nor variation, nor does it later") {
+        moves("a-log-in-keeps-the-side", 22, "Signing in changes neither side nor variation, now or later") {
             probe in
             let move = try await probe.carryingMove()
             try await probe.start(MovePlan(.live, share: 0.5))
@@ -88,7 +88,7 @@ extension ConformanceCase {
                 probe.expect(pairs.map(\.1.color), equals: pairs.map(\.0.color), "what they see, \(what)")
             }
         },
-        moves("a-stage-outlives-a-kill", 22, "Stage, share and sides survive the death of the process") { probe in
+        moves("a-stage-outlives-a-kill", 22, "Stage, share and sides survive a kill") { probe in
             _ = try await probe.carryingMove()
             try await probe.start(MovePlan(.off))
             let users = Probe.people(0..<10)
@@ -100,7 +100,11 @@ extension ConformanceCase {
             probe.expect(try await probe.visits(of: users), equals: before, "the same users after the kill")
             probe.expect(try await probe.sight().place, equals: "live 0.5", "where the move stands")
         },
-        moves("who-can-not-be-told", 22, "Who can't be told of variations leads nobody unless that is accepted") {
+        moves(
+            "who-can-not-be-told",
+            22,
+            "A vendor that can't be told of variations doesn't lead users unless that is accepted"
+        ) {
             probe in
             let move = try probe.decidingMove(experiments: true)
             guard !move.new.canBeTold else { throw CaseDoesNotApply("\(move.new.name) can be told of variations") }
@@ -116,7 +120,7 @@ extension ConformanceCase {
             let visits = try await probe.visits(of: Probe.people(0..<1))
             probe.expect(visits.map(\.vendor), equals: [move.new.name], "who answers once it is accepted")
         },
-        moves("mapping-faults", 22, "A fault of the mapping is named with its key, and nothing has happened") { probe in
+        moves("mapping-faults", 22, "A fault in the mapping is reported with its key, and changes nothing") { probe in
             let move = try probe.decidingMove(experiments: true)
             var twice = MovePlan(.off)
             twice.flaw = .mappedTwice

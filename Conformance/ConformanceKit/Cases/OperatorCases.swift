@@ -6,7 +6,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/before-and-after",
             promise: 3,
-            "Before and after go by the time on the clock: the bound itself is neither, and what is no time is neither",
+            "Before and after compare instants: the bound itself is neither, and a malformed time is neither",
             requires: [.flags, .targeting, .dateTargeting],
             needs: ["flags/first", "flags/second"],
             probes: .dateTargeting,
@@ -31,7 +31,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/on-a-day",
             promise: 3,
-            "A day holds every time on it, and none of the days beside it",
+            "A day includes every time on it, and none of the adjacent days",
             requires: [.flags, .targeting, .dateTargeting],
             needs: ["flags/opening"],
             world: .rules("days", [("opening", [World.Condition("joined", .onDay, "2026-03-01")])])
@@ -48,7 +48,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/versions",
             promise: 3,
-            "Versions go part by part: 2.9 comes before 2.10, which is 2.10.0, and 10.0 comes after both",
+            "Versions are compared part by part: 2.9 comes before 2.10, which equals 2.10.0, and 10.0 comes after both",
             requires: [.flags, .targeting, .versionTargeting],
             needs: ["flags/outdated", "flags/newer"],
             probes: .versionTargeting,
@@ -73,7 +73,7 @@ extension ConformanceCase {
         ConformanceCase(
             "malformed/unknown-beside-known",
             promise: 6,
-            "An operator that nobody knows keeps a rule from matching also beside conditions that are met, and the next rule counts",
+            "A rule with an unknown operator doesn't match even if its other conditions do, and the next rule applies",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: World(

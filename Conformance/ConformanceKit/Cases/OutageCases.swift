@@ -5,7 +5,7 @@ extension ConformanceCase {
     /// Promises 13, 14 and 15: bounds, poison events, outages, responses that are no delivery, deadlines.
     static let outages: [ConformanceCase] =
         notDelivered + [
-            delivery("outages/ten-rounds-lose-nothing", 14, "However often the vendor fails, nothing is given up") {
+            delivery("outages/ten-rounds-lose-nothing", 14, "No event is dropped, however often the vendor fails") {
                 probe in
                 try await probe.inject(WorldFault(.status(503), on: .events, times: nil))
                 try await probe.trackMarks(1...5, in: try await probe.session())
@@ -22,7 +22,7 @@ extension ConformanceCase {
             delivery(
                 "outages/vendor-away-for-a-day",
                 14,
-                "A vendor that is away for hours gets everything when it is back"
+                "A vendor that is unreachable for hours gets everything once it is back"
             ) { probe in
                 try await probe.setReachable(false)
                 let session = try await probe.session()
@@ -35,8 +35,11 @@ extension ConformanceCase {
                 try await probe.deliverAll()
                 probe.expect(try await probe.marks(), equals: Array(1...4), "what the vendor took")
             },
-            delivery("outages/retry-after-is-honoured", 14, "A vendor that asks for a minute isn't asked again before")
-            { probe in
+            delivery(
+                "outages/retry-after-is-honoured",
+                14,
+                "Retry-After is respected: no request is sent before it has passed"
+            ) { probe in
                 try await probe.inject(WorldFault(.status(429, retryAfter: 60), on: .events, times: 1))
                 try await probe.trackMarks(1...1, in: try await probe.session())
                 try await probe.tryOnce()
@@ -54,7 +57,7 @@ extension ConformanceCase {
             delivery(
                 "outages/one-attempt-at-a-time",
                 14,
-                "An adapter that gets no answer says so at once and leaves the next attempt to the outbox"
+                "An adapter without an answer reports it after one attempt and leaves retries to the outbox"
             ) { probe in
                 _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600))))
                 try await probe.inject(WorldFault(.status(503), on: .events, times: 2))
@@ -68,7 +71,7 @@ extension ConformanceCase {
             delivery(
                 "outages/too-much-at-once",
                 14,
-                "A batch that is too large for the vendor is sent in parts, and none of it is given up",
+                "A batch too large for the vendor is sent in parts, without losing an event",
                 requires: [.batching]
             ) { probe in
                 _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600))))
@@ -81,7 +84,7 @@ extension ConformanceCase {
             delivery(
                 "outages/retries-slow-down",
                 14,
-                "A failing vendor isn't hammered: each wait is longer than the one before, and none is endless"
+                "Waits between attempts grow, up to a bound"
             ) { probe in
                 try await probe.inject(WorldFault(.status(500), on: .events, times: nil))
                 _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 1, interval: .seconds(1))))
@@ -113,7 +116,7 @@ extension ConformanceCase {
             delivery(
                 "outages/refused-credentials-keep-everything",
                 14,
-                "Refused credentials lose nothing: once they are corrected, everything is delivered"
+                "Rejected credentials lose nothing: once they are corrected, everything is delivered"
             ) { probe in
                 try await probe.inject(WorldFault(.status(401), on: .events, times: nil))
                 try await probe.trackMarks(1...3, in: try await probe.session())
@@ -129,7 +132,7 @@ extension ConformanceCase {
             delivery(
                 "outages/poison-blocks-nobody",
                 14,
-                "An event that the vendor refuses is given up, counted, and the others arrive"
+                "A rejected event is dropped and counted, and the others arrive"
             ) { probe in
                 try await probe.inject(WorldFault(.status(400), on: .events, times: 5))
                 _ = try await probe.client(
@@ -145,7 +148,7 @@ extension ConformanceCase {
             delivery(
                 "outages/poison-in-a-batch",
                 14,
-                "An event that the vendor never takes is found among the others of its batch; they arrive, in their order",
+                "An event that makes the vendor reject its whole batch is isolated; the others arrive in order",
                 requires: [.batching]
             ) { probe in
                 try await probe.inject(WorldFault(.status(400), on: .events, times: nil, containing: "mark-4"))
@@ -161,7 +164,7 @@ extension ConformanceCase {
             delivery(
                 "outages/too-large-by-itself",
                 14,
-                "An event that is too large for the vendor even alone is given up, and the others arrive, in their order"
+                "An event too large even by itself is dropped, and the others arrive in order"
             ) { probe in
                 try await probe.inject(WorldFault(.status(413), on: .events, times: nil, containing: "mark-4"))
                 _ = try await probe.client(ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600))))
@@ -171,7 +174,7 @@ extension ConformanceCase {
                 probe.expect(ledger.delivered, equals: 7, "delivered")
                 probe.expect(ledger.dropped, equals: [.rejected: 1], "given up")
             },
-            delivery("outages/refused-for-a-while", 14, "A refusal that passes costs an attempt, not the event") {
+            delivery("outages/refused-for-a-while", 14, "A temporary rejection costs an attempt, not the event") {
                 probe in
                 try await probe.inject(WorldFault(.status(400), on: .events, times: 1))
                 _ = try await probe.client(
@@ -182,8 +185,8 @@ extension ConformanceCase {
                 probe.expect(ledger, equals: Ledger(accepted: 1, delivered: 1), "the ledger")
                 probe.expect(try await probe.marks(), equals: [1], "what the vendor took")
             },
-            delivery("bounds/overflow-is-counted", 13, "A full store makes room by dropping the oldest, and counts it")
-            { probe in
+            delivery("bounds/overflow-is-counted", 13, "A full store drops the oldest events and counts them") {
+                probe in
                 probe.use(ClientStore(outbox: InMemoryOutboxStore(maximumCount: 5), state: InMemoryStateStore()))
                 // Offline, so that nothing is in flight: events in flight are spared, and some vendors are sent each
                 // event at once.
@@ -200,7 +203,7 @@ extension ConformanceCase {
             ConformanceCase(
                 "bounds/what-is-dear-stays",
                 promise: 13,
-                "A purchase is kept when views have to make room",
+                "Purchases outlast views when a full store drops events",
                 requires: [.tracking, .commerce],
                 world: .shop
             ) { probe in
@@ -220,7 +223,11 @@ extension ConformanceCase {
                 try await probe.deliverAll()
                 probe.expect(try await probe.received("purchase").count, equals: 1, "the purchase")
             },
-            delivery("bounds/too-large", 13, "An event over the limit is refused with TOO_LARGE and leaves no trace") {
+            delivery(
+                "bounds/too-large",
+                13,
+                "An event over the size limit is rejected with TOO_LARGE and leaves no trace"
+            ) {
                 probe in
                 let session = try await probe.session()
                 let text = String(repeating: "x", count: 100_000)
@@ -230,7 +237,7 @@ extension ConformanceCase {
                 await probe.expectError("the event", .tooLarge, .invalidArgument) { try await session.track(large) }
                 probe.expect(try await probe.ledger(), equals: Ledger(), "the ledger")
             },
-            delivery("deadlines/flush", 15, "A flush ends by its deadline although the vendor never answers") { probe in
+            delivery("deadlines/flush", 15, "A flush ends by its deadline even if the vendor never answers") { probe in
                 try await probe.inject(WorldFault(.stall, on: .events, times: nil))
                 try await probe.trackMarks(1...1, in: try await probe.session())
                 let limit: Duration = .milliseconds(300)
@@ -238,7 +245,7 @@ extension ConformanceCase {
                 probe.expect(isDone, equals: false, "whether all was delivered")
                 probe.expect(try await probe.ledger().pending, equals: 1, "what waits")
             },
-            delivery("deadlines/shutdown", 15, "A shutdown ends by its deadline although the vendor never answers") {
+            delivery("deadlines/shutdown", 15, "A shutdown ends by its deadline even if the vendor never answers") {
                 probe in
                 try await probe.inject(WorldFault(.stall, on: .events, times: nil))
                 try await probe.trackMarks(1...1, in: try await probe.session())
@@ -267,7 +274,7 @@ extension ConformanceCase {
             delivery(
                 "deadlines/after-shutdown",
                 15,
-                "After a shutdown track says SHUT_DOWN, and a second shutdown does no harm"
+                "After a shutdown, track throws SHUT_DOWN, and a second shutdown is harmless"
             ) { probe in
                 let session = try await probe.session()
                 let event = try await probe.event(1)
@@ -279,7 +286,7 @@ extension ConformanceCase {
             delivery(
                 "deadlines/nothing-to-flush",
                 15,
-                "A flush with nothing to deliver is done at once and asks nobody"
+                "A flush with nothing to deliver returns immediately and sends no request"
             ) { probe in
                 let isDone = try await probe.timely(within: .zero, "the flush") { try await probe.flush() }
                 probe.expect(isDone, equals: true, "whether all was delivered")
@@ -293,17 +300,17 @@ extension ConformanceCase {
         ("a-502", "a 502", .status(502)),
         ("a-408", "a 408", .status(408)),
         ("a-429", "a 429", .status(429, retryAfter: 1)),
-        ("a-reset", "a connection that breaks", .reset),
+        ("a-reset", "a connection reset", .reset),
         ("a-login-page", "a captive portal's page with status 200", .html200),
-        ("garbage", "bytes that mean nothing, with status 200", .garbage),
-        ("a-truncated-answer", "an answer that ends in the middle", .truncate),
-        ("a-failure-with-200", "a failure that the vendor reports with status 200", .vendorFailure200),
+        ("garbage", "garbage with status 200", .garbage),
+        ("a-truncated-answer", "a truncated answer", .truncate),
+        ("a-failure-with-200", "a failure reported with status 200", .vendorFailure200),
     ]
     .map { bad in
         delivery(
             "outages/not-delivered-by-\(bad.0)",
             14,
-            "After \(bad.1) the event isn't counted as delivered, and is sent again"
+            "After \(bad.1), the event isn't counted as delivered and is sent again"
         ) { probe in
             try await probe.inject(WorldFault(bad.2, on: .events, times: nil))
             try await probe.trackMarks(1...2, in: try await probe.session())

@@ -14,7 +14,7 @@ extension ConformanceCase {
             var text = String(reflecting: provider) + String(describing: provider)
             dump(provider, to: &text)
             for secret in probe.stage.secrets where secret.count >= 4 {
-                probe.expect(!text.contains(secret), "a secret stands in the dump of \(type(of: provider))")
+                probe.expect(!text.contains(secret), "the dump of \(type(of: provider)) contains a secret")
             }
             probe.expect(!text.isEmpty, "a provider can be printed")
         },
@@ -33,7 +33,7 @@ extension ConformanceCase {
                 let error = await probe.refresh(session)
                 let text = (error.map { "\($0) \($0.message)" } ?? "") + probe.log.text
                 for secret in probe.stage.secrets where secret.count >= 4 {
-                    probe.expect(!text.contains(secret), "a secret stands in what is said of \(kind.name)")
+                    probe.expect(!text.contains(secret), "the account of \(kind.name) contains a secret")
                 }
                 probe.expect(error != nil, "\(kind.name) is an error")
                 try await probe.stage.clearFaults()
@@ -58,14 +58,14 @@ extension ConformanceCase {
             }
             text += probe.log.text
             for secret in probe.stage.secrets where secret.count >= 4 {
-                probe.expect(!text.contains(secret), "a secret stands in what is said of the failures")
+                probe.expect(!text.contains(secret), "the account of the failures contains a secret")
             }
             probe.expect(!text.isEmpty, "failures leave a reason")
         },
         ConformanceCase(
             "privacy/no-personal-data-in-the-log",
             promise: 20,
-            "Neither ids nor attributes of a user are logged, whatever goes wrong",
+            "A user's ids and attributes are never logged, whatever goes wrong",
             requires: [.flags],
             world: .oneFlag
         ) { probe in
@@ -82,13 +82,13 @@ extension ConformanceCase {
             await probe.refresh(session)
             let text = probe.log.text + (error.map { "\($0)" } ?? "")
             for piece in ["person-93f2a7", "grace@example.com", "5550139"] {
-                probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log or in an error")
+                probe.expect(!text.contains(piece), "the log or an error contains \"\(piece)\"")
             }
         },
         delivery(
             "privacy/no-personal-data-in-the-log-of-deliveries",
             20,
-            "Neither ids nor attributes of an event's user are logged, whatever goes wrong"
+            "The ids and attributes of an event's user are never logged, whatever goes wrong"
         ) { probe in
             let user = User(id: "person-93f2a7", attributes: ["email": "grace@example.com"], consent: .granted)
             try await probe.inject(WorldFault(.status(500), on: .events, times: 2))
@@ -96,13 +96,13 @@ extension ConformanceCase {
             try await probe.deliverAll()
             let text = probe.log.text
             for piece in ["person-93f2a7", "grace@example.com"] {
-                probe.expect(!text.contains(piece), "\"\(piece)\" stands in the log")
+                probe.expect(!text.contains(piece), "the log contains \"\(piece)\"")
             }
         },
         ConformanceCase(
             "privacy/no-personal-data-in-errors-of-reading",
             promise: 20,
-            "However decisions fail, neither the error nor the log shows a user's ids or attributes",
+            "When decisions fail, neither the error nor the log shows a user's ids or attributes",
             requires: [.flags],
             world: .oneFlag
         ) { probe in
@@ -120,7 +120,7 @@ extension ConformanceCase {
                 let error = await probe.refresh(session)
                 let text = (error.map { "\($0) \($0.message)" } ?? "") + probe.log.text
                 for piece in ["person-93f2a7", "visit-5550139", "grace@example.com"] {
-                    probe.expect(!text.contains(piece), "\"\(piece)\" stands in what is said of \(kind.name)")
+                    probe.expect(!text.contains(piece), "the account of \(kind.name) contains \"\(piece)\"")
                 }
                 try await probe.stage.clearFaults()
             }
@@ -128,7 +128,7 @@ extension ConformanceCase {
         delivery(
             "privacy/no-personal-data-in-failures-of-delivery",
             20,
-            "When deliveries fail, the reasons that are told name neither the event's user nor what is known of them"
+            "When deliveries fail, the reported reasons contain neither the user's ids nor attributes"
         ) { probe in
             let user = User(id: "person-93f2a7", attributes: ["email": "grace@example.com"], consent: .granted)
             _ = try await probe.client(
@@ -149,14 +149,14 @@ extension ConformanceCase {
             }
             let text = reasons.sorted().joined(separator: "\n") + probe.log.text
             for piece in ["person-93f2a7", "grace@example.com"] {
-                probe.expect(!text.contains(piece), "\"\(piece)\" stands in what is said of the failures")
+                probe.expect(!text.contains(piece), "the account of the failures contains \"\(piece)\"")
             }
             probe.expect(!reasons.isEmpty, "failures leave a reason")
         },
         ConformanceCase(
             "privacy/no-personal-data-in-errors-of-linking",
             promise: 20,
-            "When a linking fails, neither the error nor the log shows who is linked, by what they are found, or a secret",
+            "When a link fails, neither the error nor the log shows the users' ids, their attributes or a secret",
             requires: [.identityLinking],
             world: .oneFlag
         ) { probe in
@@ -178,10 +178,10 @@ extension ConformanceCase {
                 }
                 text += probe.log.text
                 for piece in ["person-93f2a7", "5550139", "grace@example.com"] {
-                    probe.expect(!text.contains(piece), "\"\(piece)\" stands in what is said of \(kind.name)")
+                    probe.expect(!text.contains(piece), "the account of \(kind.name) contains \"\(piece)\"")
                 }
                 for secret in probe.stage.secrets where secret.count >= 4 {
-                    probe.expect(!text.contains(secret), "a secret stands in what is said of \(kind.name)")
+                    probe.expect(!text.contains(secret), "the account of \(kind.name) contains a secret")
                 }
                 try await probe.stage.clearFaults()
                 probe.push(.seconds(60))

@@ -27,7 +27,7 @@ extension ConformanceCase {
         ConformanceCase(
             "users/nobody-is-not-ready",
             promise: 1,
-            "Of a user who was never decided for, with the vendor away, a flag reads as the default with a code",
+            "With the vendor unreachable, a user without decisions gets the default, with a code",
             requires: [.flags],
             world: .oneFlag
         ) { probe in
@@ -41,7 +41,7 @@ extension ConformanceCase {
         delivery(
             "users/events-without-a-session",
             11,
-            "Events that are tracked for a user without a session arrive as that user's, in their order",
+            "Events tracked without a session arrive as the user's, in order",
             fields: [.userID]
         ) { probe in
             let client = try await probe.client()
@@ -56,7 +56,7 @@ extension ConformanceCase {
         ConformanceCase(
             "hooks/stages",
             promise: 4,
-            "Hooks run around every read, in their order, and are told what the reader is told",
+            "Hooks run around every read, in order, with the result that the reader gets",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -84,7 +84,7 @@ extension ConformanceCase {
         ConformanceCase(
             "hooks/a-refusal-gives-the-default",
             promise: 4,
-            "A hook that refuses an evaluation makes it the default, with the hook's code, and is no exposure",
+            "An evaluation that a hook rejects gives the default with the hook's code, and isn't an exposure",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag

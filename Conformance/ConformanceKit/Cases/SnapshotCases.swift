@@ -22,7 +22,7 @@ extension ConformanceCase {
         ConformanceCase(
             "snapshots/another-refresh-changes-nothing-here",
             promise: 3,
-            "The refresh of one session doesn't touch another user's",
+            "Refreshing one session doesn't affect another user's",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: .targeted
@@ -35,7 +35,7 @@ extension ConformanceCase {
         ConformanceCase(
             "snapshots/replaced-whole",
             promise: 3,
-            "A refresh brings new flags and takes away those that are gone",
+            "A refresh adds new flags and removes deleted ones",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -51,7 +51,7 @@ extension ConformanceCase {
         ConformanceCase(
             "snapshots/changed-value",
             promise: 3,
-            "A changed value is read after the refresh, and not before, unless the client is told of changes",
+            "A changed value is read after the refresh and not before, unless the vendor announces changes",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -68,7 +68,7 @@ extension ConformanceCase {
         ConformanceCase(
             "snapshots/attributes-count-at-refresh",
             promise: 3,
-            "A changed attribute counts from the next refresh on",
+            "A changed attribute takes effect with the next refresh",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: .targeted
@@ -95,7 +95,7 @@ extension ConformanceCase {
         ConformanceCase(
             "snapshots/second-session-of-a-user",
             promise: 3,
-            "A second session of the same user is decided the same",
+            "A second session of the same user gets the same decisions",
             requires: [.flags, .experiments],
             needs: ["flags/checkout-color", "experiments/checkout"],
             world: .split
@@ -108,7 +108,7 @@ extension ConformanceCase {
         ConformanceCase(
             "reasons/no-error-on-success",
             promise: 4,
-            "A value that was found has a reason other than ERROR, no code and no message",
+            "A resolved value has a reason other than ERROR, no code and no message",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -123,7 +123,7 @@ extension ConformanceCase {
         ConformanceCase(
             "reasons/message-with-every-error",
             promise: 4,
-            "An error has a message for people",
+            "Every error has a human-readable message",
             requires: [.flags],
             isSafeLive: true,
             world: .oneFlag
@@ -135,7 +135,7 @@ extension ConformanceCase {
         ConformanceCase(
             "reasons/fresh-is-not-stale",
             promise: 4,
-            "What the vendor has just said is neither stale nor cached, and has no age",
+            "A fresh answer is neither STALE nor CACHED, and has no age",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -147,7 +147,7 @@ extension ConformanceCase {
         ConformanceCase(
             "reasons/variant-of-an-experiment",
             promise: 4,
-            "A value from an experiment names its variant, another for each variation",
+            "A value from an experiment names its variant, a different one for each variation",
             requires: [.flags, .experiments, .flagMetadata],
             needs: ["experiments/checkout/forced", "flags/checkout-color"],
             world: .forced
@@ -160,7 +160,7 @@ extension ConformanceCase {
         ConformanceCase(
             "reasons/value-and-details-agree",
             promise: 4,
-            "The short way of reading and the detailed one give the same",
+            "A plain read and a read with details give the same value",
             requires: [.flags],
             needs: ["flags/on", "flags/seven", "flags/half", "flags/word"],
             world: .everyType
@@ -182,7 +182,7 @@ extension ConformanceCase {
         ConformanceCase(
             "reasons/switched-off-flag",
             promise: 4,
-            "A flag that somebody switched off doesn't give its value",
+            "A disabled flag doesn't give its value",
             requires: [.flags],
             needs: ["flags/off-duty/disabled"],
             world: World(
@@ -203,7 +203,7 @@ extension ConformanceCase {
         ConformanceCase(
             "malformed/neighbours-are-read",
             promise: 6,
-            "A flag whose record is broken hides neither the one before nor the one after",
+            "A malformed flag hides neither the one before it nor the one after it",
             requires: [.flags],
             needs: ["flags/before", "flags/broken", "flags/after"],
             world: .oneBrokenFlag
@@ -215,7 +215,7 @@ extension ConformanceCase {
         ConformanceCase(
             "malformed/says-so",
             promise: 6,
-            "The broken flag reads as the default, with a code",
+            "The malformed flag gives the default, with a code",
             requires: [.flags],
             needs: ["flags/broken"],
             world: .oneBrokenFlag
@@ -231,7 +231,7 @@ extension ConformanceCase {
         ConformanceCase(
             "malformed/unknown-operator",
             promise: 6,
-            "A rule with an operator that nobody knows never matches",
+            "A rule with an unknown operator never matches",
             requires: [.flags, .targeting],
             needs: ["flags/odd"],
             world: .targeted
@@ -245,7 +245,7 @@ extension ConformanceCase {
         ConformanceCase(
             "malformed/attribute-of-another-type",
             promise: 6,
-            "A rule over a number doesn't match a text, and nothing breaks",
+            "A rule about a number doesn't match a string, and causes no error",
             requires: [.flags, .targeting],
             needs: ["flags/adult"],
             world: .targeted
@@ -260,7 +260,7 @@ extension ConformanceCase {
         ConformanceCase(
             "coalescing/one-request",
             promise: 7,
-            "Twenty refreshes of one user at once are one request",
+            "Twenty concurrent refreshes of one user are one request",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag,
@@ -278,7 +278,7 @@ extension ConformanceCase {
         ConformanceCase(
             "coalescing/sessions-of-one-user",
             promise: 7,
-            "Refreshes of several sessions of one user at once are one request",
+            "Concurrent refreshes of several sessions of one user are one request",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag,
@@ -299,7 +299,7 @@ extension ConformanceCase {
         ConformanceCase(
             "coalescing/a-caller-may-leave",
             promise: 7,
-            "A caller who gives up doesn't spoil the others' refresh",
+            "A cancelled caller doesn't end the others' refresh",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag,
@@ -318,7 +318,7 @@ extension ConformanceCase {
         ConformanceCase(
             "coalescing/a-later-refresh-asks-again",
             promise: 7,
-            "A refresh after another has ended is a request of its own",
+            "A refresh that begins after another has ended sends a request of its own",
             requires: [.flags],
             needs: ["flags/welcome"],
             world: .oneFlag

@@ -6,7 +6,7 @@ extension ConformanceCase {
         delivery(
             "delivery/old-before-new-over-a-restart",
             11,
-            "What an earlier run left arrives before what comes after it"
+            "The previous run's events arrive before new ones"
         ) { probe in
             try await probe.setReachable(false)
             try await probe.trackMarks(1...3, in: try await probe.session())
@@ -20,7 +20,7 @@ extension ConformanceCase {
         delivery(
             "delivery/a-clock-that-goes-back",
             11,
-            "A clock that is set back by an hour neither loses events nor changes their order"
+            "Setting the clock back by an hour neither loses events nor changes their order"
         ) { probe in
             let session = try await probe.session()
             try await probe.setReachable(false)
@@ -37,7 +37,7 @@ extension ConformanceCase {
         ConformanceCase(
             "caching/a-clock-that-goes-back",
             promise: 5,
-            "A clock that is set back makes no value younger than it is, and none that was good is lost",
+            "Setting the clock back makes no value look fresher, and loses none",
             requires: [.flags, .offlineStart],
             needs: ["flags/welcome"],
             world: .oneFlag
@@ -57,14 +57,14 @@ extension ConformanceCase {
         ConformanceCase(
             "caching/tampered",
             promise: 5,
-            "What was kept for the next start and changed meanwhile isn't read, and a good answer helps",
+            "Stored decisions that were tampered with aren't read, and a good answer replaces them",
             requires: [.flags, .offlineStart],
             needs: ["flags/welcome"],
             world: .oneFlag
         ) { probe in
             _ = try await probe.readySession()
             try await probe.setReachable(false)
-            probe.note("somebody changes a byte of every value in the store")
+            probe.note("a byte of every value in the store is changed")
             probe.wrapStore { SpoiltStore($0).clientStore }
             try await probe.restart()
             let session = try await probe.session()
@@ -81,7 +81,7 @@ extension ConformanceCase {
         delivery(
             "bounds/bytes",
             13,
-            "A store that is bounded in bytes makes room by dropping the oldest, and counts it"
+            "A store with a limit in bytes drops the oldest events and counts them"
         ) { probe in
             probe.use(ClientStore(outbox: InMemoryOutboxStore(maximumBytes: 8_192), state: InMemoryStateStore()))
             let client = try await probe.client()
@@ -106,7 +106,7 @@ extension ConformanceCase {
         delivery(
             "stores/two-clients",
             11,
-            "Two clients on one store deliver each event once, and keep each user's order"
+            "Two clients of one store deliver each event once and keep each user's order"
         ) { probe in
             let one = try await probe.client(
                 ClientOptions(batching: BatchPolicy(count: 100, interval: .seconds(3_600)))
@@ -126,7 +126,7 @@ extension ConformanceCase {
         delivery(
             "stores/another-vendor",
             11,
-            "Another vendor's events on the same store are neither sent here nor counted here"
+            "Another vendor's events in the same store are neither sent nor counted here"
         ) { probe in
             let stranger = StrangeProvider()
             let other = try await probe.anotherClient(of: stranger)

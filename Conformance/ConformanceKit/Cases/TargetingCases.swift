@@ -3,22 +3,22 @@ import Experimentation
 extension ConformanceCase {
     /// More of promises 1, 3, 6 and 8: conditions, keys, ids and weights as real accounts have them.
     static let targeting: [ConformanceCase] = [
-        condition("not-equal", "A condition that isn't met by the value it names", .notEquals, "Berlin") {
+        condition("not-equal", "A condition for any other value", .notEquals, "Berlin") {
             ["Hamburg": true, "Berlin": false]
         },
-        condition("one-of-several", "A condition that any of several values meets", .equals, ["Berlin", "Bonn"]) {
+        condition("one-of-several", "A condition for any of several values", .equals, ["Berlin", "Bonn"]) {
             ["Bonn": true, "Berlin": true, "Hamburg": false, "": false]
         },
-        condition("contains", "A condition that a part of a text meets", .contains, "burg") {
+        condition("contains", "A condition for a part of a string", .contains, "burg") {
             ["Hamburg": true, "Berlin": false]
         },
-        condition("unicode", "A condition over a text in another script", .equals, "Köln 東京") {
+        condition("unicode", "A condition for a string in another script", .equals, "Köln 東京") {
             ["Köln 東京": true, "Koln": false]
         },
         ConformanceCase(
             "targeting/less-and-greater",
             promise: 3,
-            "Less and greater than go by the number: the bound itself is neither, and 9 is less than 10",
+            "Less than and greater than compare numbers: the bound itself is neither, and 9 is less than 10",
             requires: [.flags, .targeting],
             needs: ["flags/young", "flags/old"],
             world: .rules(
@@ -41,7 +41,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/all-conditions-together",
             promise: 3,
-            "A rule with two conditions wants both",
+            "A rule with two conditions requires both",
             requires: [.flags, .targeting],
             needs: ["flags/both"],
             world: .rules(
@@ -62,7 +62,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/the-first-rule-counts",
             promise: 3,
-            "Of several rules that match, the first counts",
+            "Of several matching rules, the first applies",
             requires: [.flags, .targeting],
             needs: ["flags/support"],
             world: World(
@@ -88,7 +88,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/keys-of-every-script",
             promise: 1,
-            "Keys with slashes, dots, blanks and in every script are found",
+            "Keys with slashes, dots and spaces, and in every script, are found",
             requires: [.flags],
             needs: oddKeys.map { "flags/\($0)" },
             world: World(name: "odd-keys", flags: oddKeys.map { .init($0, .string("value of \($0)")) }, users: [.ada])
@@ -101,7 +101,7 @@ extension ConformanceCase {
         ConformanceCase(
             "evaluation/ids-of-every-script",
             promise: 1,
-            "Users are told apart by their ids, also in other scripts and with what means something in addresses",
+            "Users' ids are distinguished in every script and with characters reserved in URLs",
             requires: [.flags, .experiments],
             needs: ["experiments/checkout/forced", "flags/checkout-color"],
             world: World.forced.changing {
@@ -120,7 +120,7 @@ extension ConformanceCase {
         delivery(
             "delivery/ids-of-every-script",
             11,
-            "A user's id arrives as it is, also in other scripts and with what means something in addresses",
+            "A user's id arrives unchanged, in every script and with characters reserved in URLs",
             fields: [.userID]
         ) { probe in
             for (index, id) in oddIDs.enumerated() {
@@ -149,7 +149,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/three-variations",
             promise: 8,
-            "Three variations get the shares that they were given, as far as chance allows",
+            "Three variations get their configured shares, within chance",
             requires: [.experiments],
             needs: ["experiments/checkout", "flags/checkout-color"],
             world: .shares("three-variations", ["red": 20, "green": 30, "blue": 50])
@@ -159,7 +159,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/a-part-of-the-traffic",
             promise: 8,
-            "Where variations get three fifths of the users, the others have no place and see nothing new",
+            "If the variations get three fifths of the traffic, the other users aren't assigned and see the defaults",
             requires: [.experiments],
             needs: ["experiments/checkout/traffic", "flags/checkout-color"],
             world: .shares("part-of-the-traffic", ["red": 30, "green": 30])
@@ -181,7 +181,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/\(name)",
             promise: 3,
-            "\(summary) gives those who meet it the rule's value, and nobody else",
+            "\(summary) gives the rule's value to the users who meet it, and to no others",
             requires: [.flags, .targeting],
             needs: ["flags/local"],
             world: .rules(name, [("local", [World.Condition("city", comparison, value)])])

@@ -6,7 +6,7 @@ extension ConformanceCase {
         ConformanceCase(
             "types/whole-as-fraction",
             promise: 2,
-            "A whole number can be read as one with a fraction",
+            "An integer can be read as a decimal number",
             requires: [.flags],
             needs: ["flags/seven", "flags/zero"],
             world: .everyType
@@ -27,22 +27,22 @@ extension ConformanceCase {
             probe.expect(session.int("whole", default: 9), equals: 3, "3.0 as an Int")
             probe.expect(session.double("whole", default: 9), equals: 3, "3.0 as a Double")
         },
-        mismatch("fraction-as-whole", "0.5 is not a whole number", "half", default: 9),
+        mismatch("fraction-as-whole", "0.5 is not an integer", "half", default: 9),
         mismatch("boolean-as-whole", "True is not 1", "on", default: 9),
         mismatch("boolean-as-fraction", "False is not 0.0", "off", default: 9.5),
         mismatch("whole-as-boolean", "0 is not false", "zero", default: true),
-        mismatch("digits-as-whole", "The text 42 is not the number", "digits", default: 9),
-        mismatch("digits-as-fraction", "The text 42 is not the number 42.0", "digits", default: 9.5),
-        mismatch("text-as-boolean", "The text true is not true", "truth", default: false),
-        mismatch("boolean-as-text", "True is not a text", "on", default: "default"),
-        mismatch("whole-as-text", "7 is not a text", "seven", default: "default"),
-        mismatch("text-as-object", "A text is not an object", "word", default: ["k": 1] as FlagValue),
-        mismatch("object-as-text", "An object is not a text", "object", default: "default", requires: [.objectFlags]),
-        mismatch("list-as-boolean", "A list is not true", "list", default: false, requires: [.objectFlags]),
+        mismatch("digits-as-whole", "The string \"42\" is not the number 42", "digits", default: 9),
+        mismatch("digits-as-fraction", "The string \"42\" is not the number 42.0", "digits", default: 9.5),
+        mismatch("text-as-boolean", "The string \"true\" is not the Boolean", "truth", default: false),
+        mismatch("boolean-as-text", "True is not a string", "on", default: "default"),
+        mismatch("whole-as-text", "7 is not a string", "seven", default: "default"),
+        mismatch("text-as-object", "A string is not an object", "word", default: ["k": 1] as FlagValue),
+        mismatch("object-as-text", "An object is not a string", "object", default: "default", requires: [.objectFlags]),
+        mismatch("list-as-boolean", "A list is not a Boolean", "list", default: false, requires: [.objectFlags]),
         ConformanceCase(
             "types/beyond-double",
             promise: 2,
-            "A whole number that a Double can't hold is not rounded into one",
+            "An integer that a Double can't represent is not rounded",
             requires: [.flags],
             needs: ["flags/beyond"],
             world: World(name: "beyond", flags: [.init("beyond", 9_007_199_254_740_993)], users: [.ada])
@@ -57,7 +57,7 @@ extension ConformanceCase {
         ConformanceCase(
             "types/mismatch-hides-nothing",
             promise: 2,
-            "After a read with the wrong type the right one still works, and neither needs a request",
+            "After a read with the wrong type, the right type still works; neither sends a request",
             requires: [.flags],
             needs: ["flags/word"],
             world: .everyType

@@ -6,7 +6,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/true-and-false",
             promise: 3,
-            "Conditions over true and false are met by that Boolean, and not by a user without one",
+            "Conditions for true and false match that Boolean, and not a missing attribute",
             requires: [.flags, .targeting],
             needs: ["flags/lounge", "flags/trial"],
             world: .rules(
@@ -30,7 +30,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/fractions",
             promise: 3,
-            "Conditions over a fraction go by the number, and the bound itself is neither less nor greater",
+            "Conditions for decimals compare numbers, and the bound itself is neither less nor greater",
             requires: [.flags, .targeting],
             needs: ["flags/light", "flags/heavy", "flags/exact"],
             world: .rules(
@@ -53,7 +53,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/values-of-every-type",
             promise: 2,
-            "A rule gives values of every plain type as they are",
+            "A rule gives values of every scalar type unchanged",
             requires: [.flags, .targeting],
             needs: plain.map { "flags/\($0.key)" },
             world: .ruled("typed-rules", plain)
@@ -61,7 +61,7 @@ extension ConformanceCase {
         ConformanceCase(
             "targeting/objects",
             promise: 2,
-            "A rule gives objects and lists as they are",
+            "A rule gives objects and lists unchanged",
             requires: [.flags, .targeting, .objectFlags],
             needs: parted.map { "flags/\($0.key)" },
             world: .ruled("object-rules", parted)
@@ -69,7 +69,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/values-of-every-type",
             promise: 2,
-            "A variation gives values of every plain type as they are",
+            "A variation gives values of every scalar type unchanged",
             requires: [.flags, .experiments],
             needs: ["experiments/checkout"] + plain.map { "flags/\($0.key)" },
             world: .varied("typed-variations", plain)
@@ -77,7 +77,7 @@ extension ConformanceCase {
         ConformanceCase(
             "experiments/objects",
             promise: 2,
-            "A variation gives objects and lists as they are",
+            "A variation gives objects and lists unchanged",
             requires: [.flags, .experiments, .objectFlags],
             needs: ["experiments/checkout"] + parted.map { "flags/\($0.key)" },
             world: .varied("object-variations", parted)

@@ -10,7 +10,7 @@ extension ConformanceCase {
     public static let wholeSDK: [ConformanceCase] = wholeSDKDecisions + wholeSDKEvents
 
     private static let wholeSDKDecisions: [ConformanceCase] = [
-        sdk("values", 2, "Flags of every plain type are read as the vendor decided", [.flags]) { probe in
+        sdk("values", 2, "Flags of every scalar type are read as decided", [.flags]) { probe in
             let sdk = try await probe.readySDK()
             let flags: [(String, FlagValue, FlagValue)] = [
                 ("welcome", "Hello!", "?"), ("free-shipping", true, false), ("items-per-page", 24, 1),
@@ -24,7 +24,12 @@ extension ConformanceCase {
             let reading = try await probe.readySDK().read("theme", default: ["accent": "none"])
             probe.expect(reading.value, equals: ["accent": "#06c", "dark": false], "theme")
         },
-        sdk("not-ready", 1, "Before the first decisions a read is the default, says so, and asks nobody", [.flags]) {
+        sdk(
+            "not-ready",
+            1,
+            "Before the first decisions, a read gives the default, says so, and sends no request",
+            [.flags]
+        ) {
             probe in
             let sdk = try await probe.sdk()
             let before = try await probe.exchanges(.decisions).count
@@ -32,18 +37,18 @@ extension ConformanceCase {
             probe.expect(reading, equals: .init(value: "default", reason: .error, error: .providerNotReady), "welcome")
             probe.expect(try await probe.exchanges(.decisions).count, equals: before, "requests after the read")
         },
-        sdk("missing-flag", 1, "A flag that isn't there is the default, and says so", [.flags]) { probe in
+        sdk("missing-flag", 1, "A missing flag gives the default, and says so", [.flags]) { probe in
             let reading = try await probe.readySDK().read("nowhere", default: 7)
             probe.expect(reading, equals: .init(value: 7, reason: .error, error: .flagNotFound), "nowhere")
         },
-        sdk("another-type", 2, "A text read as a number is the default, and says so", [.flags]) { probe in
+        sdk("another-type", 2, "A string read as a number gives the default, and says so", [.flags]) { probe in
             let reading = try await probe.readySDK().read("welcome", default: 7)
             probe.expect(reading, equals: .init(value: 7, reason: .error, error: .typeMismatch), "welcome")
         },
         sdk(
             "targeting",
             3,
-            "Each user sees what their attributes ask for",
+            "Each user gets the values that match their attributes",
             [.flags, .targeting],
             world: .rules("sdk-rules", [("support", [World.Condition("plan", .equals, "pro")])])
         ) { probe in
@@ -52,8 +57,7 @@ extension ConformanceCase {
                 probe.expect(reading.value, equals: .bool(expected), "support of \(user.id)")
             }
         },
-        sdk("outlives-an-outage", 5, "The last good value outlives failing answers, and says that it is old", [.flags])
-        {
+        sdk("outlives-an-outage", 5, "The last good value outlives failing answers, and is marked as stale", [.flags]) {
             probe in
             let sdk = try await probe.readySDK()
             try await probe.inject(WorldFault(.status(503), on: .decisions, times: nil))
@@ -62,7 +66,7 @@ extension ConformanceCase {
             let reading = try await sdk.read("welcome", default: "?")
             probe.expect(reading, equals: .init(value: "Hello!", reason: .stale, error: nil), "welcome")
         },
-        sdk("recovers", 5, "After an outage the next refresh has what changed meanwhile", [.flags]) { probe in
+        sdk("recovers", 5, "After an outage, the next refresh brings what has changed", [.flags]) { probe in
             let sdk = try await probe.readySDK()
             try await probe.inject(WorldFault(.html200, on: .decisions, times: nil))
             try await probe.change { $0.flags[0].value = "Welcome back!" }
@@ -75,7 +79,7 @@ extension ConformanceCase {
         sdk(
             "offline-start",
             5,
-            "A start without the network has the decisions of the previous run",
+            "A start without a network has the previous run's decisions",
             [.flags, .offlineStart]
         ) { probe in
             try await probe.readySDK().stop()
@@ -83,7 +87,8 @@ extension ConformanceCase {
             let value = try await probe.sdk().read("welcome", default: "?").value
             probe.expect(value, equals: "Hello!", "welcome, offline")
         },
-        sdk("start-after-a-kill", 5, "So has one after a kill", [.flags, .offlineStart]) { probe in
+        sdk("start-after-a-kill", 5, "A start without a network after a kill has them, too", [.flags, .offlineStart]) {
+            probe in
             try await probe.readySDK().kill()
             try await probe.setReachable(false)
             let value = try await probe.sdk().read("welcome", default: "?").value
@@ -92,7 +97,7 @@ extension ConformanceCase {
         sdk(
             "not-another-users",
             3,
-            "What was kept of one user isn't shown to another",
+            "One user's stored decisions aren't given to another",
             [.flags, .targeting, .offlineStart],
             world: .rules("sdk-kept", [("support", [World.Condition("plan", .equals, "pro")])])
         ) { probe in
@@ -104,7 +109,7 @@ extension ConformanceCase {
         sdk(
             "places",
             9,
-            "A user's place in an experiment is told, and whether it is the control",
+            "A user's assignment is reported, with whether it is the control",
             [.experiments, .controlGroups]
         ) { probe in
             let places = try await probe.readySDK().places()
@@ -114,7 +119,7 @@ extension ConformanceCase {
         sdk(
             "kill-switch",
             19,
-            "The kill switch reaches the next read after a refresh, and lifts",
+            "The kill switch takes effect with the next read after a refresh, and can be lifted",
             [.flags, .killSwitch]
         ) {
             probe in

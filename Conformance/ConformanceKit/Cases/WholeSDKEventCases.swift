@@ -13,7 +13,7 @@ extension ConformanceCase {
             probe.expect(received.map(\.userID), equals: ["ada"], "users")
             probe.expect(try await sdk.ledger(), equals: Ledger(accepted: 1, delivered: 1), "the accounts")
         },
-        sdk("order", 11, "Events arrive in their order", [.tracking], fields: [.name]) { probe in
+        sdk("order", 11, "Events arrive in order", [.tracking], fields: [.name]) { probe in
             let sdk = try await probe.sdk()
             for number in 1...7 { try await sdk.track(.custom("mark-\(number)")) }
             try await sdk.flush()
@@ -30,7 +30,7 @@ extension ConformanceCase {
             let taken = try await probe.exchanges(.events).filter { $0.status.map((200..<300).contains) == true }
             probe.expect(taken.count, equals: 1, "requests of three events")
         },
-        sdk("event-over-a-kill", 11, "An event that was accepted survives a kill", [.tracking], fields: [.name]) {
+        sdk("event-over-a-kill", 11, "An accepted event survives a kill", [.tracking], fields: [.name]) {
             probe in
             let sdk = try await probe.sdk()
             try await probe.setReachable(false)
@@ -41,7 +41,13 @@ extension ConformanceCase {
             probe.expect(try await next.flush(), "nothing waits after the flush")
             probe.expect(Probe.first(try await probe.marks()), equals: [1], "what arrived")
         },
-        sdk("event-over-a-stop", 11, "So does one that waits when the SDK is stopped", [.tracking], fields: [.name]) {
+        sdk(
+            "event-over-a-stop",
+            11,
+            "An event that waits when the SDK is stopped is delivered by the next run",
+            [.tracking],
+            fields: [.name]
+        ) {
             probe in
             let sdk = try await probe.sdk()
             try await probe.inject(WorldFault(.status(503), on: .events, times: nil))
@@ -55,7 +61,7 @@ extension ConformanceCase {
         sdk(
             "outage",
             14,
-            "An outage empties no queue, and what waited arrives in its order",
+            "Events wait through an outage and arrive in order",
             [.tracking],
             fields: [.name]
         ) {
@@ -72,7 +78,8 @@ extension ConformanceCase {
             }
             probe.expect(Probe.first(try await probe.marks()), equals: [1, 2, 3], "the order of arrival")
         },
-        sdk("login-page", 14, "A page of a captive portal is no delivery", [.tracking], fields: [.name]) { probe in
+        sdk("login-page", 14, "A captive portal's page doesn't count as a delivery", [.tracking], fields: [.name]) {
+            probe in
             let sdk = try await probe.sdk()
             try await probe.inject(WorldFault(.html200, on: .events))
             try await sdk.track(.custom("mark-1"))
@@ -83,7 +90,7 @@ extension ConformanceCase {
             try await sdk.flush()
             probe.expect(Probe.first(try await probe.marks()), equals: [1], "what arrived")
         },
-        sdk("repetition", 11, "A repetition has the same id", [.tracking, .eventIDs], fields: [.name, .eventID]) {
+        sdk("repetition", 11, "A repeated event has the same id", [.tracking, .eventIDs], fields: [.name, .eventID]) {
             probe in
             let sdk = try await probe.sdk()
             try await probe.inject(WorldFault(.resetAfterApplying, on: .events))
@@ -96,7 +103,7 @@ extension ConformanceCase {
             probe.expect(ids.count, equals: 2, "arrivals of an event whose first answer was lost")
             probe.expect(Set(ids).count == 1 && ids.first ?? nil != nil, "ids: \(ids)")
         },
-        sdk("stalled-flush", 15, "A flush ends by its deadline although the vendor never answers", [.tracking]) {
+        sdk("stalled-flush", 15, "A flush ends by its deadline even if the vendor never answers", [.tracking]) {
             probe in
             let sdk = try await probe.sdk()
             try await probe.inject(WorldFault(.stall, on: .events, times: nil))
@@ -117,8 +124,13 @@ extension ConformanceCase {
             probe.expect(ledger, equals: Ledger(accepted: 4, delivered: 1, pending: 3), "the accounts after a restart")
             probe.expect(ledger.isBalanced, "\(ledger) balances")
         },
-        sdk("denied", 16, "Withdrawn consent takes what waits away, and nothing is sent", [.tracking], fields: [.name])
-        { probe in
+        sdk(
+            "denied",
+            16,
+            "Withdrawing consent deletes waiting events, and nothing is sent",
+            [.tracking],
+            fields: [.name]
+        ) { probe in
             let sdk = try await probe.sdk()
             try await probe.setReachable(false)
             try await sdk.track(.custom("mark-1"))
@@ -144,7 +156,7 @@ extension ConformanceCase {
         sdk(
             "no-exposure",
             10,
-            "Neither a missing flag nor a mismatch is an exposure",
+            "Neither a missing flag nor a type mismatch is an exposure",
             [.flags, .experiments, .exposures]
         ) {
             probe in

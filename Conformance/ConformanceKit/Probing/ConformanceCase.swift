@@ -119,7 +119,7 @@ public enum Promise {
 
     /// A short text for each line.
     public static let texts: [Int: String] = [
-        1: "Reading never throws, blocks or crashes; what can't be answered is the default with a code",
+        1: "Reading never throws, blocks or crashes; on failure it gives the default with a code",
         2: "Numbers convert only when nothing is lost; a Boolean is never a number",
         3: "A session reads one immutable snapshot; a refresh replaces it whole",
         4: "Values come with a reason",
@@ -132,7 +132,7 @@ public enum Promise {
         11: "An accepted event survives a kill and is delivered at least once, in order",
         12: "The ledger balances, always",
         13: "The store is bounded; what is dropped is the oldest and least important, and is counted",
-        14: "Poison blocks nobody, an outage loses nothing, and only a delivery counts as one",
+        14: "A poison event blocks no others, an outage loses nothing, and only a confirmed delivery counts",
         15: "Flush and shutdown end by their deadline",
         16: "Consent holds, releases and purges",
         17: "Linking keeps what the vendor keeps, and resumes where it was interrupted",
@@ -140,7 +140,7 @@ public enum Promise {
         19: "A kill switch reaches the next evaluation, survives a restart and lifts cleanly",
         20: "Secrets and personal data appear in no log, error or dump",
         21: "During a move, each vendor gets each event it is owed once, and each ledger balances by itself",
-        22: "Nobody sees another variation because of a stage, a share, a log-in or a restart",
-        23: "A shadow delays nobody, exposes nobody and sends nothing",
+        22: "No user's variation changes because of a stage, a share, a login or a restart",
+        23: "A shadow delays no user, records no exposure and sends no event",
     ]
 }

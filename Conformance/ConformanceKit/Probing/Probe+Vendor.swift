@@ -25,7 +25,7 @@ extension Probe {
 
     /// Changes the vendor's world.
     public func change(_ change: (inout World) -> Void) async throws {
-        note("somebody changes the world at the vendor's console")
+        note("the world is changed at the vendor's console")
         try await stage.change(to: world.changing(change))
     }
 

@@ -110,7 +110,7 @@ extension Probe {
         }
         let text = log.text
         for secret in stage.secrets where secret.count >= 4 {
-            expect(!text.contains(secret), "a secret stands in the log")
+            expect(!text.contains(secret), "the log contains a secret")
         }
     }
 

@@ -4,7 +4,7 @@ extension OFREPMock {
         MockFact(.documented, "an unchanged bulk evaluation is answered with 304 to the ETag that was sent"),
         MockFact(
             .documented,
-            "a flag that can't be evaluated stands among the others, with errorCode and errorDetails"
+            "a flag that can't be evaluated is listed with the others, with errorCode and errorDetails"
         ),
         MockFact(.documented, "a change is told on a stream of server-sent events as refetchEvaluation"),
         MockFact(.read, "a token goes as Authorization: Bearer or as X-API-Key, by the published providers"),

@@ -4,22 +4,26 @@ import Experimentation
 extension ServerCase {
     /// Authentication.
     static let access: [ServerCase] = [
-        stranger("access/nobody", "who shows no token is turned away", .none),
+        stranger("access/nobody", "a request without a token is rejected", .none),
         stranger(
             "access/wrong-token",
-            "who shows a wrong token is turned away",
+            "a wrong token is rejected",
             .authorization("Bearer not-the-token")
         ),
-        stranger("access/empty-token", "who shows an empty token is turned away", .authorization("Bearer ")),
-        stranger("access/other-scheme", "a password is no token", .authorization("Basic YTpi")),
-        stranger("access/wrong-key", "who shows a wrong key is turned away", .apiKey("not-the-token")),
-        stranger("access/almost", "most of a token is no token") { token in
+        stranger("access/empty-token", "an empty token is rejected", .authorization("Bearer ")),
+        stranger(
+            "access/other-scheme",
+            "Basic authentication isn't accepted for a token",
+            .authorization("Basic YTpi")
+        ),
+        stranger("access/wrong-key", "a wrong API key is rejected", .apiKey("not-the-token")),
+        stranger("access/almost", "a truncated token is rejected") { token in
             .authorization(Secret("Bearer \(token.reveal().dropLast())"))
         },
-        stranger("access/more", "more than a token is no token") { token in
+        stranger("access/more", "a token with a suffix is rejected") { token in
             .authorization(Secret("Bearer \(token.reveal())x"))
         },
-        ServerCase("access/first", "who isn't let in learns nothing of flags") { probe in
+        ServerCase("access/first", "a rejected request reveals nothing about flags") { probe in
             try probe.needToken()
             let flag = try probe.someFlag()
             var there = Ask.one(Ask.encoded(flag.key), probe.context)
@@ -34,18 +38,21 @@ extension ServerCase {
                 probe.expect(Set(statuses).count == 1, "the refusal tells what is there: \(statuses)")
             }
         },
-        ServerCase("access/scheme-letters", "the scheme's letters may be small") { probe in
+        ServerCase("access/scheme-letters", "the scheme is case-insensitive") { probe in
             var ask = Ask.all(probe.context)
             ask.access = .authorization(Secret("bearer \(try probe.needToken().reveal())"))
             probe.expect(try await probe.ask(ask), is: 200, to: "a small bearer")
         },
-        ServerCase("access/api-key", "X-API-Key opens it as well", features: [.apiKeys]) { probe in
+        ServerCase("access/api-key", "X-API-Key is accepted, too", features: [.apiKeys]) { probe in
             var ask = Ask.all(probe.context)
             ask.access = .apiKey(try probe.needToken())
             probe.expect(try await probe.ask(ask), is: 200, to: "X-API-Key")
         },
-        ServerCase("access/others", "another's token shows another's flags, and no tag of ours") { probe in
-            guard let other = probe.declaration.otherToken else { throw probe.skip("nobody else's token is known") }
+        ServerCase("access/others", "another tenant's token gives that tenant's flags, and doesn't match our ETag") {
+            probe in
+            guard let other = probe.declaration.otherToken else {
+                throw probe.skip("no other tenant's token is declared")
+            }
             var ask = Ask.all(probe.context, ifNoneMatch: probe.survey.tag)
             ask.access = .authorization(Secret("Bearer \(other.reveal())"))
             let reply = try await probe.ask(ask)

@@ -12,29 +12,30 @@ extension ServerCase {
         ServerCase("bulk/json", "the answer is JSON and says so") { probe in
             let reply = try await probe.ask(.all(probe.context))
             probe.expect(reply.isJSON, "Content-Type: \(reply.field("Content-Type") ?? "missing")")
-            probe.expect(reply.json != nil, "the body isn't JSON, or a member stands in it twice")
+            probe.expect(reply.json != nil, "the body isn't JSON, or has a member twice")
         },
         ServerCase("bulk/keys", "every item has its key") { probe in
             for item in try probe.someItems() {
                 probe.expect(!item.key.isEmpty, "an item without a key: \(item.members)")
             }
         },
-        ServerCase("bulk/keys-once", "no key stands in an answer twice") { probe in
+        ServerCase("bulk/keys-once", "an answer has no key twice") { probe in
             let keys = try probe.someItems().map(\.key)
-            probe.expect(Set(keys).count == keys.count, "a key stands there twice")
+            probe.expect(Set(keys).count == keys.count, "a key is there twice")
         },
-        ServerCase("bulk/reasons", "every flag has a reason, one that every client knows") { probe in
+        ServerCase("bulk/reasons", "every flag has a standard reason") { probe in
             for item in try probe.goodItems() { probe.expectReason(item) }
         },
-        ServerCase("bulk/variants", "every flag has a variant: a client takes one without for an error") { probe in
+        ServerCase("bulk/variants", "every flag has a variant: a client takes its absence for an error") { probe in
             for item in try probe.goodItems() {
                 probe.expect(item.variant != nil, "\(item.key): no variant, or none that is a text")
             }
         },
-        ServerCase("bulk/no-null", "a value that is left to the caller is left out, not null") { probe in
+        ServerCase("bulk/no-null", "a value deferred to the caller's default is absent, not null") { probe in
             for item in try probe.someItems() { probe.expect(item.value != .null, "\(item.key): \"value\" is null") }
         },
-        ServerCase("bulk/values", "every flag has a value, or leaves it to the caller asked alone, too") { probe in
+        ServerCase("bulk/values", "every flag has a value, or defers to the caller's default when requested alone, too")
+        { probe in
             for item in try probe.goodItems().filter({ $0.value == nil }).prefix(30) {
                 let alone = try await probe.ask(.one(Ask.encoded(item.key), probe.context))
                 probe.expect(alone.status == 200, "\(item.key), which has no value: alone \(alone.status)")
@@ -42,7 +43,7 @@ extension ServerCase {
             }
             probe.expect(true, "")
         },
-        ServerCase("bulk/failures", "a flag that fails says why in code and words, and has no value") { probe in
+        ServerCase("bulk/failures", "a failing flag has a code and details, and no value") { probe in
             let failing = probe.survey.items.filter(\.isFailure)
             if failing.isEmpty { throw probe.skip("no flag of the server fails") }
             for item in failing {
@@ -54,25 +55,25 @@ extension ServerCase {
                 probe.expect(item.value == nil, "\(item.key): a value beside an error")
             }
         },
-        ServerCase("bulk/flat-metadata", "metadata of a flag is texts, numbers and Booleans") { probe in
+        ServerCase("bulk/flat-metadata", "a flag's metadata values are strings, numbers and Booleans") { probe in
             for item in try probe.someItems() {
                 probe.expect(FlagItem.isFlat(item.members["metadata"]), "\(item.key): metadata isn't flat")
             }
         },
-        ServerCase("bulk/flat-frame", "metadata of the answer is texts, numbers and Booleans") { probe in
+        ServerCase("bulk/flat-frame", "the answer's metadata values are strings, numbers and Booleans") { probe in
             let reply = try await probe.ask(.all(probe.context))
             probe.expect(FlagItem.isFlat(reply.members["metadata"]), "the answer's metadata isn't flat")
         },
-        ServerCase("bulk/no-error-in-good", "an answer with flags is no error as a whole") { probe in
+        ServerCase("bulk/no-error-in-good", "an answer with flags isn't an error") { probe in
             let reply = try await probe.ask(.all(probe.context))
             probe.expect(reply.members["errorCode"] == nil, "an errorCode beside the flags")
         },
-        ServerCase("bulk/same-again", "the same question has the same answer") { probe in
+        ServerCase("bulk/same-again", "the same request gets the same answer") { probe in
             let first = try await probe.ask(.all(probe.context))
             let second = try await probe.ask(.all(probe.context))
             probe.expect(first.byKey == second.byKey, "two answers to one question differ")
         },
-        ServerCase("bulk/agrees", "each flag is the same asked alone") { probe in
+        ServerCase("bulk/agrees", "each flag is the same when requested alone") { probe in
             let reply = try await probe.ask(.all(probe.context))
             for item in reply.items.filter({ !$0.isFailure && !$0.key.isEmpty }).prefix(30) {
                 let alone = try await probe.ask(.one(Ask.encoded(item.key), probe.context))
@@ -82,17 +83,17 @@ extension ServerCase {
                 probe.expect(members["variant"] == item.members["variant"], "\(item.key): another variant alone")
             }
         },
-        ServerCase("bulk/query", "validators of the configuration in the query are taken") { probe in
+        ServerCase("bulk/query", "configuration validators in the query are accepted") { probe in
             let query = "?flagConfigEtag=%22x%22&flagConfigLastModified=2026-01-01T00%3A00%3A00Z"
             let reply = try await probe.ask(.all(probe.context, query: query))
             probe.expect(reply, is: 200, to: "all flags with a query")
         },
-        ServerCase("bulk/unknown-members", "members of the body that nobody knows are ignored") { probe in
+        ServerCase("bulk/unknown-members", "unknown members of the body are ignored") { probe in
             let body: FlagValue = ["context": .object(probe.context), "flagKeys": ["x"], "later": ["a": 1]]
             let reply = try await probe.ask(.saying(AnyJSON.text(body)))
             probe.expect(reply, is: 200, to: "a body with unknown members")
         },
-        ServerCase("bulk/at-once", "eight who ask at once get the same") { probe in
+        ServerCase("bulk/at-once", "eight concurrent requests get the same answer") { probe in
             let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
                 for _ in 0..<8 { group.addTask { try await probe.ask(.all(probe.context)) } }
                 return try await group.reduce(into: []) { $0.append($1) }

@@ -4,12 +4,12 @@ import Experimentation
 extension ServerCase {
     /// Reuse of connections.
     static let connections: [ServerCase] = [
-        ServerCase("connection/kept", "a connection carries one question after another", writesBytes: true) { probe in
+        ServerCase("connection/kept", "a connection is reused for several requests", writesBytes: true) { probe in
             let asks = [Ask.all(probe.context), .one(Survey.absent, probe.context), .saying("{"), .all(probe.context)]
             let statuses = try await probe.converse(asks)
             probe.expect(statuses == [200, 404, 400, 200], "found \(statuses)")
         },
-        ServerCase("connection/closed", "who asks for the end of the connection gets it", writesBytes: true) { probe in
+        ServerCase("connection/closed", "Connection: close is respected", writesBytes: true) { probe in
             let reply = try await probe.connect { connection in
                 try await connection.send(Ask.all(probe.context).bytes(to: probe.server))
                 let reply = try await connection.reply()
@@ -21,7 +21,7 @@ extension ServerCase {
         },
         ServerCase(
             "connection/pipelined",
-            "questions that are sent at once are answered in their order",
+            "pipelined requests are answered in order",
             writesBytes: true
         ) { probe in
             let flag = try probe.someFlag()
@@ -32,7 +32,7 @@ extension ServerCase {
             let statuses = try await probe.converse(asks, atOnce: true)
             probe.expect(statuses == [200, 404, 200, 200], "found \(statuses)")
         },
-        ServerCase("connection/dripped", "a question that comes byte by byte is a question", writesBytes: true) {
+        ServerCase("connection/dripped", "a request that arrives byte by byte is answered", writesBytes: true) {
             probe in
             let bytes = Ask.all(probe.context).bytes(to: probe.server)
             let reply = try await probe.connect { connection in
@@ -41,7 +41,7 @@ extension ServerCase {
             }
             probe.expect(reply?.status == 200, "found \(reply?.status ?? 0)")
         },
-        ServerCase("connection/old", "HTTP/1.0 is answered, and the connection ends", writesBytes: true) { probe in
+        ServerCase("connection/old", "HTTP/1.0 is answered, and the connection closed", writesBytes: true) { probe in
             let body = String(decoding: Ask.body(probe.context), as: UTF8.self)
             let head = probe.head().replacing(" HTTP/1.1", with: " HTTP/1.0")
             let heard = try await probe.say(
@@ -49,7 +49,7 @@ extension ServerCase {
             )
             probe.expectStatus(of: heard, [200, 426, 505], to: "HTTP/1.0")
         },
-        ServerCase("connection/absolute", "an address in full is the same address", writesBytes: true) { probe in
+        ServerCase("connection/absolute", "an absolute-form target is accepted", writesBytes: true) { probe in
             let body = String(decoding: Ask.body(probe.context), as: UTF8.self)
             let full = "POST http://\(probe.server.address.authority)\(probe.server.address.path)"
             let head = probe.head().replacing("POST \(probe.server.address.path)", with: full, maxReplacements: 1)
@@ -59,7 +59,7 @@ extension ServerCase {
             )
             probe.expectStatus(of: heard, [200], to: "an address in full")
         },
-        ServerCase("connection/left", "clients that leave in the middle do no harm", writesBytes: true) { probe in
+        ServerCase("connection/left", "clients that disconnect midway do no harm", writesBytes: true) { probe in
             for _ in 0..<20 {
                 try await probe.connect { connection in
                     try await connection.send(probe.head() + "Content-Length: 100\r\n\r\n{")
@@ -67,7 +67,7 @@ extension ServerCase {
             }
             try await probe.expectAlive()
         },
-        ServerCase("connection/many", "fifty connections at once are answered", writesBytes: true) { probe in
+        ServerCase("connection/many", "fifty concurrent connections are answered", writesBytes: true) { probe in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<50 { group.addTask { try await probe.ask(.all(probe.context)).status } }
                 return try await group.reduce(into: []) { $0.append($1) }

@@ -4,27 +4,27 @@ import Experimentation
 extension ServerCase {
     /// Request smuggling: for an ambiguous request, the server sends at most one rejection and closes the connection.
     static let framing: [ServerCase] = [
-        framed("no-host", "a request names a host", [400]) { probe in
+        framed("no-host", "a request without a Host field is rejected", [400]) { probe in
             whole(probe).replacing("Host: \(probe.server.address.authority)\r\n", with: "")
         },
-        framed("two-hosts", "a request names one host", [400]) { whole($0, "Host: other\r\n") },
-        framed("both-lengths", "a body has one length", [400]) { probe in
+        framed("two-hosts", "a request with two Host fields is rejected", [400]) { whole($0, "Host: other\r\n") },
+        framed("both-lengths", "a body with both Content-Length and Transfer-Encoding is rejected", [400]) { probe in
             probe.head("POST", Ask.flags, "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
                 + inner(probe)
         },
-        framed("two-lengths", "two lengths are none", [400]) { probe in
+        framed("two-lengths", "two different Content-Length fields are rejected", [400]) { probe in
             probe.head("POST", Ask.flags, "Content-Length: 2\r\nContent-Length: 20\r\n\r\n{}") + inner(probe)
         },
-        framed("odd-length", "a length is digits", [400]) { probe in
+        framed("odd-length", "a Content-Length with a sign is rejected", [400]) { probe in
             probe.head("POST", Ask.flags, "Content-Length: +2\r\n\r\n{}") + inner(probe)
         },
-        framed("negative-length", "a length isn't below zero", [400]) {
+        framed("negative-length", "a negative Content-Length is rejected", [400]) {
             $0.head("POST", Ask.flags, "Content-Length: -1\r\n\r\n")
         },
-        framed("odd-encoding", "an encoding that nobody knows is refused", [400, 501]) { probe in
+        framed("odd-encoding", "an unknown encoding is rejected", [400, 501]) { probe in
             probe.head("POST", Ask.flags, "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n") + inner(probe)
         },
-        framed("bad-chunk", "a chunk's size is a number", [400]) { probe in
+        framed("bad-chunk", "a malformed chunk size is rejected", [400]) { probe in
             probe.head(
                 "POST",
                 Ask.flags,
@@ -32,29 +32,29 @@ extension ServerCase {
             )
                 + inner(probe)
         },
-        framed("huge-chunk", "a chunk's size has an end", [400, 413]) { probe in
+        framed("huge-chunk", "an overlong chunk size is rejected", [400, 413]) { probe in
             probe.head("POST", Ask.flags, "Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n")
                 + inner(probe)
         },
-        framed("space-before-colon", "a field's name ends in its colon", [400]) { probe in
+        framed("space-before-colon", "a space before a field's colon is rejected", [400]) { probe in
             whole(probe, "X-Odd : 2\r\n")
         },
-        framed("zero-in-field", "a field has no zero byte", [400]) {
+        framed("zero-in-field", "a zero byte in a field is rejected", [400]) {
             whole($0, "X: a\u{0}b\r\n")
         },
-        framed("nonsense", "what isn't HTTP is refused", [400], mayBeSilent: true) { _ in
+        framed("nonsense", "bytes that aren't HTTP are rejected", [400], mayBeSilent: true) { _ in
             "\u{16}\u{3}\u{1} nonsense\r\n\r\n"
         },
-        framed("other-protocol", "another version of the protocol is refused", [400, 505], mayBeSilent: true) { probe in
+        framed("other-protocol", "an unknown HTTP version is rejected", [400, 505], mayBeSilent: true) { probe in
             whole(probe).replacing(" HTTP/1.1\r\n", with: " HTTP/9.9\r\n")
         },
-        framed("large-field", "a field of 300,000 bytes is refused", [400, 413, 431], mayBeSilent: true) { probe in
+        framed("large-field", "a field of 300,000 bytes is rejected", [400, 413, 431], mayBeSilent: true) { probe in
             whole(probe, "X: \(String(repeating: "x", count: 300_000))\r\n")
         },
-        framed("many-fields", "10,000 fields are refused", [400, 413, 431], mayBeSilent: true) { probe in
+        framed("many-fields", "10,000 fields are rejected", [400, 413, 431], mayBeSilent: true) { probe in
             whole(probe, (0..<10_000).map { "X-\($0): y\r\n" }.joined())
         },
-        framed("long-target", "an address of 300,000 bytes is refused", [400, 404, 414, 431], mayBeSilent: true) {
+        framed("long-target", "a URL of 300,000 bytes is rejected", [400, 404, 414, 431], mayBeSilent: true) {
             probe in
             probe.head("POST", "\(Ask.flags)/\(String(repeating: "k", count: 300_000))", "Content-Length: 0\r\n\r\n")
         },

@@ -4,7 +4,7 @@ import Experimentation
 extension ServerCase {
     /// Size and rate limits.
     static let limits: [ServerCase] = [
-        ServerCase("limits/patience", "who asks too often is told how long to wait, in whole seconds") { probe in
+        ServerCase("limits/patience", "a throttled client gets Retry-After in whole seconds") { probe in
             guard let token = probe.declaration.exhaustedToken else {
                 throw probe.skip("no token is known that has used up what it may ask")
             }
@@ -19,9 +19,9 @@ extension ServerCase {
                 )
             }
         },
-        ServerCase("limits/body", "a body that is too large is refused, and the server lives") { probe in
+        ServerCase("limits/body", "an oversized body is rejected without a crash") { probe in
             guard let bytes = probe.declaration.tooManyBodyBytes else {
-                throw probe.skip("nobody has said how many bytes of a body are too many")
+                throw probe.skip("no limit of a body's size is declared")
             }
             let filler = String(repeating: "x", count: bytes)
             let reply = try await probe.ask(.saying(#"{"context":{"targetingKey":"a","x":"\#(filler)"}}"#))
@@ -30,11 +30,11 @@ extension ServerCase {
         },
         ServerCase(
             "limits/announced",
-            "a body that is announced too large is refused before it comes",
+            "an oversized Content-Length is rejected before the body arrives",
             writesBytes: true
         ) { probe in
             guard probe.declaration.tooManyBodyBytes != nil else {
-                throw probe.skip("nobody has said how many bytes of a body are too many")
+                throw probe.skip("no limit of a body's size is declared")
             }
             // The body is never sent: a server that waits for it would wait until its time is up.
             let heard = try await probe.say(probe.head("POST", Ask.flags, "Content-Length: 99999999999\r\n\r\n"))
@@ -45,10 +45,10 @@ extension ServerCase {
 
     /// Shutdown; the server is unavailable afterwards.
     static let shutdown: [ServerCase] = [
-        ServerCase("shutdown/under-way", "a question under way is answered, and is the last", writesBytes: true) {
+        ServerCase("shutdown/under-way", "a request under way is answered, and is the last", writesBytes: true) {
             probe in
             guard let shutDown = probe.declaration.shutDown else {
-                throw probe.skip("nobody has said how to have the server end in order")
+                throw probe.skip("no way to shut the server down is declared")
             }
             let body = String(decoding: Ask.body(probe.context), as: UTF8.self)
             let fields = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"

@@ -4,7 +4,7 @@ extension ServerCase {
     /// Methods and paths.
     static let methods: [ServerCase] =
         ["GET", "PUT", "DELETE", "PATCH"].map { method in
-            ServerCase("methods/\(method.lowercased())", "\(method) evaluates nothing") { probe in
+            ServerCase("methods/\(method.lowercased())", "\(method) doesn't evaluate flags") { probe in
                 var ask = Ask.all(probe.context)
                 ask.method = method
                 for path in [Ask.flags, "\(Ask.flags)/\(Survey.absent)"] {
@@ -19,7 +19,7 @@ extension ServerCase {
             }
         }
         + [
-            ServerCase("methods/elsewhere", "there is nothing beside the protocol's paths") { probe in
+            ServerCase("methods/elsewhere", "other paths don't exist") { probe in
                 for path in ["/ofrep/v1", "/ofrep/v1/evaluate", "/ofrep/v9/evaluate/flags", "/OFREP/v1/evaluate/flags"]
                 {
                     var ask = Ask.all(probe.context)
@@ -28,7 +28,7 @@ extension ServerCase {
                     probe.expect([401, 403, 404, 405].contains(status), "\(path): \(status)")
                 }
             },
-            ServerCase("methods/unknown", "a method that nobody knows is refused", writesBytes: true) { probe in
+            ServerCase("methods/unknown", "an unknown method is rejected", writesBytes: true) { probe in
                 let heard = try await probe.say(probe.head("FROB") + "Connection: close\r\nContent-Length: 0\r\n\r\n")
                 probe.expectStatus(of: heard, [400, 404, 405, 501], mayBeSilent: true, to: "FROB")
             },

@@ -4,18 +4,18 @@ extension ServerCase {
     /// Number types on the wire: clients reject the wrong one.
     static let numbers: [ServerCase] =
         [
-            typed("numbers/floats", "a float is written with a fraction", .float) { value in
+            typed("numbers/floats", "a float is written with a decimal point", .float) { value in
                 if case .double = value { true } else { false }
             },
-            typed("numbers/integers", "an integer is written without one", .integer) { value in
+            typed("numbers/integers", "an integer is written without a decimal point", .integer) { value in
                 if case .int = value { true } else { false }
             },
             typed("numbers/booleans", "a Boolean is true or false", .boolean) { $0.boolValue != nil },
-            typed("numbers/texts", "a text is a text", .string) { $0.stringValue != nil },
+            typed("numbers/texts", "a string is a string", .string) { $0.stringValue != nil },
             typed("numbers/objects", "an object is an object", .object) { value in
                 if case .object = value { true } else { false }
             },
-            ServerCase("numbers/safe", "no integer is beyond what every client can hold") { probe in
+            ServerCase("numbers/safe", "integers stay within JavaScript's safe range") { probe in
                 for item in try probe.goodItems() {
                     guard case .int(let number)? = item.value else { continue }
                     probe.expect(abs(Double(number)) <= 9_007_199_254_740_991, "\(item.key): \(number)")
@@ -32,7 +32,7 @@ extension ServerCase {
     ) -> ServerCase {
         ServerCase(name, summary) { probe in
             let keys = probe.declaration.types.filter { $0.value == type }.keys.sorted()
-            if keys.isEmpty { throw probe.skip("nobody has said which flags are of the type \(type.rawValue)") }
+            if keys.isEmpty { throw probe.skip("no flags of the type \(type.rawValue) are declared") }
             let items = probe.survey.bulk?.byKey ?? [:]
             for key in keys {
                 let alone = try await probe.ask(.one(Ask.encoded(key), probe.context))

@@ -4,7 +4,7 @@ import Experimentation
 extension ServerCase {
     /// Server-sent events that tell clients when to evaluate again.
     static let streams: [ServerCase] = [
-        ServerCase("streams/named", "each stream has a type and one address", features: [.eventStreams]) { probe in
+        ServerCase("streams/named", "each stream has a type and one URL", features: [.eventStreams]) { probe in
             for stream in probe.survey.streams {
                 guard case .object(let members) = stream else { return probe.fail("a stream that is no object") }
                 probe.expect(members["type"]?.stringValue != nil, "a stream without a type")
@@ -21,7 +21,7 @@ extension ServerCase {
         },
         ServerCase(
             "streams/opens",
-            "a stream is 200 and of the right type",
+            "a stream answers 200 with the right content type",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in
@@ -32,7 +32,7 @@ extension ServerCase {
         },
         ServerCase(
             "streams/kept-by-nobody",
-            "a stream may be kept by no cache",
+            "a stream may not be cached",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in
@@ -42,7 +42,7 @@ extension ServerCase {
         },
         ServerCase(
             "streams/stays",
-            "a stream stays open while nothing happens",
+            "an idle stream stays open",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in
@@ -54,12 +54,12 @@ extension ServerCase {
         },
         ServerCase(
             "streams/change",
-            "a change is told, without any value",
+            "a change is announced, without any value",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in
             guard let change = probe.declaration.change else {
-                throw probe.skip("nobody has said how to make a change")
+                throw probe.skip("no way to make a change is declared")
             }
             let event = try await probe.listen { connection in
                 _ = try await connection.head()
@@ -79,7 +79,7 @@ extension ServerCase {
         },
         ServerCase(
             "streams/again",
-            "who comes back is let in, whatever they heard last",
+            "a reconnect is accepted, whatever its Last-Event-ID",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in
@@ -88,7 +88,7 @@ extension ServerCase {
         },
         ServerCase(
             "streams/strangers",
-            "a stream opens to nobody who knows its path alone",
+            "a stream's URL alone doesn't give access",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in
@@ -100,7 +100,7 @@ extension ServerCase {
             }
             probe.expect([401, 403, 404].contains(head?.status ?? 0), "a stranger: \(head?.status ?? 0)")
         },
-        ServerCase("streams/method", "nobody posts to a stream", features: [.eventStreams], writesBytes: true) {
+        ServerCase("streams/method", "POST to a stream is rejected", features: [.eventStreams], writesBytes: true) {
             probe in
             var head = try probe.head("POST", probe.streamPath())
             head += "Connection: close\r\nContent-Length: 0\r\n\r\n"
@@ -113,7 +113,7 @@ extension ServerCase {
         },
         ServerCase(
             "streams/left",
-            "listeners that leave without a word leave nothing behind",
+            "listeners that disconnect abruptly leave nothing behind",
             features: [.eventStreams],
             writesBytes: true
         ) { probe in

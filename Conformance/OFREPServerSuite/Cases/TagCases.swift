@@ -4,7 +4,8 @@ extension ServerCase {
     /// `ETag` and 304: never wrong, and never omitted.
     static let tags: [ServerCase] =
         [
-            ServerCase("tags/form", "a tag has quotes, and perhaps W/ before them", features: [.entityTags]) { probe in
+            ServerCase("tags/form", "an ETag is quoted, optionally with the prefix W/", features: [.entityTags]) {
+                probe in
                 let tag = try await probe.tag()
                 let bare = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
                 probe.expect(
@@ -14,25 +15,25 @@ extension ServerCase {
                 let inner = bare.dropFirst().dropLast()
                 probe.expect(inner.utf8.allSatisfy { $0 > 32 && $0 != 34 && $0 != 127 }, "what no tag may hold: \(tag)")
             },
-            confirmed("tags/same", "the same tag is 304", { $0 }),
-            confirmed("tags/weak", "a tag that a proxy has weakened is 304", { "W/" + $0.strong }),
+            confirmed("tags/same", "the same ETag gives 304", { $0 }),
+            confirmed("tags/weak", "a weakened ETag gives 304", { "W/" + $0.strong }),
             confirmed(
                 "tags/bare",
-                "a tag whose quotes a client has lost is 304",
+                "an ETag without its quotes gives 304",
                 { String($0.strong.dropFirst().dropLast()) }
             ),
-            confirmed("tags/list", "a tag in a list is 304", { "\"one\", \($0.strong), \"two\"" }),
-            confirmed("tags/tight-list", "a tag in a list without spaces is 304", { "W/\"one\",W/\($0.strong)" }),
-            renewed("tags/other", "another tag is 200", { _ in "\"another\"" }),
+            confirmed("tags/list", "an ETag in a list gives 304", { "\"one\", \($0.strong), \"two\"" }),
+            confirmed("tags/tight-list", "an ETag in a list without spaces gives 304", { "W/\"one\",W/\($0.strong)" }),
+            renewed("tags/other", "another ETag gives 200", { _ in "\"another\"" }),
             renewed(
                 "tags/part",
-                "a part of the tag is another tag",
+                "a part of the ETag doesn't match",
                 { "\"\($0.strong.dropFirst().dropLast().dropLast())\"" }
             ),
-            renewed("tags/longer", "a longer tag is another tag", { "\"\($0.strong.dropFirst().dropLast())0\"" }),
-            renewed("tags/empty", "an empty field names no tag", { _ in "" }),
-            renewed("tags/commas", "commas alone name no tag", { _ in ",, ," }),
-            renewed("tags/broken", "a field that is no list is no tag", { _ in "\"unfinished, W/, \"\"" }),
+            renewed("tags/longer", "a longer ETag doesn't match", { "\"\($0.strong.dropFirst().dropLast())0\"" }),
+            renewed("tags/empty", "an empty If-None-Match doesn't match", { _ in "" }),
+            renewed("tags/commas", "an If-None-Match of commas doesn't match", { _ in ",, ," }),
+            renewed("tags/broken", "a malformed If-None-Match doesn't match", { _ in "\"unfinished, W/, \"\"" }),
             ServerCase(
                 "tags/empty-304",
                 "304 has the tag and no body, and the connection goes on",
@@ -58,13 +59,13 @@ extension ServerCase {
                 )
                 probe.expect(replies.allSatisfy { $0?.field("ETag")?.strong == tag.strong }, "304 without its tag")
             },
-            ServerCase("tags/stable", "the same answer keeps its tag", features: [.entityTags]) { probe in
+            ServerCase("tags/stable", "an unchanged answer keeps its ETag", features: [.entityTags]) { probe in
                 let (one, two) = (try await probe.ask(.all(probe.context)), try await probe.ask(.all(probe.context)))
                 // A tag may be made of everything, also of what a stream's address changes with.
                 guard one.body == two.body else { throw probe.skip("the answers differ") }
                 probe.expect(one.field("ETag") == two.field("ETag"), "the same answer has two tags")
             },
-            ServerCase("tags/order", "the order of a context's members changes no flag", features: [.entityTags]) {
+            ServerCase("tags/order", "the order of a context's members doesn't matter", features: [.entityTags]) {
                 probe in
                 let members = probe.context.merging(["a": 1, "z": 2]) { $1 }.sorted { $0.key < $1.key }
                 func body(_ members: [(key: String, value: FlagValue)]) -> String {
@@ -81,11 +82,11 @@ extension ServerCase {
             },
             ServerCase(
                 "tags/attributes",
-                "a tag covers the attributes: other flags are never 304",
+                "an ETag covers the attributes: other flags never give 304",
                 features: [.entityTags]
             ) { probe in
                 let others = probe.declaration.otherAttributes
-                if others.isEmpty { throw probe.skip("nobody has said which attributes make another answer") }
+                if others.isEmpty { throw probe.skip("no attributes that change the answer are declared") }
                 let other = probe.context.merging(others) { $1 }
                 let fresh = try await probe.ask(.all(other))
                 guard fresh.byKey != probe.survey.bulk?.byKey else { throw probe.skip("the answers are the same") }
@@ -95,7 +96,7 @@ extension ServerCase {
             },
             ServerCase(
                 "tags/users",
-                "over 40 users no two answers have one tag",
+                "over 40 users, no two different answers share an ETag",
                 features: [.entityTags]
             ) { probe in
                 var seen: [(tag: String, flags: [String: FlagItem])] = []
@@ -112,7 +113,7 @@ extension ServerCase {
             },
             ServerCase(
                 "tags/refusals",
-                "what can't be answered is refused, whatever tag comes with it",
+                "an invalid request is rejected, whatever its If-None-Match",
                 features: [.entityTags]
             ) { probe in
                 var ask = Ask.saying("{")
@@ -121,7 +122,7 @@ extension ServerCase {
             },
             ServerCase(
                 "tags/query",
-                "the configuration's tag in the query turns nothing into 304",
+                "a configuration's ETag in the query never gives 304",
                 features: [.entityTags]
             ) { probe in
                 let query = "?flagConfigEtag=" + Ask.encoded(try await probe.tag())

@@ -24,7 +24,7 @@ extension MoveReport {
 
     private var headline: String {
         let moved = "\(users) users, \(experiments.count) experiments, from \(old) to \(new)"
-        let variants = changedVariant == 0 ? "nobody saw another variant" : "\(changedVariant) saw another variant"
+        let variants = changedVariant == 0 ? "no user saw another variant" : "\(changedVariant) saw another variant"
         let heldAt = stages.first { !$0.held.isEmpty }.map {
             "; held before \($0.stage): \($0.held.joined(separator: "; "))"
         }

@@ -11,8 +11,8 @@ struct ConformCommand: AsyncParsableCommand {
         commandName: "conform",
         abstract: "Run the conformance suite: does an adapter keep its promises?",
         discussion: """
-            Fails if a promise is broken, a recorded deviation no longer occurs, a capability
-            works but isn't declared, or no case passed for a declared one.
+            Fails if a promise is broken, a recorded deviation no longer occurs, a
+            capability works but isn't declared, or no case passed for a declared one.
 
             EXAMPLES
               xp conform

@@ -10,7 +10,7 @@ extension PlantedFault {
         PlantedFault(
             "leaks a key in a log",
             caughtBy: "privacy/no-secrets-in-errors-of-reading",
-            accusations: ["a secret stands in the log"],
+            accusations: ["the log contains a secret"],
             BentSubject.Bend(
                 secrets: [key],
                 provider: { provider, _ in
@@ -30,7 +30,7 @@ extension PlantedFault {
         PlantedFault(
             "leaks a key in an error",
             caughtBy: "privacy/no-secrets-in-errors-of-reading",
-            accusations: ["a secret stands in the log"],
+            accusations: ["the log contains a secret"],
             {
                 var bend = BentSubject.Bend.fetching { source, validator async throws(ExperimentationError) in
                     do throws(ExperimentationError) { return try await source.ruleset(ifNot: validator) } catch {
