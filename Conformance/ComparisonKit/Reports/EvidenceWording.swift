@@ -4,7 +4,7 @@ import Experimentation
 /// How the adapters' declarations are known, as text.
 enum EvidenceWording {
     /// The legend of the matrix.
-    static var legend: String { Evidence.legend + "; what stands behind each vendor's ticks:" }
+    static var legend: String { Evidence.legend + "; the evidence for each vendor's ticks:" }
 
     /// A line per vendor with the provenance of its capabilities, its mock's rules and its samples.
     static func lines(of comparison: Comparison) -> [String] {

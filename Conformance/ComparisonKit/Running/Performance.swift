@@ -82,7 +82,7 @@ actor Performance {
             outcome.note = reason
         }
         let duration = start.duration(to: .now)
-        try await settle()
+        try await settle(after: step.action)
         try await account(for: &outcome)
         observation.note(step.action, outcome, from: before, to: glimpse())
         return (outcome, duration)
@@ -190,12 +190,12 @@ actor Performance {
     }
 
     private func running() throws -> ExperimentationClient {
-        guard let client else { throw SubjectError.broken("nobody has arrived") }
+        guard let client else { throw SubjectError.broken("no user has arrived") }
         return client
     }
 
     private func current() throws -> UserSession {
-        guard let session else { throw SubjectError.broken("nobody has arrived") }
+        guard let session else { throw SubjectError.broken("no user has arrived") }
         return session
     }
 
@@ -256,10 +256,12 @@ actor Performance {
     }
 
     /// Waits until the wire is quiet: what a step triggers in the background belongs to it.
-    private func settle() async throws {
+    private func settle(after action: Scenario.Action) async throws {
         await waitForRules()
         var quiet = 0
-        var needed = quietLooks
+        // Until it holds a lease, a delivery that time has woken can't be seen, and other processes may hold up its thread.
+        let least = if case .wait = action { quietLooks + 12 } else { quietLooks }
+        var needed = least
         var before = -1
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         while quiet < needed, ContinuousClock.now < deadline {
@@ -268,7 +270,7 @@ actor Performance {
             // On a machine that wakes this task late, the client's tasks and threads are late as well: that look proves
             // nothing, and the others less.
             let isOnTime = start.duration(to: .now) < .milliseconds(8)
-            if !isOnTime { needed = min(needed + 3, quietLooks + 30) }
+            if !isOnTime { needed = min(needed + 3, least + 30) }
             let count = try await stage.exchangeCount()
             let leased = client == nil ? 0 : try await store.outbox.status(now: time.now).leased
             let isQuiet = count == before && leased == 0 && !time.hasDueSleepers

@@ -35,7 +35,7 @@ struct Plot {
         case .wait: return nil
         default: break
         }
-        guard userID != nil else { return "nobody has arrived yet; expected a step with \"arrive\" before it" }
+        guard userID != nil else { return "no user has arrived yet; expected a step with \"arrive\" before it" }
         switch action {
         case .read(let key, let fallback): return mismatch(key, fallback)
         case .see(let id):

@@ -54,7 +54,7 @@ extension Scenario {
         name: "login",
         title: "Signing in in the middle",
         summary: """
-            Somebody unknown looks around and fills a cart, then signs in as Ada and buys. What does the vendor keep of \
+            An anonymous user looks around and fills a cart, then signs in as Ada and buys. What does the vendor keep of \
             the time before?
             """,
         world: .shop.changing { world in
@@ -62,7 +62,7 @@ extension Scenario {
             world.users = [User(id: "guest-7", attributes: ["plan": "free"], consent: .granted), .ada]
         },
         steps: [
-            Step("Somebody unknown arrives", .arrive(userID: "guest-7")),
+            Step("An anonymous user arrives", .arrive(userID: "guest-7")),
             Step("Decisions are fetched", .refresh),
             Step("Which colour has the checkout?", .read(flag: "checkout-color", default: "black")),
             Step("A teapot is viewed", .track([.viewItem(.teapot)], times: 1)),
@@ -113,7 +113,7 @@ extension Scenario {
         name: "kill-switch",
         title: "The kill switch",
         summary: """
-            Somebody at the vendor's console switches everything off, and later on again. How soon does the application \
+            At the vendor's console, everything is switched off, and later on again. How soon does the application \
             notice, what does it read meanwhile, and what is sent?
             """,
         world: .shop,
