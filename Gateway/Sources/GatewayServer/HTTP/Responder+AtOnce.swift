@@ -91,11 +91,11 @@ extension Responder {
     ) -> (head: HTTPResponseHead, changes: ChangeStreams, place: ChangeStreams.Place)? {
         let begin = time.instant
         let target = Target(head.uri)
-        guard Route(path: target.path) == .stream,
-            let tenant = target.parameter("ticket").flatMap({ tenants.tenant(forTicket: $0) })
-                ?? Self.token(of: head.headers).flatMap({ tenants.tokens.holder(of: $0) }),
-            let place = tenant.connection.changes.listen(listener, atMost: tenant.configuration.streams)
-        else { return nil }
+        guard Route(path: target.path) == .stream else { return nil }
+        let key = StreamKey(ticket: target.parameter("ticket"), token: Self.token(of: head.headers))
+        guard let tenant = key.tenant(of: tenants), let place = listen(listener, to: tenant, by: key) else {
+            return nil
+        }
         var fields = HTTPHeaders()
         for field in ChangeStreams.fields { fields.add(name: field.name.canonicalName, value: field.value) }
         // Nothing that is sent behind it would be answered.
@@ -106,6 +106,26 @@ extension Responder {
         counters.count(exchange, status: 200, took: begin.duration(to: time.instant))
         tracing.end(tracing.begin(head.method.rawValue, .stream, .init(head.headers)), exchange, status: 200)
         return (HTTPResponseHead(version: .http1_1, status: .ok, headers: fields), tenant.connection.changes, place)
+    }
+
+    /// Gives a client a place among those that listen to a tenant's changes.
+    ///
+    /// - Parameters:
+    ///   - listener: The client.
+    ///   - tenant: The tenant that its key opened.
+    ///   - key: The key.
+    /// - Returns: Its place; `nil` if there are too many, or the key opens this stream no longer.
+    func listen(
+        _ listener: ChangeStreams.Listener,
+        to tenant: Tenant,
+        by key: StreamKey
+    ) -> ChangeStreams.Place? {
+        let changes = tenant.connection.changes
+        guard let place = changes.listen(listener, atMost: tenant.configuration.streams) else { return nil }
+        // A reload that removed the key before the client had its place has ended the streams of others only.
+        if key.tenant(of: tenants)?.connection.changes === changes { return place }
+        changes.leave(place.id)
+        return nil
     }
 
     /// An evaluation that may be answered at once.
