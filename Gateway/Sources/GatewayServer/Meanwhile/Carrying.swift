@@ -76,7 +76,7 @@ final class Waiting: Sendable {
 
     var count: Int { state.withLock { $0.count } }
     var isAny: Bool { count > 0 }
-    /// The number of parcels for which there was no room.
+    /// The number of parcels that couldn't be taken.
     var dropped: Int { state.withLock { $0.dropped } }
     /// The number of additions that have begun or ended so far.
     var changes: Int { state.withLock { $0.changes } }
@@ -111,7 +111,7 @@ final class Waiting: Sendable {
     /// Takes parcels off, of average size.
     func remove(_ count: Int) { state.withLock { $0.remove(count) } }
 
-    /// Notes a parcel for which there was no room.
+    /// Notes a parcel that couldn't be taken.
     func drop() { state.withLock { $0.dropped += 1 } }
 
     /// Sets what the file reported, unless an addition was under way at any time since.

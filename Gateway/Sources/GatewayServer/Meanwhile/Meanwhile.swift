@@ -77,7 +77,7 @@ final class Meanwhile: Sendable {
     /// The number of waiting parcels.
     var count: Int { waiting.count }
 
-    /// The number of parcels for which there was no room and of which no sender was told.
+    /// The number of parcels that the file couldn't take and of which no sender was told.
     var dropped: Int { waiting.dropped + outbox.overflowed }
 
     /// Sets who hands parcels over; until then they wait.
@@ -190,7 +190,8 @@ final class Meanwhile: Sendable {
             date: seen.time.now
         )
         guard case .refused(let refusal) = await take(event) else { return }
-        if refusal.code == .outboxFull { waiting.drop() }
+        // Also if the store has failed: its state may be what has no room. A user's denial is no failure.
+        if refusal.code != .consentDenied { waiting.drop() }
         // Later there may be room, or consent.
         exposed.remove(key)
     }

@@ -127,7 +127,7 @@ struct MetricsText {
         family(
             "xp_gateway_meanwhile_dropped_total",
             "counter",
-            "Exposures and assignments for which that file had no room.",
+            "Exposures and assignments that this file couldn't take.",
             tenants.map { Sample(Double($0.figures.dropped), ("tenant", $0.tenant)) }
         )
     }

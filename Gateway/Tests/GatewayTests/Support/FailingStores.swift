@@ -36,6 +36,8 @@ struct FailingState: StateStoreDecorator {
     var removals = Shared(0)
     /// How many times it fails to remove a value of the gateway by an update.
     var updates = Shared(0)
+    /// How many times it fails to claim an id, as one that is full.
+    var claims = Shared(0)
     /// How many times it fails to read the mark of a denial.
     var readings = Shared(0)
     /// The most values that were removed in one transaction.
@@ -62,6 +64,9 @@ struct FailingState: StateStoreDecorator {
     ) async throws(ExperimentationError) -> StateUpdate {
         if value == nil, key.hasPrefix("gateway/"), updates.takeOne() {
             throw ExperimentationError(.store, "It can't be removed.")
+        }
+        if value != nil, key.hasPrefix(Self.prefix), claims.takeOne() {
+            throw ExperimentationError(.store, "There is no room.")
         }
         return try await baseState.update(key, to: value, if: expected)
     }
