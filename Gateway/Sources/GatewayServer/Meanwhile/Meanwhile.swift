@@ -41,8 +41,9 @@ final class Meanwhile: Sendable {
             var options = SQLiteStore.Options()
             // A parcel is an event within an event.
             options.limits.maximumEventBytes *= 4
-            // The file has room for more than is let in, because a full one would drop what was accepted.
-            options.limits.maximumBytes = bytes + bytes / 2
+            // A full file would drop what was accepted, and pages, indexes and the ids of earlier events fill it as well. What
+            // is let in is counted here instead.
+            options.limits.maximumBytes = .max
             return try await .sqlite(at: file, for: provider, options: options, log: environment.log)
         }
     }
