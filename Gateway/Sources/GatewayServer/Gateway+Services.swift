@@ -52,7 +52,7 @@ extension Gateway {
                 forms: { responder.tenants.tenants.map(\.evaluator.knownForms) },
                 time: environment.time
             ),
-            Draining(responder: responder, readiness: readiness, wait: configuration.drain, time: environment.time),
+            Draining(gateway: self),
         ]
     }
 }
@@ -174,15 +174,11 @@ private struct Opening: Service {
 
 /// Stops first: announces the shutdown, and leaves time for load balancers to notice.
 private struct Draining: Service {
-    let responder: Responder
-    let readiness: Readiness
-    let wait: Duration
-    let time: any TimeSource
+    let gateway: Gateway
 
     func run() async throws {
         try? await gracefulShutdown()
-        readiness.drain()
-        for tenant in responder.tenants.tenants { tenant.connection.changes.finish() }
-        try? await time.sleep(for: wait)
+        gateway.drain()
+        try? await gateway.environment.time.sleep(for: gateway.configuration.drain)
     }
 }

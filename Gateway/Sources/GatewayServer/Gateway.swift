@@ -97,7 +97,8 @@ public final class Gateway: Sendable {
     /// Replaces the tenants, and reads the certificate again.
     ///
     /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change, or the stage of
-    /// its move; connections no longer needed deliver what they can and are closed.
+    /// its move; connections no longer needed deliver what they can and are closed. So are those that it opens if the
+    /// gateway has ended meanwhile.
     ///
     /// - Parameter configuration: The tenants and the certificate's files; everything else needs a restart.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that moves of tenants before
@@ -158,6 +159,9 @@ public final class Gateway: Sendable {
         for connection in old where !needed.contains(ObjectIdentifier(connection)) {
             retire(connection, isInherited: false)
         }
+        // The end may have begun meanwhile, and knew the tenants of before only.
+        if readiness.isDraining { for tenant in tenants { tenant.connection.changes.finish() } }
+        if isClosed.load(ordering: .sequentiallyConsistent) { for connection in opened { await connection.close() } }
     }
 
     /// Opens tenants at once, since each may have to wait for a database.
@@ -203,6 +207,12 @@ public final class Gateway: Sendable {
             await connection.close()
             retiring.withLock { $0.removeAll { $0 === connection } }
         }
+    }
+
+    /// Announces the end, and ends every stream.
+    func drain() {
+        readiness.drain()
+        for tenant in responder.tenants.tenants { tenant.connection.changes.finish() }
     }
 
     /// Closes all connections, also those whose time isn't over.

@@ -1,0 +1,72 @@
+import Experimentation
+import ExperimentationTesting
+import Testing
+
+@testable import GatewayServer
+
+@Suite("A reload that the gateway's end overtakes")
+struct LateReloadTests {
+    /// A vendor that a test starts when it likes.
+    private struct SlowVendor: ExperimentationProvider {
+        let vendor = Served.publisher()
+        private let asked = AsyncStream.makeStream(of: Void.self)
+        private let door = AsyncStream.makeStream(of: Void.self)
+
+        var name: String { vendor.name }
+        var scope: String { vendor.scope }
+        var capabilities: Set<Capability> { vendor.capabilities }
+
+        /// Waits until somebody starts it.
+        func untilAsked() async { for await _ in asked.stream {} }
+
+        func goOn() { door.continuation.finish() }
+
+        func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
+            asked.continuation.finish()
+            for await _ in door.stream {}
+            return try await vendor.start(in: context)
+        }
+    }
+
+    /// A gateway with one tenant; another one is the slow vendor's.
+    private static func gateway(_ slow: SlowVendor) async throws -> Gateway {
+        try await Gateway(
+            GatewayConfiguration(tenants: [Served.tenant()]),
+            environment: ClientEnvironment()
+        ) { tenant in tenant.name == "late" ? slow : Served.publisher() as any ExperimentationProvider }
+    }
+
+    @Test("what it opens is closed")
+    func closed() async throws {
+        let slow = SlowVendor()
+        let gateway = try await Self.gateway(slow)
+        let reload = Task { try await gateway.reload([Served.tenant(), Served.tenant("late", token: "more")]) }
+        await slow.untilAsked()
+        await gateway.close()
+        slow.goOn()
+        try await reload.value
+        for tenant in gateway.responder.tenants.tenants {
+            await #expect(throws: ExperimentationError.self, "\(tenant.name)") {
+                try await tenant.connection.client.track(.installed, for: User(id: "u", consent: .granted))
+            }
+        }
+        await gateway.close()
+    }
+
+    @Test("nobody listens to what it opens while the gateway drains")
+    func drained() async throws {
+        let slow = SlowVendor()
+        let gateway = try await Self.gateway(slow)
+        let reload = Task { try await gateway.reload([Served.tenant(), Served.tenant("late", token: "more")]) }
+        await slow.untilAsked()
+        gateway.drain()
+        slow.goOn()
+        try await reload.value
+        let listener = ChangeStreams.Listener(tell: { _ in }, end: {})
+        #expect(gateway.responder.tenants.tenants.map(\.name) == ["shop", "late"])
+        for tenant in gateway.responder.tenants.tenants {
+            #expect(tenant.connection.changes.listen(listener) == nil, "\(tenant.name)")
+        }
+        await gateway.close()
+    }
+}
