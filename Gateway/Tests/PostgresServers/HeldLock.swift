@@ -26,6 +26,16 @@ public final class HeldLock: Sendable {
         try self.init(by: "LOCK TABLE \(table) IN SHARE MODE;", at: server)
     }
 
+    /// Keeps others from locking a table's rows, and from writing to it.
+    ///
+    /// - Parameters:
+    ///   - table: The table's name, with its schema's.
+    ///   - server: Where it is.
+    /// - Throws: ``PostgresServer/Failure``.
+    public convenience init(lockingRowsOf table: String, at server: PostgresServer) throws {
+        try self.init(by: "LOCK TABLE \(table) IN EXCLUSIVE MODE;", at: server)
+    }
+
     private init(by statement: String, at server: PostgresServer) throws {
         let (into, out) = (Pipe(), Pipe())
         let session = try server.session()

@@ -128,7 +128,7 @@ extension PostgresOutboxStore {
                     waiting[wait.bytes(0)] = min(waiting[wait.bytes(0)] ?? .max, wait.whole(1))
                     next = min(next ?? span.due, span.due)
                 }
-                self.note(owner: request.owner)
+                try self.note(owner: request.owner)
                 let (batches, hasMore) = try self.batches(after: first, &row, request, waiting, transaction)
                 row.lane.out = max(row.lane.out, batches.last?.last?.sequence ?? 0)
                 let isOver = request.token == nil && batches.isEmpty

@@ -13,8 +13,15 @@ final class PostgresOutboxStore: OutboxStore {
     let salt: [UInt8]
     let destinationTable: DestinationTable
     private let overflows = Mutex(0)
-    private let owners = Mutex<Set<Int64>>([])
+    private let holding = Mutex(Holding())
     let undecided = UndecidedEvents()
+
+    /// Who holds lanes through this store.
+    private struct Holding {
+        var owners: Set<Int64> = []
+        /// Whether lanes have been let go of for good.
+        var isOver = false
+    }
 
     init(_ pool: ConnectionPool, _ opened: StoreSchema.Opened, _ options: PostgresStoreOptions) {
         self.pool = pool
@@ -47,11 +54,25 @@ final class PostgresOutboxStore: OutboxStore {
 
     var overflowed: Int { overflows.withLock { $0 } }
 
-    func note(owner: Int64) { owners.withLock { _ = $0.insert(owner) } }
+    /// Notes who is about to hold a lane, within the transaction in which that is written down.
+    ///
+    /// - Throws: ``ConnectionFailure/store(_:)`` once lanes have been let go of, since nobody would let go of this one.
+    func note(owner: Int64) throws(ConnectionFailure) {
+        let isOver = holding.withLock { holding in
+            if !holding.isOver { holding.owners.insert(owner) }
+            return holding.isOver
+        }
+        if isOver { throw .store(ExperimentationError(.store, "The store is closed.")) }
+    }
 
     /// Releases all lanes taken through this store, so that others needn't wait for the leases to expire.
+    ///
+    /// No lane is taken after that, not even by a transaction that is under way.
     func letGo() async {
-        let owners = owners.withLock { Array($0) }
+        let owners = holding.withLock { holding in
+            holding.isOver = true
+            return Array(holding.owners)
+        }
         if owners.isEmpty { return }
         _ = try? await pool.transaction { transaction throws(ConnectionFailure) in
             let rows = try transaction.rows(LaneRow.locking(owners: owners))
