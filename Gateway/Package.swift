@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who uses the library resolves what a server needs. What each dependency costs, and
+// A package of its own, so that users of the library don't resolve what a server needs. What each dependency costs, and
 // why it is there, is in docs/decisions/0200-gateway.md.
 
 let settings: [SwiftSetting] = [
@@ -18,7 +18,7 @@ let package = Package(
         .library(name: "GatewayServer", targets: ["GatewayServer"]),
         // For the fuzzer.
         .library(name: "GatewayBodies", targets: ["GatewayBodies"]),
-        // Here, so that nobody who only uses the library needs libpq: docs/decisions/0220-postgresql.md.
+        // Here, so that the library alone doesn't need libpq: docs/decisions/0220-postgresql.md.
         .library(name: "ExperimentationPostgres", targets: ["ExperimentationPostgres"]),
     ],
     dependencies: [

@@ -178,7 +178,7 @@ public final class Telemetry: Sendable {
         guard let meters else { return true }
         let owner = client.ledgersOwner
         let (object, store) = meters.stores.find(owner)
-        // In this task, so that its cancellation ends the wait for the turn: behind a store that hangs nobody is left.
+        // In this task, so that its cancellation ends the wait for the turn: no task stays in line behind a store that hangs.
         do { try await store.turns.enter() } catch { return false }
         defer { store.turns.leave() }
         guard let ledgers = try? await client.ledgers() else { return false }

@@ -105,7 +105,7 @@ struct AgreementTests {
             (["--from", "sigma", "--to", "flagship", "--users", "0"], 64, "--users"),
             (["--from", "sigma", "--to", "flagship", "--users", "1", "--input", "-"], 64, "one of them"),
             (["--from", "sigma", "--to", "flagship", "--pairs", "x"], 64, "--pairs"),
-            (["--from", "engage", "--to", "flagship", "--users", "1"], 1, "engage assigns nobody"),
+            (["--from", "engage", "--to", "flagship", "--users", "1"], 1, "engage assigns no users"),
             (["--from", "sigma", "--to", "nowhere", "--users", "1"], 64, "nowhere"),
         ]
     )

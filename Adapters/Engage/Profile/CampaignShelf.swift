@@ -11,7 +11,7 @@ struct CampaignShelf: Sendable, Hashable, Codable {
         var name: String
         var from: Date
         var until: Date
-        /// The ids of the user whom it brought; nobody's in particular if empty.
+        /// The ids of the user whom it brought; empty if it belongs to no user in particular.
         var users: [String] = []
 
         /// Whether it brought a user.

@@ -1,7 +1,7 @@
 /// Which open streams stay while others take their place, and whether they still hear everything; pure.
 ///
-/// What changes before all announced streams are open would otherwise be told to nobody. Nobody knows which stream takes
-/// the place of which, so the former ones stay together.
+/// Otherwise no stream would tell what changes before all announced ones are open. Which stream replaces which isn't known,
+/// so the former ones stay together.
 struct OFREPHandover: Sendable {
     /// How long all announced streams are waited for before it is asked what those that have opened missed.
     private static let patience = Duration.seconds(30)
@@ -23,7 +23,7 @@ struct OFREPHandover: Sendable {
 
     /// Returns whether the streams that were last all open hear whatever the announced ones tell, open or not.
     ///
-    /// - Parameter count: The number of announced streams; if it has grown, some take nobody's place.
+    /// - Parameter count: The number of announced streams; if it has grown, some replace no other.
     /// - Returns: Whether nothing is missed.
     func hearsAll(of count: Int) -> Bool { count <= whole?.count ?? 0 }
 

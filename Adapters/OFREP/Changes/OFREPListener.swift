@@ -59,7 +59,7 @@ final class OFREPListener: ChangeSource {
         return stream
     }
 
-    /// Records that the answer to a question reflects a change and all before it; when polling, nobody asks for that.
+    /// Records that the answer to a question reflects a change and all before it; not needed when polling.
     func noteAnswer(to question: [UInt8], of userID: String, at change: Int) {
         if opensStreams { state.withLock { $0.reflections.note(question, of: userID, at: change) } }
     }

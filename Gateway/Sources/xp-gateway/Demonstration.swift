@@ -42,7 +42,7 @@ final class Demonstration: Service {
         )
         var configuration = GatewayConfiguration(tenants: [tenant])
         configuration.operatorTokens = tenant.tokens
-        // Nobody stands in front of it.
+        // There is no proxy in front of it.
         configuration.drain = .zero
         self.configuration = configuration
     }

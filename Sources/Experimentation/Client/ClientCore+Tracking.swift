@@ -113,7 +113,7 @@ extension ClientCore {
 extension Exposure {
     /// Creates the exposure that follows from a read, without a default that no event can carry.
     ///
-    /// Nobody checks a caller's default, and an infinite one mustn't cost the exposure. The value is the vendor's, and
+    /// A caller's default isn't checked, and an infinite one mustn't cost the exposure. The value is the vendor's, and
     /// may be nested as deeply as its own answer; without it, the variation would seem to have none.
     package init(
         of assignment: Assignment,

@@ -124,7 +124,7 @@ extension Intake {
         return stored
     }
 
-    /// Logs that an event isn't accepted for which nobody waits.
+    /// Logs that an event isn't accepted, if no caller waits for the answer.
     func logRefusal(of entry: Entry, _ refusal: ExperimentationError) {
         guard entry.isNoted, entry.statement.event != nil, refusal.code != .consentDenied else { return }
         environment.log.log(.error, "outbox.refused", "A noted event can't be stored: \(refusal)")

@@ -32,7 +32,7 @@ final class OwedDenials: Sendable {
     /// The users whose denials are owed.
     var users: Set<ExactText> { state.withLock { $0.users } }
 
-    /// Whether nobody's denial is owed.
+    /// Whether no denial is owed.
     var areNone: Bool { state.withLock { $0.isRestored && $0.users.isEmpty } }
 
     /// Whether a user's denial is owed, as far as is known.

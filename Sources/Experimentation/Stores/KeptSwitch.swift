@@ -67,7 +67,7 @@ package final class KeptSwitch: Sendable {
 
     /// Stores the switch unless the store has it; once this returns, the next run begins with it.
     ///
-    /// A cancelled caller doesn't end it: nobody might call again.
+    /// A cancelled caller doesn't end it: there may be no other call.
     ///
     /// - Throws: What the store throws; for two seconds, the next calls throw it as well, and after that one tries again.
     package func store() async throws(ExperimentationError) {

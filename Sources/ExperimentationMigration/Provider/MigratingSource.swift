@@ -124,7 +124,7 @@ struct MigratingSource: DecisionSource {
         do throws(ExperimentationError) {
             found = try await migration.old.answer(for: told)
         } catch {
-            // An old vendor that leads nobody any more mustn't hold up the new one's users.
+            // An old vendor that no longer leads any user mustn't delay the new one's users.
             if standing.stage == .rampDown, error.code != .cancelled, !Task.isCancelled { return [:] }
             throw error
         }

@@ -3,8 +3,8 @@ import Foundation
 
 /// What a vendor's answers have shown of its experiments, and when.
 ///
-/// An experiment that was finished at the vendor no longer appears, which nobody reports: it counts as running until
-/// answers have come without it for a day.
+/// An experiment that was finished at the vendor no longer appears, and isn't reported as finished: it counts as running
+/// until answers have come without it for a day.
 struct SeenGroups: Sendable, Equatable {
     struct Group: Sendable, Codable, Equatable {
         var name: String

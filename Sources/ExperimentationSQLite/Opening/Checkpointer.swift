@@ -131,7 +131,7 @@ final class Checkpointer: Sendable {
         let isShared = isShared.load(ordering: .relaxed)
         if length >= now {
             state.withLock { state in
-                // The log begins anew only if all of it is written back: nobody else may append to it meanwhile.
+                // The log begins anew only if all of it is written back: no other writer may append to it meanwhile.
                 if isShared, state.open(path), !state.holdOffWriters() { return }
                 state.note(Self.writeBack(connection))
                 if isShared { state.letWrite() }

@@ -38,7 +38,7 @@ extension OutboxTable {
         }
         rows.reset()
         lanes[place].oldestDate = try oldestDate(at: place, database)
-        // Looking for events that nobody is owed any more reads all of them.
+        // Looking for events that are no longer owed to any destination reads all of them.
         if expired == 0 { return 0 }
         // A holder whose lease has expired may still be sending them.
         lanes[place].lane.disturb(first)

@@ -31,7 +31,7 @@ struct Sides {
                 for subject in subjects {
                     guard subject.capabilities.contains(.experiments) else {
                         let reason = subject.reasons[.experiments] ?? "it has no experiments"
-                        throw Failure(.checkFailed, "\(subject.name) assigns nobody to anything: \(reason)")
+                        throw Failure(.checkFailed, "\(subject.name) assigns no users to experiments: \(reason)")
                     }
                     let stage = try await subject.open(world)
                     stages.append(stage)

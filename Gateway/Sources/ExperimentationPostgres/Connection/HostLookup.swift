@@ -8,7 +8,7 @@ final class HostLookup: Sendable {
     /// The addresses of a host, in the order in which they are to be tried.
     typealias Resolve = @Sendable (_ name: String) -> Result<[String], ConnectionFailure>
 
-    /// The one of this process, so that a resolver that hangs has one thread for each name, however often somebody connects.
+    /// The one of this process, so that a resolver that hangs has one thread for each name, however many connections are opened.
     static let shared = HostLookup()
 
     private let resolve: Resolve

@@ -6,7 +6,7 @@ final class Transaction {
     private let connection: Connection
     private let deadline: Deadline
     private var ahead: [Statement]
-    /// What the server needs to tell later whether it was committed; `nil` before the first answer, and if nobody asks.
+    /// What the server needs to tell later whether it was committed; `nil` before the first answer, and if it isn't asked for.
     private(set) var mark: TransactionMark?
     private let isMarked: Bool
 

@@ -96,7 +96,7 @@ final class Worker {
                 }
             } catch {
                 connection = nil
-                // While it restarts there is nobody to ask, and beginning anew might carry it out twice.
+                // While it restarts it can't be asked, and beginning anew might carry it out twice.
                 guard error.isLoss else { throw error }
             }
             switch outcome {

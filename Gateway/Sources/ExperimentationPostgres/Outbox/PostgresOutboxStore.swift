@@ -56,7 +56,7 @@ final class PostgresOutboxStore: OutboxStore {
 
     /// Notes who is about to hold a lane, within the transaction in which that is written down.
     ///
-    /// - Throws: ``ConnectionFailure/store(_:)`` once lanes have been let go of, since nobody would let go of this one.
+    /// - Throws: ``ConnectionFailure/store(_:)`` once lanes have been let go of, since this one would be kept.
     func note(owner: Int64) throws(ConnectionFailure) {
         let isOver = holding.withLock { holding in
             if !holding.isOver { holding.owners.insert(owner) }

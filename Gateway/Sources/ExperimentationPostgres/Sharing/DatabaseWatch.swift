@@ -43,7 +43,7 @@ final class DatabaseWatch: Sendable {
     /// Whether the database failed to answer last time.
     var isAway: Bool { lost.load(ordering: .relaxed) }
 
-    /// Starts watching, until ``stop()`` or until nobody holds the watch.
+    /// Starts watching, until ``stop()`` or until the watch is released.
     func start() {
         let thread = Thread { [weak self] in
             var connection: Connection?

@@ -46,7 +46,7 @@ final class Insertions: Sendable {
                 if begins { Task { await self.run() } }
             }
             let update = try outcome.get()
-            // Somebody removed the key after it had stood in the way.
+            // The key that was in the way has been removed since.
             if update != .conflict(nil) { return update }
         }
     }

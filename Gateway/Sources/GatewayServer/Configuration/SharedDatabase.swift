@@ -14,7 +14,7 @@ public struct SharedDatabase: Sendable, Hashable {
     public var meanwhile: URL?
     /// How many bytes may wait in that file; more is refused.
     public var meanwhileBytes: Int
-    /// How long its tables may take where nobody waits for them; `nil` for a minute.
+    /// How long its tables may take where no request waits for them; `nil` for a minute.
     var openingPatience: Duration?
 
     /// Creates a place for a tenant's data.

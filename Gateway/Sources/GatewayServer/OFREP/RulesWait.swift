@@ -9,7 +9,7 @@ final class RulesWait: Sendable {
     private let time: any TimeSource
     private let begin = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Creates a wait that nobody has begun.
+    /// Creates a wait that hasn't begun.
     init(by time: any TimeSource) { self.time = time }
 
     /// Waits for a result.

@@ -67,7 +67,7 @@ final class TenantConnection: Sendable {
             configuration,
             provider,
             environment,
-            // Others wait for a start, which can do without the database; not so a move, and nobody waits for a replacement.
+            // Others wait for a start, which can do without the database; not so a move, and nothing waits for a replacement.
             isPatient: before != nil || configuration.move != nil,
             meanwhile: before?.meanwhile
         )

@@ -80,7 +80,7 @@ final class ObservedProvider: ExperimentationProvider {
 
 /// Fetches rules that have a lifetime again at the end of it, whether or not anybody asks for a flag.
 ///
-/// Behind a balancer nobody asks an instance that has no rules yet, and listeners wait for news rather than ask.
+/// Behind a balancer, an instance without rules gets no requests yet, and listeners wait for news rather than ask.
 private struct RenewedRules: RulesetSource {
     let source: any RulesetSource
 
