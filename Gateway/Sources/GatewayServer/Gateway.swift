@@ -159,8 +159,8 @@ public final class Gateway: Sendable {
         for connection in old where !needed.contains(ObjectIdentifier(connection)) {
             retire(connection, isInherited: false)
         }
-        // The end may have begun meanwhile, and knew the tenants of before only.
-        if readiness.isDraining { for tenant in tenants { tenant.connection.changes.finish() } }
+        // The end may have begun meanwhile, with the former tenants only.
+        if readiness.isDraining { drain() }
         if isClosed.load(ordering: .sequentiallyConsistent) { for connection in opened { await connection.close() } }
     }
 

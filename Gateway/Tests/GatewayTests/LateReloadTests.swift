@@ -16,7 +16,7 @@ struct LateReloadTests {
         var scope: String { vendor.scope }
         var capabilities: Set<Capability> { vendor.capabilities }
 
-        /// Waits until somebody starts it.
+        /// Waits until its start is asked for.
         func untilAsked() async { for await _ in asked.stream {} }
 
         func goOn() { door.continuation.finish() }
@@ -53,7 +53,7 @@ struct LateReloadTests {
         await gateway.close()
     }
 
-    @Test("nobody listens to what it opens while the gateway drains")
+    @Test("what it opens while the gateway drains takes no listeners")
     func drained() async throws {
         let slow = SlowVendor()
         let gateway = try await Self.gateway(slow)

@@ -149,8 +149,8 @@ final class Responder: Sendable {
         case .ready: return readiness.answer(tenants.tenants)
         case .schema(let schema): return schema.answer
         case .stream:
-            let ticket = target.parameter("ticket")
-            guard let tenant = ticket.flatMap({ tenants.tenant(forTicket: $0) }) ?? tenant(of: request) else {
+            let key = StreamKey(ticket: target.parameter("ticket"), token: request.token)
+            guard let tenant = key.tenant(of: tenants) else {
                 return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
             }
             exchange.tenant = tenant.name

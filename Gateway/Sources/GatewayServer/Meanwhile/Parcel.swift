@@ -29,15 +29,12 @@ enum Parcel: Sendable, Codable {
     private static let content = "content"
 
     /// The parcel as an event of the local outbox, with the size of its texts.
-    ///
-    /// If the file must drop something after all, assignments go before events, since they can be computed again.
     var wrapped: (event: TrackingEvent, size: Int)? {
         guard let data = try? JSONEncoder().encode(self) else { return nil }
-        let priority: Priority = if case .event = self { .high } else { .low }
         let payload: [String: FlagValue] = [Self.content: .string(String(decoding: data, as: UTF8.self))]
         // The outbox writes the user's id twice more, beside the content.
         let size = data.count + 2 * userID.utf8.count
-        return (TrackingEvent(.native(NativeEvent(type: Self.name, payload: payload, priority: priority))), size)
+        return (TrackingEvent(.native(NativeEvent(type: Self.name, payload: payload))), size)
     }
 
     /// Unwraps an event of the local outbox.
