@@ -130,7 +130,7 @@ struct EngageEventSink: EventSink {
     /// Stores what these events bring, and adds their recipient.
     private func prepare(_ batch: [Envelope]) async throws(ExperimentationError) {
         try await profile.load()
-        // A denying user's events aren't delivered.
+        // The events of a user who denies consent aren't delivered.
         for user in profile.record.denied(among: batch) { try await profile.noteConsent(of: user) }
         // In this order: the vendor may take its time, and a user who is removed meanwhile leaves no campaign.
         try await keepCampaigns(of: batch)

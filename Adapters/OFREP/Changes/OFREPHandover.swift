@@ -1,7 +1,7 @@
 /// Which open streams stay while others take their place, and whether they still hear everything; pure.
 ///
-/// Otherwise no stream would tell what changes before all announced ones are open. Which stream replaces which isn't known,
-/// so the former ones stay together.
+/// The former streams stay until all announced ones are open, because no other stream tells what changes until then. They
+/// stay together, because it isn't known which stream replaces which.
 struct OFREPHandover: Sendable {
     /// How long all announced streams are waited for before it is asked what those that have opened missed.
     private static let patience = Duration.seconds(30)

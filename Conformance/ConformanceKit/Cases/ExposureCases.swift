@@ -82,7 +82,7 @@ extension ConformanceCase {
         },
         exposure(
             "exposures/of-the-control-too",
-            "Users of the control are exposed, too",
+            "Users in the control are exposed, too",
             needs: ["experiments/checkout/forced"],
             world: .forced
         ) { probe in
@@ -157,7 +157,7 @@ extension ConformanceCase {
         },
         exposure(
             "exposures/by-hand-without-a-place",
-            "Recording an exposure to an experiment without the user is rejected"
+            "Recording an exposure for an experiment that the user isn't in is rejected"
         ) {
             probe in
             let session = try await probe.readySession()

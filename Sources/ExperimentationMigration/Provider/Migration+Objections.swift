@@ -106,7 +106,7 @@ extension Migration {
                 )
             }
         }
-        // A move to a vendor without experiments is hardly meant, and its users would see defaults.
+        // A move to a vendor without experiments is hardly intended, and its users would see defaults.
         if known[.new]?.isEmpty == true {
             unknown.append(
                 "\(new.name) has no experiments, so the mapping can't be checked; "
