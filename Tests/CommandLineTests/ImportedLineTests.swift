@@ -30,19 +30,22 @@ struct ImportedLineTests {
     @Test(
         "a first line is rejected by its number, and standard input is called by its name",
         arguments: [
-            ("", "is empty; expected lines of the format csv"),
-            ("\n\nhello\n", "line 3 isn't of the format csv: expected a first line with unit, experiment and variant"),
-            ("\n" + String(repeating: "a", count: 5 << 20), "line 2 isn't of the format csv: is too long"),
+            ("", 1, "is empty; expected lines of the format csv"),
+            (
+                "\n\nhello\n", 1,
+                "line 3 isn't of the format csv: expected a first line with unit, experiment and variant"
+            ),
+            ("a", 5 << 20, "line 1 isn't of the format csv: is too long"),
         ]
     )
-    func firstLine(text: String, problem: String) async throws {
+    func firstLine(text: String, times: Int, problem: String) async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let plan = try PlanFolder.plan(in: folder)
         let store = folder.appending(path: "app.db").path
         let result = try await Tool.run(
             ["migrate", "import", "--plan", plan, "--store", store, "--input", "-", "--as", "csv"],
-            input: text
+            input: String(repeating: text, count: times)
         )
         #expect(result.status == 66)
         #expect(result.errors == "xp: standard input: \(problem)\n")
