@@ -1,4 +1,4 @@
-.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test suites test-shuffled faults lint format bench docs soak fuzz race clean
+.PHONY: help setup clients compare examples gateway gateway-setup gateway-test gateway-fuzz test tools-test suites test-shuffled faults lint format bench docs soak fuzz race clean
 
 SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -9,7 +9,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Otherwise every error that code under test throws costs a backtrace: a third of the processor time of all tests.
 export SWT_SWIFT_ERROR_BACKTRACING_ENABLED ?= 0
 
-# Tests of conformance cases that `xp conform`, itself a test, plays for the same subjects.
+# Tests of conformance cases that `xp conform`, which `make test` runs, plays for the same subjects.
 export PLAYED_BY_XP = AdapterTests\..*ConformanceTests/(conforms|decisionAPI|bucketing)|InMemoryConformanceTests/conforms|ConformanceTests/usual
 
 help:            ## Lists what can be made
@@ -29,9 +29,15 @@ gateway: gateway-setup ## Serves OpenFeature's remote evaluation over a mock ven
 	@SWIFT="$(SWIFT)" .ci/build --package-path Gateway --product xp-gateway
 	@exec "$$($(SWIFT) build --package-path Gateway --show-bin-path)/xp-gateway"
 
-test: setup      ## Runs all tests, compiles as if for iOS beside them, and prints all conformance cases by name
+test: export TESTS = libraries
+test: setup      ## Runs the libraries' tests and every conformance case by name, and compiles as if for iOS
 	@$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" .ci/test
+
+tools-test: export TESTS = tools
+tools-test: setup ## Runs the tests of the tools: the command line, the suites, the mocks, the comparison, the flag keys
+	@$(SWIFT) build --build-tests
+	@SWIFT="$(SWIFT)" .ci/some-tests --skip-build --skip "$$PLAYED_BY_XP"
 
 faults: setup    ## Runs every conformance case against every planted fault
 	@$(SWIFT) build --build-tests
