@@ -27,7 +27,7 @@ public final class Gateway: Sendable {
     let certificate: CertificateInUse?
     let turns = Turns()
     /// Connections whose place others have taken, and that still have a little time.
-    private let retiring = Mutex<[TenantConnection]>([])
+    let retiring = Mutex<[TenantConnection]>([])
     /// Provisional connections in whose place others are being opened.
     let reopening = Mutex<Set<ObjectIdentifier>>([])
     let isClosed = Atomic(false)
@@ -104,27 +104,33 @@ public final class Gateway: Sendable {
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that moves of tenants before
     ///   the one that is refused may have gone on.
     public func reload(_ configuration: GatewayConfiguration) async throws(ExperimentationError) {
-        // Read first and used last: tenants that can't be opened change nothing, the certificate included.
-        let context = try configuration.certificate.map { files throws(ExperimentationError) in try files.context() }
-        try await reload(configuration.tenants)
-        if (certificate == nil) != (context == nil) {
-            environment.log.log(
-                .warning,
-                "certificate.restart",
-                "A certificate was \(context == nil ? "removed" : "added"); this needs a restart."
-            )
+        try await inTurn { () throws(ExperimentationError) in
+            // Read first and used last: tenants that can't be opened change nothing, the certificate included.
+            let context = try configuration.certificate.map { files throws(ExperimentationError) in
+                try files.context()
+            }
+            try await self.replace(with: configuration.tenants)
+            if (self.certificate == nil) != (context == nil) {
+                self.environment.log.log(
+                    .warning,
+                    "certificate.restart",
+                    "A certificate was \(context == nil ? "removed" : "added"); this needs a restart."
+                )
+            }
+            if let context { self.certificate?.use(context) }
         }
-        if let context { certificate?.use(context) }
     }
 
     func reload(_ configurations: [TenantConfiguration]) async throws(ExperimentationError) {
+        try await inTurn { () throws(ExperimentationError) in try await self.replace(with: configurations) }
+    }
+
+    /// Does work that replaces tenants or the certificate, after such work that began earlier.
+    private func inTurn(
+        _ work: @escaping @Sendable () async throws(ExperimentationError) -> Void
+    ) async throws(ExperimentationError) {
         let result = await turns.take { () async -> Result<Void, ExperimentationError> in
-            do throws(ExperimentationError) {
-                try await self.replace(with: configurations)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
+            do throws(ExperimentationError) { return .success(try await work()) } catch { return .failure(error) }
         }
         try result.get()
     }
@@ -198,12 +204,13 @@ public final class Gateway: Sendable {
         return connections
     }
 
-    /// Shuts down a replaced connection after giving its requests ten seconds.
+    /// Shuts down a replaced connection after giving its requests ten seconds, or at once if the gateway has ended.
     func retire(_ connection: TenantConnection, isInherited: Bool) {
         retiring.withLock { $0.append(connection) }
         connection.retire(isInherited: isInherited)
         Task {
-            try? await environment.time.sleep(for: .seconds(10))
+            let hasEnded = isClosed.load(ordering: .sequentiallyConsistent)
+            if !hasEnded { try? await environment.time.sleep(for: .seconds(10)) }
             await connection.close()
             retiring.withLock { $0.removeAll { $0 === connection } }
         }

@@ -1,5 +1,7 @@
 import Experimentation
 import ExperimentationTesting
+import GatewayWaiting
+import Synchronization
 import Testing
 
 @testable import GatewayServer
@@ -29,10 +31,13 @@ struct LateReloadTests {
     }
 
     /// A gateway with one tenant; another one is the slow vendor's.
-    private static func gateway(_ slow: SlowVendor) async throws -> Gateway {
+    private static func gateway(
+        _ slow: SlowVendor,
+        environment: ClientEnvironment = ClientEnvironment()
+    ) async throws -> Gateway {
         try await Gateway(
             GatewayConfiguration(tenants: [Served.tenant()]),
-            environment: ClientEnvironment()
+            environment: environment
         ) { tenant in tenant.name == "late" ? slow : Served.publisher() as any ExperimentationProvider }
     }
 
@@ -51,6 +56,18 @@ struct LateReloadTests {
             }
         }
         await gateway.close()
+    }
+
+    @Test("what it replaces is closed at once, not after ten seconds")
+    func replaced() async throws {
+        let slow = SlowVendor()
+        let gateway = try await Self.gateway(slow, environment: ClientEnvironment(time: ManualTime()))
+        let reload = Task { try await gateway.reload([Served.tenant("late", token: "more")]) }
+        await slow.untilAsked()
+        await gateway.close()
+        slow.goOn()
+        try await reload.value
+        try await eventually("the former tenant is closed") { gateway.retiring.withLock(\.isEmpty) }
     }
 
     @Test("what it opens while the gateway drains takes no listeners")
