@@ -73,7 +73,8 @@ struct FailedOpeningTests {
             try server.ask("SELECT count(*) FROM pg_stat_activity WHERE usename = '\(name)' AND \(condition)")
         }
         @Sendable func isBeingOpened(_ name: String) throws -> Bool {
-            try count(name, where: "wait_event = 'advisory'") == "1\n"
+            // The server may still hold the process of an attempt whose client has gone.
+            try count(name, where: "wait_event = 'advisory'") != "0\n"
         }
         try await Served.run {
             $0.tenants = tenants
