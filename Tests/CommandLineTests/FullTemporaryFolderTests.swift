@@ -19,7 +19,7 @@ struct FullTemporaryFolderTests {
 
     @Test(
         "xp conform blames no adapter for it, and writes no report",
-        .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil }
+        .enabled("this system doesn't allow mounting a small disk (unshare -rm)") { await mounting() != nil }
     )
     func conform() async throws {
         let folder = try Tool.folder()

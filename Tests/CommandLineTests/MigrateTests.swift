@@ -120,7 +120,7 @@ struct MigrateTests {
         try await eventually("no files") { try files().isEmpty }
     }
 
-    @Test("simulate gives an arm without a weight nobody, and doesn't wonder that nobody is there")
+    @Test("simulate puts no users into an arm without a weight, and reports no mismatch for that")
     func partialWeights() async throws {
         let folder = try Tool.folder()
         let plan = try Tool.file(

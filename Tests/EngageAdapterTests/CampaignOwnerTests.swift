@@ -103,7 +103,7 @@ struct CampaignOwnerTests {
         #expect(["ada", "ben"].map { record.campaigns(of: $0).last(at: bench.time.now) } == ["Spring", ""])
     }
 
-    @Test("a denial removes the user's own campaigns and nobody else's", arguments: ["ada", "ben"])
+    @Test("a denial removes only the user's own campaigns", arguments: ["ada", "ben"])
     func denied(own: String) async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

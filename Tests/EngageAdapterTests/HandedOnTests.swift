@@ -39,7 +39,7 @@ struct HandedOnTests {
         #expect(engage.profile.recipientID == first)
     }
 
-    @Test("leaves it to its known user, who may come back after somebody else")
+    @Test("leaves it to its known user, who may come back after another user")
     func knownUserReturns() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

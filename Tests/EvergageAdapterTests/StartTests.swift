@@ -348,7 +348,7 @@ struct StartTests {
     }
 
     @Test(
-        "an account's attributes that wait are dropped when it becomes another or nobody's, and kept when it gets an id",
+        "an account's waiting attributes are dropped when the account changes or is removed, and kept when it gets an id",
         arguments: [(nil, "a1", "9"), ("a1", "a1", "9"), ("a1", "a2", nil), ("a1", nil, nil)]
             as [(String?, String?, String?)]
     )

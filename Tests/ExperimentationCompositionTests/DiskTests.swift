@@ -114,7 +114,7 @@
 
         @Test(
             "a full disk takes whole lines and keeps the rest waiting; an unmounted one gets no invisible lines",
-            .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil },
+            .enabled("this system doesn't allow mounting a small disk (unshare -rm)") { await mounting() != nil },
             arguments: ["fills", "unmounts"]
         )
         func mounted(part: String) async throws {

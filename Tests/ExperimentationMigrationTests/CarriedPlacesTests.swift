@@ -62,7 +62,7 @@ struct CarriedPlacesTests {
         for user in MovingTests.users {
             #expect(try await Moves.color(user, by: client) == Moves.color(user, by: alone), "\(user)")
         }
-        // An old vendor that is away or closed holds up nobody whom the new one leads.
+        // An old vendor that is away or closed delays no user whom the new one leads.
         moves.old.setFailure(Self.away)
         #expect(try await Moves.color("late", by: client) != "none")
         for client in [client, alone] { await client.shutdown(within: .zero) }

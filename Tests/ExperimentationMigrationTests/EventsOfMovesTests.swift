@@ -96,7 +96,7 @@ struct EventsOfMovesTests {
     }
 
     @Test(
-        "a kill switch seen in an earlier stage is asked about again, though the vendor leads nobody any more",
+        "a kill switch seen in an earlier stage is asked about again, though the vendor no longer leads any user",
         arguments: [false, true]
     )
     func killSwitchEnds(decides: Bool) async throws {

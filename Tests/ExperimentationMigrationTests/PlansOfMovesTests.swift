@@ -26,7 +26,7 @@ struct PlansOfMovesTests {
         for client in [first, second, third] { await client.shutdown(within: .zero) }
     }
 
-    @Test("instances with an earlier plan follow a later one that starts, though nobody has moved")
+    @Test("instances with an earlier plan follow a later one that starts, though no user has moved")
     func laterPlan() async throws {
         let moves = Moves()
         let first = try await moves.client()

@@ -27,7 +27,7 @@ struct SecondMoveTests {
     }
 
     @Test(
-        "it begins in its own plan's stage and leads nobody, while users keep their variations",
+        "it begins in its own plan's stage and leads no user, while users keep their variations",
         arguments: Other.allCases,
         [MigrationStage.off, .live]
     )

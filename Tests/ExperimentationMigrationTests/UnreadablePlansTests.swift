@@ -121,7 +121,7 @@ struct UnreadablePlansTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("while nobody knows which vendors an event is owed to, it isn't accepted; an exposure is the old vendor's")
+    @Test("while it is unknown which vendors an event is owed to, it isn't accepted; an exposure is the old vendor's")
     func stillAway() async throws {
         let moves = Moves()
         let former = try await moves.client()

@@ -99,7 +99,7 @@ struct ObservedSessionTests {
         colors.draw { _ = observed[Flags.color] }
         sizes.draw { _ = observed[Flags.size] }
         client.overrideFlag("color", with: "green")
-        // The vendor's own value of a flag that is overridden reaches nobody.
+        // The vendor's own value of an overridden flag reaches no reader.
         provider.replace(flags: self.provider(color: "red", size: 2))
         try await session.refresh(force: true)
         let following = Task { await observed.follow() }
@@ -258,7 +258,7 @@ struct ObservedSessionTests {
         try await eventually("another drawing") { shown.withLock { $0 } == "green" }
     }
 
-    @Test("a flag that changes often while nobody follows takes no more memory")
+    @Test("a flag that changes often without a follower takes no more memory")
     func unfollowed() async throws {
         let client = try await ExperimentationClient(provider: InMemoryProvider(flags: provider(color: "red", size: 1)))
         let session = client.session(for: User(id: "ada"))

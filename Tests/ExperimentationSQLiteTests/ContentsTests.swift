@@ -31,7 +31,7 @@ struct ContentsTests {
         #expect(try SQLiteStore(at: folder.file()).contentsID == id)
     }
 
-    @Test("a closed store's contents are known by the same, also if nobody asked before")
+    @Test("a closed store's contents keep their identity, also if it wasn't asked for before")
     func closed() async throws {
         let one = try SQLiteStore(at: folder.file())
         let two = try SQLiteStore(at: folder.file())

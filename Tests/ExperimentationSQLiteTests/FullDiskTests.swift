@@ -188,7 +188,7 @@
 
         @Test(
             "P17 a full disk is survived: typed errors, exact ledgers, deliveries continue, nothing lost",
-            .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil }
+            .enabled("this system doesn't allow mounting a small disk (unshare -rm)") { await mounting() != nil }
         )
         func full() async throws {
             let disk = folder.url.appendingPathComponent("disk")
@@ -219,7 +219,7 @@
 
         @Test(
             "P17 a store on a disk that was nearly full from the beginning can still be inspected",
-            .enabled("this system lets nobody mount a small disk (unshare -rm)") { await mounting() != nil },
+            .enabled("this system doesn't allow mounting a small disk (unshare -rm)") { await mounting() != nil },
             arguments: [300_000, 400_000, 1_000_000]
         )
         func withoutReserve(room: Int) async throws {

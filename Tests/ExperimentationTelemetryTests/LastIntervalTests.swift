@@ -127,7 +127,7 @@ struct LastIntervalTests {
         await healthy.shutdown()
     }
 
-    @Test("nobody stays in line behind a store that hangs, and following ends with the store's answer")
+    @Test("no caller stays in line behind a store that hangs, and following ends with the store's answer")
     func cancelled() async throws {
         let metrics = TestMetrics()
         let time = ManualTime()

@@ -136,7 +136,7 @@ struct SessionChangesTests {
         await client.shutdown()
     }
 
-    @Test("nothing waits for an expiry unless somebody listens", .timeLimit(.minutes(1)))
+    @Test("nothing waits for an expiry without a listener", .timeLimit(.minutes(1)))
     func nobodyListens() async throws {
         let time = ManualTime()
         let client = try await client(freshness: Freshness(lifetime: .seconds(10)), time: time)

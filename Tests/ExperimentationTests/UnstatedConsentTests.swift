@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Consent that nobody stated")
+@Suite("Consent that wasn't stated")
 struct UnstatedConsentTests {
     @Test("consent that a user hasn't stated holds no event back, and grants nothing else: a denial stands")
     func unstated() async throws {

@@ -28,7 +28,7 @@ struct ConsentTests {
 
         let second = await bench.flagship()
         try await second.client?.flush()
-        #expect(await Self.told(bench) == [], "nobody has said yet what they agree to")
+        #expect(await Self.told(bench) == [], "consent hasn't been stated yet")
         _ = await second.newVisitor("ada", hasConsented: false).build()
         try await eventually("both signals, and nothing else") {
             try await second.client?.waitingEvents().map(\.envelope.event.isConsentSignal) == [true, true]

@@ -40,7 +40,7 @@ struct ConstructTests {
         Ban(
             pattern: #"\bTask\.detached\b"#,
             word: "Task.detached",
-            reason: "nobody waits for it and nobody cancels it"
+            reason: "nothing waits for it or cancels it"
         ),
         Ban(
             pattern: #"(^|[^.\w])(Date|UUID)\(\)"#,

@@ -129,7 +129,7 @@ struct RepeatedQuestionTests {
         try await wait(for: 3, transport)
         await time.pass(.seconds(1_800))
         #expect(transport.questions.count == 3)
-        // Without a session nobody would ask, and an optimized build releases what isn't used any more.
+        // Without a session no question would be asked, and an optimized build releases what is no longer used.
         withExtendedLifetime(sessions) {}
         await client.shutdown()
     }

@@ -3,8 +3,9 @@
 // guards looks like a race. Here is the rest once more, with atomics that the sanitizer sees. The program's own definitions
 // come before those of the library, so that no source needs to know of them.
 //
-// The lock is a word that holds its owner's number, or 0. Nobody sets its highest bit ("somebody waits") but the library's
-// waiting, so that unlocking never leaves its fast path, which is inlined and therefore seen.
+// The lock is a word that holds its owner's number, or 0. Only the library's waiting, which this file
+// replaces, sets its highest bit ("a thread waits"), so that unlocking never leaves its fast path, which is inlined and
+// therefore seen.
 
 #include "RaceLocks.h"
 

@@ -82,7 +82,7 @@ struct GroupTests {
         #expect(here.decisions(for: Reference.context(id)).assignments.isEmpty)
     }
 
-    @Test("past the sum of the weights nobody is drawn into a group")
+    @Test("past the sum of the weights no user is drawn into a group")
     func drawn() throws {
         let groups = #"[{"name":"A","weight":10},{"name":"B","weight":20}]"#
         let ruleset = try Self.ruleset([Self.experiment(groups: groups)], bucketing: Self.byID)

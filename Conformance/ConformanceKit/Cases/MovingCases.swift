@@ -3,7 +3,7 @@ import Experimentation
 extension ConformanceCase {
     /// The cases for subjects that move users from one vendor to another.
     ///
-    /// They aren't among ``all``, because a vendor that nobody moves to has nothing to show there. Each chooses the stages
+    /// They aren't among ``all``, because a vendor without moves has nothing to show there. Each chooses the stages
     /// that it is about, whichever stage the subject stands for.
     public static let moving: [ConformanceCase] = movingUsers + movingEvents + movingShadows
 

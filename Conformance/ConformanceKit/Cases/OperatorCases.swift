@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// More of promises 3 and 6: comparisons that need more than numbers and texts, and ones that nobody knows.
+    /// More of promises 3 and 6: comparisons that need more than numbers and texts, and unknown ones.
     static let operators: [ConformanceCase] = [
         ConformanceCase(
             "targeting/before-and-after",

@@ -23,7 +23,7 @@ extension EngageMock {
             .read,
             "an empty Boolean element is true, and SYNC_FIELDS may hold NAME and VALUE, as a client sends them"
         ),
-        MockFact(.read, "an OLD_EMAIL that nobody has is added, as a client documents it"),
+        MockFact(.read, "an OLD_EMAIL of no contact is added, as a client documents it"),
         MockFact(
             .recorded,
             "an unknown list is fault 108, whose name says something else; 106 by a setting",
@@ -40,10 +40,10 @@ extension EngageMock {
         MockFact(.inferred, "an address that is none is fault 1017", setting: "strictColumnTypes"),
         MockFact(.inferred, "a key that another recipient has is fault 122, when it is changed too"),
         MockFact(.inferred, "an unknown RECIPIENT_ID is fault 123, a column that is there already 101"),
-        MockFact(.inferred, "an empty value of a selection names nobody"),
+        MockFact(.inferred, "an empty value of a selection matches no contact"),
         MockFact(.inferred, "behaviours are answered with 202 and {}", setting: "behaviorStatus"),
         MockFact(.inferred, "a behaviour belongs to the recipient whose id or mobile user id its attributes name"),
-        MockFact(.inferred, "a contactId that names nobody is an error that is read later", setting: "strictContacts"),
+        MockFact(.inferred, "an unknown contactId is an error that is read later", setting: "strictContacts"),
         MockFact(.inferred, "a missing time is the time of receipt", setting: "strictBehaviors"),
         MockFact(.inferred, "a time that isn't one is an error that is read later, and the behaviour is taken"),
     ]

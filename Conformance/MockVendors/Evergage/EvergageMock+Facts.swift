@@ -21,7 +21,7 @@ extension EvergageMock {
             .inferred,
             "every status: 200 for what is processed or invalid, 400, 401, 403, 404, 405 and 413 for the rest"
         ),
-        MockFact(.inferred, "an event needs an action, statistics, a token or attributes, and somebody it is about"),
+        MockFact(.inferred, "an event needs an action, statistics, a token or attributes, and a user"),
         MockFact(
             .inferred,
             "an item action without its item, line, cart or order is error code 5",

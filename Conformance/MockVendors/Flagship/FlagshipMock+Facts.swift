@@ -3,7 +3,7 @@ extension FlagshipMock {
     public static let facts: [MockFact] = [
         MockFact(.documented, "keys of sibling variations are answered with null if exposeAllKeys is asked for"),
         MockFact(.documented, "an answer in panic has an empty list of campaigns"),
-        MockFact(.read, "a field that nobody knows is refused with 400, by the server's source", setting: "strict"),
+        MockFact(.read, "an unknown field is refused with 400, by the server's source", setting: "strict"),
         MockFact(.read, "exposures are answered with 204, single or in a batch, by the server's source"),
         MockFact(
             .read,

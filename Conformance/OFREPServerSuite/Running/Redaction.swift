@@ -19,7 +19,7 @@ struct Redaction: Sendable {
             if case .object(let endpoint)? = stream["endpoint"] {
                 addresses.append(endpoint["requestUri"]?.stringValue)
             }
-            // A short one lets nobody in, and would be found everywhere.
+            // A short one grants no access, and would be found everywhere.
             secrets += addresses.compactMap { $0 }.filter { $0.utf8.count > 8 }.map { ($0, "<address>") }
         }
         // JSON may escape a slash.

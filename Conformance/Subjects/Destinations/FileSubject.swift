@@ -25,7 +25,7 @@ public struct FileSubject: ConformanceSubject {
         Evidence(
             Dictionary(uniqueKeysWithValues: capabilities.map { ($0, Provenance.documented) }),
             rules: [
-                .init(.inferred, "a disk that stands still is a pipe that nobody reads"),
+                .init(.inferred, "a disk that hangs is simulated by a pipe without a reader"),
                 .init(.documented, "a full disk is /dev/full, one that is gone a link that leads nowhere"),
             ]
         )

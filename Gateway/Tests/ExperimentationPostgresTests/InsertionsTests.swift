@@ -40,7 +40,7 @@ struct InsertionsTests {
         for store in stores { await store.close() }
     }
 
-    @Test("a lost commit is looked up, and what it put isn't taken for somebody else's")
+    @Test("a lost commit is looked up, and its own insertions aren't taken for another's")
     func lostCommit() async throws {
         let relay = try CuttingRelay(to: try PostgresServer.shared)
         defer { relay.stop() }

@@ -28,7 +28,7 @@ struct OutageTests {
         }
         #expect(error?.code == .store)
         try server.pause(false)
-        // What was under way then may have been carried out: nobody has heard.
+        // What was under way then may have been carried out: no answer came.
         var isThere = false
         for _ in 0..<100 where !isThere {
             isThere = (try? await store.outbox.append([event("after")], now: start)) != nil

@@ -49,7 +49,7 @@ struct ForgettingTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a store that can't delete them keeps nobody from starting, and they are deleted later, in portions")
+    @Test("a store that can't delete them prevents no start, and they are deleted later, in portions")
     func portions() async throws {
         let count = 8_000
         let removals = Shared(2)

@@ -280,7 +280,7 @@ struct MeanwhileConsentTests {
             throw ExperimentationError(.outboxFull, "There is no room.")
         }
         #expect(await marks.standing(of: "ada", for: Self.event("3", .granted)) == .denied)
-        // Nor if another one was listed beside it, of which nobody knows what became.
+        // Nor if another one with an unknown outcome was listed beside it.
         try? await marks.end(by: Self.event("4", .granted)) { () async throws(ExperimentationError) in
             try? await marks.end(by: Self.event("5", .granted)) { () async throws(ExperimentationError) in
                 throw ExperimentationError(.timeout, "There was no answer.")

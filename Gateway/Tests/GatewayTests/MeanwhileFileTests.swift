@@ -97,7 +97,7 @@ struct MeanwhileFileTests {
         #expect(accepted.count > 100)
         #expect(refusal?.code == .outboxFull)
         #expect(refusal?.mayPass == true)
-        // Nobody waits for an answer about these, so they are counted.
+        // No caller waits for an answer about these, so they are counted.
         for number in 0..<3_000 { await meanwhile.take(Self.record(number)) }
         #expect(meanwhile.dropped > 0)
         let handed = Shared<Set<String>>([])

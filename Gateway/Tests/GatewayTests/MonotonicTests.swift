@@ -96,7 +96,7 @@ struct MonotonicTests {
         }
     }
 
-    @Test("whichever of three instances is asked, nobody gets older flags than before, and no 200 is needless")
+    @Test("whichever of three instances is asked, no client gets older flags than before, and no 200 is needless")
     func model() async throws {
         let (vendor, time) = (ChangingVendor(validFor: .seconds(3_600)), ManualTime())
         var benches: [Bench] = []

@@ -61,7 +61,7 @@ struct PromiseTests {
         }
     }
 
-    @Test("P64: slow heads and stalled bodies end in time and in bounded memory, and delay nobody else")
+    @Test("P64: slow heads and stalled bodies end in time and in bounded memory, and delay no other client")
     func bounds() async throws {
         // A head's time is the default.
         try await Served.run {

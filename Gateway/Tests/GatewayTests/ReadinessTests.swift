@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// Readiness where nobody asks for a flag: behind a balancer, an instance that isn't ready gets no requests.
+/// Readiness where no client asks for a flag: behind a balancer, an instance that isn't ready gets no requests.
 @Suite("Readiness")
 struct ReadinessTests {
     private let time = ManualTime()

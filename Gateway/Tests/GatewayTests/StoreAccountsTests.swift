@@ -20,7 +20,7 @@ struct StoreAccountsTests {
         }
     }
 
-    @Test("the store is read once in their lifetime, however often somebody looks")
+    @Test("the store is read once in their lifetime, however often they are asked for")
     func lifetime() async {
         let accounts = accounts(lifetime: .seconds(5))
         for _ in 0..<10 { #expect(await accounts.figures.ledger.accepted == 1) }

@@ -49,7 +49,7 @@ public final class CuttingRelay: Sendable {
     /// How many cuts are still to come.
     public var cutsLeft: Int { left.withLock { $0 } }
 
-    /// Parts the two sides: nothing passes, nothing is refused, and nobody is told.
+    /// Parts the two sides: nothing passes, nothing is refused, and neither side is told.
     public func part(_ isParted: Bool) { self.isParted.store(isParted, ordering: .relaxed) }
 
     /// Ends.

@@ -123,7 +123,7 @@ struct DeliveryPlanTests {
             verdicts: [.delivered, .delivered, .delivered, .delivered]
         ),
         Story(
-            testDescription: "an outage keeps its user's later events back, and nobody is asked there again",
+            testDescription: "an outage keeps its user's later events back, and no other request goes there",
             batch: "Ae Ah Bh Be Ae Ch",
             said: ["A0": .outage(after: .seconds(7))],
             sent: "e A0 | h B2 C5",
@@ -150,7 +150,7 @@ struct DeliveryPlanTests {
             ]
         ),
         Story(
-            testDescription: "a failure keeps its user's later events back at no cost to them, and nobody else's",
+            testDescription: "a failure keeps its user's later events back at no cost to them, and no other user's",
             batch: "Ae Ah Bh Be Ae",
             said: ["A0": .failed("400")],
             sent: "e A0 | h B2 | e B3",

@@ -77,7 +77,7 @@ struct WholeSDKTests {
     }
 
     @Test(
-        "a ledger whose numbers nobody can add fails its case",
+        "a ledger whose numbers don't add up fails its case",
         arguments: [
             #"{"accepted":4,"delivered":9223372036854775807,"pending":1}"#,
             #"{"accepted":4,"delivered":1,"pending":3,"dropped":{"expired":9223372036854775807}}"#,

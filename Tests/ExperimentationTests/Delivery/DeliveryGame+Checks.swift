@@ -28,7 +28,7 @@
             if isIdle, failing == 0 { checkLanes() }
         }
 
-        /// Nobody holds a lane who sends nothing: another process would wait for it.
+        /// No owner holds a lane without sending: another process would wait for it.
         private func checkLanes() {
             for destination in outbox.destinations {
                 let isFree = result { [store, time] in try await store.base.isFree(destination, at: time.base.now) }
@@ -80,7 +80,7 @@
                 }
                 if waiting.isEmpty { return }
                 guard let wait = time.base.untilNextWake else {
-                    return expect(false, "nobody cares for what waits for \(waiting)")
+                    return expect(false, "no lane takes care of what waits for \(waiting)")
                 }
                 time.base.advance(by: wait)
             }

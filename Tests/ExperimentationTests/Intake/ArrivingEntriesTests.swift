@@ -122,7 +122,7 @@ struct ArrivingEntriesTests {
         #expect(store.stored.value == [["1"], ["2"]])
     }
 
-    @Test("if the store fails, those for which nobody waits are stored later, in their order")
+    @Test("if the store fails, entries without a waiting caller are stored later, in their order")
     func failing() async throws {
         try await begin()
         store.failures.value = 1

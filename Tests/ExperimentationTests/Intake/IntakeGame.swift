@@ -166,8 +166,8 @@
 
         func expect(_ isSo: Bool, _ what: @autoclosure () -> String) { if !isSo { violations.append(what()) } }
 
-        /// Nothing stands still: while the store does nothing and nobody has anything to do, nobody waits but noted
-        /// events for which the store has failed.
+        /// Nothing hangs: while the store is idle and no caller has a turn, only noted events wait for which the store
+        /// has failed.
         private func check() {
             guard store.held == 0, turns.isSettled else { return }
             let (isCarried, line) = intake.state.withLock { ($0.isCarried, $0.line.count) }

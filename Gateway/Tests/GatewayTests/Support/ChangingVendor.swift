@@ -41,7 +41,7 @@ final class ChangingVendor: ExperimentationProvider, RulesetSource {
         isRenewed: Bool = true
     ) {
         self.name = name
-        // Zero: fetched at the start, and then only when somebody asks.
+        // Zero: fetched at the start, and then only on request.
         freshness = Freshness(lifetime: lifetime, polling: isRenewed ? nil : .zero)
         self.saysWhen = saysWhen
         state = Mutex(world)
