@@ -325,8 +325,10 @@ let testsOfTools = [
     "CommandLineTests", "ComparisonKitTests", "ConformanceKitTests", "FlagManifestTests", "MockVendorsTests",
     "OFREPServerSuiteTests",
 ]
-if let wanted = Context.environment["TESTS"] {
-    package.targets.removeAll { $0.type == .test && testsOfTools.contains($0.name) != (wanted == "tools") }
+switch Context.environment["TESTS"] {
+case "libraries": package.targets.removeAll { testsOfTools.contains($0.name) }
+case "tools": package.targets.removeAll { $0.type == .test && !testsOfTools.contains($0.name) }
+default: break
 }
 
 for target in package.targets where ![.system, .plugin].contains(target.type) {
