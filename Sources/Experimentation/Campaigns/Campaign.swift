@@ -8,7 +8,7 @@ public struct Campaign: Sendable, Hashable, Codable {
     public var target: String
     /// The experience of the campaign that this user gets.
     public var experience: Variation
-    /// The message within the experience, where the vendor tells them apart.
+    /// The message within the experience, where the vendor distinguishes messages.
     public var messageID: String
     /// What to show.
     ///

@@ -2,7 +2,7 @@
 ///
 /// A pure state machine. A *surface* is a part of the application (`nil` is the whole application), a *target* the name
 /// that a handler is registered under. A campaign is handed out when its surface is deliverable, the application is in
-/// use, and the target has a handler; until then the newest of each surface and target are held, and older ones are
+/// use, and the target has a handler. Until then the newest of each surface and target are held, and older ones are
 /// discarded. The board's owner calls the handlers, on the main actor and never within the call that made them due.
 struct CampaignBoard: Sendable {
     /// A campaign that is due, with the handler to call.

@@ -1,7 +1,7 @@
 /// The epochs of events that may still bring campaigns: a pure state machine.
 ///
-/// At most ``most`` are remembered, and always those of the latest half as many events: events that are dropped for lack
-/// of room are never reported, so their epochs would stay.
+/// At most ``most`` are remembered, and always those of the latest half as many events. Without the limit, the epochs
+/// of events that are dropped for lack of room would stay, because such drops are never reported.
 struct EventEpochs: Sendable {
     /// The maximum number of events.
     static let most = 4_096

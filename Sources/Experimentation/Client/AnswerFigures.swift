@@ -1,4 +1,5 @@
-/// How ``ExperimentationClient/decisions(for:honoring:)`` was answered by a vendor that is asked, since the client was created.
+/// How calls of ``ExperimentationClient/decisions(for:honoring:)`` were answered since the client was created, for a
+/// vendor that is asked for each user.
 public struct AnswerFigures: Sendable, Hashable {
     /// The number of calls answered with a current answer.
     public var fresh = 0

@@ -28,7 +28,7 @@ public struct BackPressure: Sendable, Hashable {
 
 /// Holds back callers of `track` while too many events wait.
 ///
-/// The store is asked only when the limit may have been reached: the number of events that waited when it was last
+/// The store is asked only when the limit may have been reached. The number of events that waited when it was last
 /// asked, plus those that may not have been among them, is an upper bound.
 final class Brake: Sendable {
     private struct State {

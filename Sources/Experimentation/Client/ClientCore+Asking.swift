@@ -1,4 +1,4 @@
-/// Asking a vendor that decides for each user, and using its answers again.
+/// Asking a vendor that decides for each user, and reusing its answers.
 extension ClientCore {
     /// The number of a user's contexts whose answers are cached if answers are reused.
     static let contextsOfUser = 4
@@ -54,7 +54,7 @@ extension ClientCore {
         var said: VendorAnswer
         do throws(ExperimentationError) {
             said = try await ask(source, for: context, digest)
-            // The request may have been under way when the vendor told of a change.
+            // The request may have been under way already when the vendor announced a change.
             if said.changes < changes { said = try await ask(source, for: context, digest) }
         } catch  where error.code.isOwn {
             // The vendor hasn't answered.
@@ -94,7 +94,7 @@ extension ClientCore {
         _ digest: ContextDigest?
     ) async throws(ExperimentationError) -> VendorAnswer {
         let told = withLastWord(context)
-        // A request of its own: a user who consents again mustn't share it.
+        // A separate request, because a user who consents again mustn't share it.
         if told.user.consent != context.user.consent { return try await ask(source, for: told) }
         guard let digest else { return try await askOnce(source, for: context) }
         let question = SharedQuestion(context: digest, removals: cache.removalCount(of: context.user))
@@ -103,8 +103,9 @@ extension ClientCore {
         }
     }
 
-    /// Returns a context with its user's last word on consent: a session may not have heard of a denial, and one may have
-    /// come while the request waited for its turn.
+    /// Returns a context with the user's latest choice of consent.
+    ///
+    /// A session may not know of a denial, and one may have come while the request waited for its turn.
     private func withLastWord(_ context: EvaluationContext) -> EvaluationContext {
         if context.user.consent == .denied || !outbox.isDenied(by: context.user.id) { return context }
         var told = context

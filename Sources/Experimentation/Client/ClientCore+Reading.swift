@@ -181,7 +181,7 @@ extension ClientCore {
         return StatelessReading(reading: reading, assignment: assignment)
     }
 
-    /// Returns the default because what is at hand has expired; as in a session, no bundled value takes its place.
+    /// Returns the default because the decisions have expired; as in a session, no bundled value is used instead.
     @inline(never)
     private func overdue<Value: FlagReadable>(_ key: String, _ defaultValue: Value) -> StatelessReading<Value> {
         StatelessReading(

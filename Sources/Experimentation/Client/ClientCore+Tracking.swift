@@ -113,8 +113,9 @@ extension ClientCore {
 extension Exposure {
     /// Creates the exposure that follows from a read, without a default that no event can carry.
     ///
-    /// A caller's default isn't checked, and an infinite one mustn't cost the exposure. The value is the vendor's, and
-    /// may be nested as deeply as its own answer; without it, the variation would seem to have none.
+    /// A caller's default isn't checked, and an infinite one mustn't prevent the exposure. The value comes from the
+    /// vendor and may be nested as deeply as the vendor's answer; without it, the variation would seem to have no
+    /// value.
     package init(
         of assignment: Assignment,
         through flagKey: String?,

@@ -18,7 +18,7 @@ final class ClientCore: Sendable {
     let rules: RulesInUse?
     let sessions: SessionRegistry
     let links = LinksUnderWay()
-    /// Tells work under way for users that they deny consent.
+    /// Tells work under way for a user that the user has denied consent.
     let denials = UserRemovals()
     let unheardChanges = UnheardChanges()
     let decisionFlights = SingleFlight<SharedQuestion, VendorAnswer>()
@@ -141,7 +141,8 @@ final class ClientCore: Sendable {
         await outbox.resume()
     }
 
-    /// Stores the current overrides, after everyone who began earlier: the last to write has the last list.
+    /// Stores the current overrides after all earlier calls have stored theirs, so that the last write has the latest
+    /// list.
     func storeOverrides() async {
         await overridesTurn.run {
             let overrides = self.ambient.current.overrides

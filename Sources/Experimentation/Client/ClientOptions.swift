@@ -14,26 +14,26 @@ public struct ClientOptions: Sendable {
     public var exposureObservers: [any ExposureObserver]
     /// When a read of a flag counts as an exposure.
     public var exposurePolicy: ExposurePolicy
-    /// What follows when decisions expire; `nil` for the provider's rule.
+    /// What happens when decisions expire; `nil` for the provider's rule.
     public var afterExpiry: Freshness.AfterExpiry?
     /// When to send events; `nil` for the provider's policy.
     public var batching: BatchPolicy?
-    /// For how many users the store keeps the decisions of their sessions for the next run; up to an eighth more for a
-    /// while.
+    /// The number of users whose sessions' decisions the store keeps for the next run; temporarily up to an eighth
+    /// more.
     public var cachedUsers: Int
     /// How many bytes of memory the decisions of users without a session may take, roughly.
     ///
     /// A user with nine flags takes about four kilobytes where the vendor is asked for each user, so the default holds
-    /// about sixteen thousand. Where rules are evaluated here, nothing is kept per user. The least recently used go
-    /// first.
+    /// about sixteen thousand. Where rules are evaluated here, nothing is kept per user. The least recently used are
+    /// evicted first.
     public var decisionCacheBytes: Int
-    /// How long the answers of a vendor that is asked for each user are used again by
-    /// ``ExperimentationClient/decisions(for:honoring:)``, within ``decisionCacheBytes``; `nil` to ask each time.
+    /// How long ``ExperimentationClient/decisions(for:honoring:)`` reuses the answers of a vendor that is asked for
+    /// each user, within ``decisionCacheBytes``; `nil` to ask each time.
     public var answerReuse: AnswerReuse?
     /// Values to read until there are decisions.
     public var bootstrap: Bootstrap?
-    /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` to accept them all the same, so that
-    /// a full store drops the oldest of the least important.
+    /// What ``UserSession/track(_:at:on:)`` does while too many events wait; `nil` to accept them anyway, so that a
+    /// full store drops the oldest of the least important events.
     public var backPressure: BackPressure?
     /// How long ``ExperimentationClient/shutdown(within:)`` may take if it is given no duration.
     public var shutdownDeadline: Duration

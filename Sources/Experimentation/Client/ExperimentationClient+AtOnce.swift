@@ -2,16 +2,16 @@ import Foundation
 
 /// Decisions on the calling thread, for servers that answer within an event loop.
 ///
-/// They are what ``decisions(for:honoring:)`` would return, for a vendor that publishes rules, as long as nothing has to
-/// be fetched or awaited for it.
+/// They are what ``decisions(for:honoring:)`` would return, for a vendor that publishes rules, as long as nothing has
+/// to be fetched or awaited for it.
 extension ExperimentationClient {
     /// Decides all flags for a user by the current rules, without waiting.
     ///
     /// - Parameters:
     ///   - user: The user.
     ///   - earlierAssignments: Assignments stored elsewhere, to be honored where the vendor promises that.
-    /// - Returns: The decisions; `nil` if the vendor would have to be asked, if its last answer was invalid, while the kill
-    ///   switch is on, and for an invalid user.
+    /// - Returns: The decisions; `nil` if the vendor would have to be asked, if its last answer was invalid, while the
+    ///   kill switch is on, and for an invalid user.
     public func decisionsAtOnce(
         for user: User,
         honoring earlierAssignments: EarlierAssignments = [:]
@@ -53,7 +53,7 @@ extension ExperimentationClient {
 /// Everything besides the user that decisions depend on at a given time.
 ///
 /// For a server that caches its answers: while ``ExperimentationClient/isCurrent(_:)`` is true, deciding for the same
-/// user with the same earlier assignments gives the same.
+/// user with the same earlier assignments gives the same result.
 public struct DecisionBasis: Sendable {
     fileprivate let rules: RulesetKeeper.Kept
     fileprivate let ambient: ClientCore.Ambient
@@ -64,7 +64,8 @@ extension ExperimentationClient {
     /// Everything besides the user that decisions depend on now.
     ///
     /// - Returns: The basis; `nil` if ``decisionsAtOnce(for:honoring:)`` returns `nil`, and if decisions may change at
-    ///   any time: by rules that don't state when time changes a decision, or by attributes from outside this client.
+    ///   any time, because the rules don't state when time changes a decision, or because attributes come from outside
+    ///   this client.
     public func basisAtOnce() -> DecisionBasis? {
         guard core.options.sharedAttributes == nil, TransactionAttributes.current.isEmpty,
             let rules = core.rulesAtOnce
@@ -104,9 +105,10 @@ public struct FlagDecision: Sendable {
         return place < 0 ? nil : catalogue.assignments[place]
     }
 
-    /// Records that the user saw the variation behind the value, whatever the exposure policy; nothing if there is none.
+    /// Records that the user saw the variation behind the value, whatever the exposure policy; does nothing if there is
+    /// none.
     ///
-    /// - Parameter isConsentStated: Whether ``User/consent`` is the user's own word; see
+    /// - Parameter isConsentStated: Whether ``User/consent`` is the user's own choice; see
     ///   ``ExperimentationClient/track(_:for:at:id:isConsentStated:)``.
     /// - Throws: ``ErrorCode/unsupported`` if the vendor takes no exposures.
     public func expose(isConsentStated: Bool = true) throws(ExperimentationError) {

@@ -9,7 +9,7 @@ extension ExperimentationClient {
     /// The age of the rules that decide now; `nil` if there are none, or if the vendor is asked for each user.
     public var rulesAge: Duration? { core.rules?.published.read { [time = core.environment.time] in $0.age(at: time) } }
 
-    /// What the ledgers belong to, which several clients may share.
+    /// The owner of the ledgers, which several clients may share.
     package var ledgersOwner: LedgersOwner {
         let store = core.outbox.store
         var object: any AnyObject & Sendable = self
@@ -19,9 +19,9 @@ extension ExperimentationClient {
     }
 }
 
-/// What ledgers belong to: a destination has one in each store.
+/// The owner of ledgers: a destination has one ledger in each store.
 package struct LedgersOwner: Sendable {
-    /// What tells owners apart.
+    /// What distinguishes owners.
     package enum Key: Sendable, Hashable {
         /// The store's contents, which outlive the store.
         case contents(String)

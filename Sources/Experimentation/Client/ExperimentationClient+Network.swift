@@ -1,15 +1,15 @@
 import Synchronization
 
 extension ExperimentationClient {
-    /// Follows reports on the network: without one, deliveries wait; they continue as soon as there is one.
+    /// Follows reports on the network: without a network, deliveries wait; they continue as soon as there is one.
     ///
     /// ```swift
     /// client.followConnectivity(.network())   // where the platform has a monitor: Apple's
     /// client.followConnectivity(reports)      // anywhere: whatever the host reports
     /// ```
     ///
-    /// Following ends with the sequence, after which the network's state is unknown, with the client, and when another
-    /// sequence is followed.
+    /// Following ends when the sequence ends (the network's state is unknown from then on), when the client ends, or
+    /// when another sequence is followed.
     ///
     /// - Parameter reports: The state of the network, now and with each change.
     public func followConnectivity(_ reports: some AsyncSequence<Connectivity, Never> & Sendable) {

@@ -1,12 +1,13 @@
 /// Values of single flags that this process substitutes for the vendor's, for development, tests and previews.
 ///
-/// They work with every vendor, also before there are decisions and while the kill switch is on. Their reason is
-/// ``Reason/localOverride``; they are never exposed, and forgotten with the client. To force a variation of an
-/// experiment, over restarts and with the vendor's knowledge, use ``force(_:)``.
+/// They work with every vendor, even before there are decisions and while the kill switch is on. Their reason is
+/// ``Reason/localOverride``; they are never exposed, and last only as long as the client. To force a variation of an
+/// experiment, across restarts and with the vendor's knowledge, use ``force(_:)``.
 extension ExperimentationClient {
     /// The overriding values by flag.
     ///
-    /// Of two flags whose keys Unicode calls equal, a dictionary of strings has one; both are overridden all the same.
+    /// If the keys of two flags are equal by the rules of Unicode, the dictionary contains only one of them; both flags
+    /// are overridden nevertheless.
     public var flagOverrides: [String: FlagValue] { core.flagOverrides.all }
 
     /// Overrides a flag for all users, from the next read on; `nil` removes the override.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a client does on its own: polls rules, asks for the kill switch, and listens to the provider's notices.
+/// What a client does on its own: polls rules, asks about the kill switch, and listens to the provider's notices.
 extension ExperimentationClient {
     func startPolling() {
         let (freshness, isComputed): (Freshness?, Bool) =
@@ -77,7 +77,7 @@ extension ClientCore {
             reused.noteChange()
             await askAgain()
         case .unheard(let error):
-            // First, so that an answer under way can't miss it.
+            // Note it first, so that an answer under way can't miss it.
             unheardChanges.note(error)
             for session in sessions.all { session.markStale() }
             environment.log.log(.warning, "changes.unheard", "\(provider.name) tells of no changes any more: \(error)")

@@ -3,7 +3,7 @@ import Foundation
 /// Tracking, consent and linking for one user at a time without a session, as on a server; each call is complete in
 /// itself.
 extension ExperimentationClient {
-    /// Whether the vendor takes an event as it is: it has a word for it, and the content is valid.
+    /// Whether the vendor takes an event as it is: the vendor has an equivalent, and the content is valid.
     ///
     /// ``UserSession/track(_:at:on:)`` refuses an unsupported event with the reason; this call accepts nothing.
     public func supports(_ event: TrackingEvent) -> Bool {
@@ -15,8 +15,9 @@ extension ExperimentationClient {
 
     /// Accepts an event of a user, to be delivered at least once.
     ///
-    /// The user's attributes go with it, for vendors that learn of them from events. ``User/consent`` counts as stated
-    /// with the call unless `isConsentStated` is `false`: granted releases the user's held events, and ends a denial.
+    /// The event carries the user's attributes, for vendors that learn of them from events. ``User/consent`` counts as
+    /// stated with the call unless `isConsentStated` is `false`: granted consent releases the user's held events and
+    /// ends a denial.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -24,8 +25,9 @@ extension ExperimentationClient {
     ///   - date: When it happened; now if `nil`.
     ///   - id: The event's id, if the caller has one to recognize repetitions by; a new one if `nil`. The store doesn't
     ///     look for duplicates.
-    ///   - isConsentStated: Whether ``User/consent`` is the user's own word. If not, as for a server's default, granted
-    ///     keeps this event from being held, but releases no other; and after a denial the event is refused.
+    ///   - isConsentStated: Whether ``User/consent`` is the user's own choice. If not, as for a server's default,
+    ///     granted consent keeps this event from being held but releases no other, and after a denial the event is
+    ///     refused.
     /// - Returns: The event's id; ``Envelope/id`` in ``waitingEvents(after:limit:)``.
     /// - Throws: As ``UserSession/track(_:at:on:)``.
     @discardableResult
@@ -48,10 +50,10 @@ extension ExperimentationClient {
         return envelope.id
     }
 
-    /// Accepts an event unchanged that was accepted elsewhere before.
+    /// Accepts, unchanged, an event that was accepted elsewhere before.
     ///
-    /// The consent isn't the user's word here: granted keeps this event from being held, but releases no other, and after
-    /// a denial the event is refused.
+    /// The consent isn't the user's own choice here: granted consent keeps this event from being held but releases no
+    /// other, and after a denial the event is refused.
     package func accept(_ envelope: Envelope, consent: Consent) async throws(ExperimentationError) {
         try await core.accept(envelope, consent: consent, isStated: false)
     }
@@ -73,7 +75,7 @@ extension ExperimentationClient {
     /// - Parameters:
     ///   - user: The user so far.
     ///   - identity: The user's new identity.
-    ///   - criteria: What the vendor finds the user by, where that isn't the id.
+    ///   - criteria: The facts by which the vendor finds the user, where that isn't the id.
     /// - Returns: The ids that the vendor uses from now on.
     /// - Throws: As ``UserSession/link(to:criteria:)``.
     @discardableResult

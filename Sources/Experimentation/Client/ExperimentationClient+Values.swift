@@ -1,14 +1,14 @@
 import Foundation
 
-/// Evaluation for a user without a session, as on a server: apart from a bounded memory of decisions and exposures,
-/// nothing of the user is kept.
+/// Evaluation for a user without a session, as on a server: apart from a bounded memory of decisions and exposures, the
+/// client keeps nothing about the user.
 ///
 /// ``decisions(for:honoring:)`` works with every vendor that decides, and what it returns is complete in itself. The
-/// synchronous reads here use what is at hand: for a vendor that publishes rules, ``refresh(force:)`` must have fetched
-/// them once; for one that is asked, ``decisions(for:honoring:)`` must have been called for the user, and its answer
-/// must still fit into ``ClientOptions/decisionCacheBytes``. A flag that isn't there reads as the default, with
-/// ``ErrorCode/providerNotReady``; an expired one has reason ``Reason/stale`` and its age, or reads as the default
-/// if ``Freshness/afterExpiry`` says so, as in a session.
+/// synchronous reads here use what the client already has. For a vendor that publishes rules, ``refresh(force:)`` must
+/// have fetched them once. For a vendor that is asked for each user, ``decisions(for:honoring:)`` must have been called
+/// for the user, and its answer must still be cached, within ``ClientOptions/decisionCacheBytes``. A flag that isn't
+/// there reads as the default, with ``ErrorCode/providerNotReady``; an expired flag has reason ``Reason/stale`` and its
+/// age, or reads as the default if ``Freshness/afterExpiry`` says so, as in a session.
 extension ExperimentationClient {
     /// The Boolean value of a flag for a user, or the default.
     public func bool(_ key: String, default defaultValue: Bool, for user: User) -> Bool {
@@ -67,11 +67,12 @@ extension ExperimentationClient {
         options: EvaluationOptions? = nil
     ) -> EvaluationDetails<FlagValue> { evaluate(key, defaultValue, user, options) }
 
-    /// Decides all flags for a user, asking the vendor if necessary: each time if it decides for each user, unless
-    /// ``ClientOptions/answerReuse`` says otherwise.
+    /// Decides all flags for a user, asking the vendor if necessary.
     ///
-    /// The result is complete in itself, whatever this client keeps. The synchronous reads for this user use it as
-    /// well, for as long as it fits into ``ClientOptions/decisionCacheBytes``.
+    /// A vendor that decides for each user is asked each time, unless ``ClientOptions/answerReuse`` says otherwise.
+    ///
+    /// The result is complete in itself, whatever this client caches. The synchronous reads for this user use it as
+    /// well, as long as it stays cached, within ``ClientOptions/decisionCacheBytes``.
     ///
     /// - Parameters:
     ///   - user: The user.
@@ -87,8 +88,8 @@ extension ExperimentationClient {
         return UserDecisions(core: core, context: context, held: try await held(for: context))
     }
 
-    /// Returns what was last decided for a user, or what the rules at hand decide, however old, without asking the
-    /// vendor.
+    /// Returns the last decisions for a user, or those of the rules that the client has, however old, without asking
+    /// the vendor.
     ///
     /// Use it when ``decisions(for:honoring:)`` throws because the vendor can't be reached. Its reads have reason
     /// ``Reason/stale``.
@@ -96,7 +97,7 @@ extension ExperimentationClient {
     /// - Parameters:
     ///   - user: The user.
     ///   - earlierAssignments: Assignments stored elsewhere, to be honored where the vendor promises that.
-    /// - Returns: The decisions; `nil` if there are none at hand, and while the kill switch is on.
+    /// - Returns: The decisions; `nil` if the client has none, and while the kill switch is on.
     public func decisionsAtHand(
         for user: User,
         honoring earlierAssignments: EarlierAssignments = [:]
@@ -137,7 +138,7 @@ extension ExperimentationClient {
 
     // MARK: Implementation
 
-    /// Reads one flag from the rules at hand; anything more takes the long path.
+    /// Reads one flag by the published rules; anything more takes the long path.
     @inline(__always)
     private func value<Value: FlagReadable>(_ key: String, _ defaultValue: Value, _ user: User) -> Value {
         guard let rules = core.rules, !core.isDetoured, !core.isDisabled, !user.hasNoID else {

@@ -23,8 +23,8 @@ public final class ExperimentationClient: Sendable {
 
     /// Creates a client, prepares its provider and restores what an earlier run left in the store.
     ///
-    /// It doesn't wait for the vendor: waiting events are delivered, and polled rules are fetched, in the background. While
-    /// the store can't be read, it tries again for up to 200 milliseconds.
+    /// It doesn't wait for the vendor: waiting events are delivered, and polled rules are fetched, in the background.
+    /// While the store can't be read, it tries again for up to 200 milliseconds.
     ///
     /// - Parameters:
     ///   - provider: The vendor.
@@ -90,7 +90,7 @@ public final class ExperimentationClient: Sendable {
     /// Adds hooks that run with every evaluation, after the existing ones.
     public func addHooks(_ hooks: any Hook...) { core.hooks.append(hooks) }
 
-    /// Sets whether the application is in front of its user.
+    /// Sets whether the application is in the foreground.
     ///
     /// Going to the background delivers waiting events.
     public func setApplicationState(_ applicationState: ApplicationState) async {
@@ -128,8 +128,8 @@ public final class ExperimentationClient: Sendable {
     /// The features that only this vendor has; the adapter documents their type and offers typed access.
     public var extras: (any Sendable)? { core.roles.extras }
 
-    /// Returns the features that only one vendor has by their type, also where several providers are composed; `nil` if
-    /// there are none.
+    /// Returns, by their type, the features that only one vendor has, even where several providers are composed; `nil`
+    /// if there are none.
     public func extras<Extras: Sendable>(as type: Extras.Type = Extras.self) -> Extras? {
         if let own = core.roles.extras as? Extras { return own }
         for further in core.roles.furtherExtras { if let found = further as? Extras { return found } }
@@ -158,7 +158,8 @@ public final class ExperimentationClient: Sendable {
     /// The assignments that this device forces.
     public var overrides: [AssignmentOverride] { core.ambient.current.overrides }
 
-    /// Forces an assignment, or whatever else the override states, on this device, for all its users and over restarts.
+    /// Forces an assignment, or whatever else the override states, on this device, for all its users and across
+    /// restarts.
     ///
     /// Decisions follow with the next refresh of each session.
     ///
@@ -249,7 +250,7 @@ public final class ExperimentationClient: Sendable {
     /// From then on it survives the end of the process. If no exposure may be missing, call this before you send an
     /// answer, or before the application is suspended.
     ///
-    /// - Throws: ``ErrorCode/store`` while the store accepts nothing, and what was recorded waits in memory;
+    /// - Throws: ``ErrorCode/store`` while the store accepts nothing (what was recorded waits in memory);
     ///   ``ErrorCode/shutDown``.
     public func untilStored() async throws(ExperimentationError) { try await core.outbox.untilStored() }
 
@@ -287,8 +288,9 @@ public final class ExperimentationClient: Sendable {
     /// Delivers what it can within a deadline, and ends.
     ///
     /// Everything that waits is tried once; what the vendor doesn't take stays in the store. To wait for a busy vendor,
-    /// call ``flush(within:retrying:)`` before. Events removed by a denial of consent are erased from the store's files by then
-    /// if time allows, otherwise shortly afterwards or when the files are next opened.
+    /// call ``flush(within:retrying:)`` first. If time allows, events removed by a denial of consent have been erased
+    /// from the store's files when this returns; otherwise they are erased shortly afterwards or when the files are
+    /// next opened.
     ///
     /// - Parameter duration: How long it may take; `nil` for the options' deadline.
     public func shutdown(within duration: Duration? = nil) async {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The linkings under way, by the user so far: one at a time for each user, because they share what is stored.
+/// The linkings under way, by the user they start from: one at a time for each user, because they share what is stored.
 final class LinksUnderWay: Sendable {
     private final class Entry: Sendable {
         let from: Identity
@@ -12,12 +12,12 @@ final class LinksUnderWay: Sendable {
 
     private let entries = Mutex<[ExactText: Entry]>([:])
 
-    /// Takes the steps of a linking, once those of an earlier one of the same user have ended.
+    /// Takes the steps of a linking, once those of an earlier linking of the same user have ended.
     ///
     /// - Parameters:
-    ///   - link: What is asked for.
+    ///   - link: The requested linking.
     ///   - steps: Takes the steps.
-    /// - Returns: The completed linking; the earlier one if it was asked for the same.
+    /// - Returns: The completed linking; the earlier one if its request was the same.
     /// - Throws: What the steps throw; ``ErrorCode/cancelled`` if this task is cancelled before its turn.
     func run(
         _ link: StoredLink,
@@ -41,9 +41,9 @@ final class LinksUnderWay: Sendable {
         return completed
     }
 
-    /// Enters a linking, unless there is one of the same user.
+    /// Enters a linking, unless the same user already has one.
     ///
-    /// - Returns: The one that is there.
+    /// - Returns: The existing linking, if there is one.
     private func claim(_ user: ExactText, for own: Entry) -> Entry? {
         entries.withLock { entries in
             if let earlier = entries[user] { return earlier }

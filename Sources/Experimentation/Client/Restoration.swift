@@ -1,4 +1,4 @@
-/// The reading of what an earlier run stored of a session's user: once, and for everyone who needs it.
+/// The reading of what an earlier run stored about a session's user: once, for all callers that need it.
 struct Restoration: Sendable {
     private enum Phase: Sendable {
         case due
@@ -9,18 +9,18 @@ struct Restoration: Sendable {
     private var phase = Phase.due
     private var number: UInt64 = 0
 
-    /// Whether it is known what the store holds; before, that isn't overwritten.
+    /// Whether it is known what the store holds; until then, that isn't overwritten.
     var isDone: Bool { if case .done = phase { true } else { false } }
 
     /// The reading that is under way.
     var task: Task<Void, Never>? { if case .underWay(let task) = phase { task } else { nil } }
 
-    /// Whether a reading still has a purpose: its user hasn't left, nor removed what is stored.
+    /// Whether a reading is still needed: its user hasn't left or removed what is stored.
     func isCurrent(_ reading: UInt64) -> Bool { reading == number }
 
-    /// Begins to read, if that is due.
+    /// Begins a reading, if one is due.
     ///
-    /// - Parameter read: Reads; given the number of the reading.
+    /// - Parameter read: Starts the reading with this number.
     mutating func begin(_ read: (UInt64) -> Task<Void, Never>) {
         switch phase {
         case .due:

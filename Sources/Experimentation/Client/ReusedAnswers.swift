@@ -12,10 +12,10 @@ final class ReusedAnswers: Sendable {
         state = Mutex((VendorPause(length: policy?.failures ?? .zero), AnswerFigures()))
     }
 
-    /// The number of changes that the vendor has told of.
+    /// The number of changes that the vendor has announced.
     var changes: Int { told.load(ordering: .acquiring) }
 
-    /// Notes that the vendor has told of a change: no answer to a request from before it is used again.
+    /// Notes that the vendor has announced a change: no answer to a request from before it is reused.
     func noteChange() { told.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 
     /// The counts so far.
@@ -26,7 +26,7 @@ final class ReusedAnswers: Sendable {
         state.withLock { $0.figures[keyPath: kind] += 1 }
     }
 
-    /// Whether a request may be sent to the vendor, or the result that replaces its answer.
+    /// Whether a request may be sent to the vendor, or the result to use instead.
     func word(at now: ContinuousClock.Instant) -> VendorPause.Word {
         guard policy != nil else { return .ask }
         return state.withLock { $0.pause.word(at: now) }

@@ -14,7 +14,7 @@ final class SessionRegistry: Sendable {
 
     /// Adds a session.
     func add(_ session: UserSession) {
-        // They are released outside the lock: a session that ends takes it.
+        // Release the sessions outside the lock: a session that ends takes the lock.
         _ = entries.withLock { entries -> [String: UserSession] in
             entries[session.id] = Entry(session: session)
             // Clean up now and then, so that a server's ended sessions don't accumulate.

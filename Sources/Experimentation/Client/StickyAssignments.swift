@@ -1,11 +1,11 @@
-/// The variations that a session's user keeps, by group, and what of them the store has.
+/// The variations that a session's user keeps, by group, and which of them the store has.
 struct StickyAssignments: Sendable {
     private(set) var variations: [String: String] = [:]
     /// The groups whose variations the application has named.
     private var honored: Set<String> = []
     /// What is in the store, or on its way there; nothing after a failed write.
     private var stored: [String: String] = [:]
-    /// Whether that was removed, by a denial of consent in whatever session.
+    /// Whether a denial of consent, in any session, has removed what was stored.
     private var removal: UserRemovals.Watch?
 
     /// Adds what the application names, except in groups that have a variation.
@@ -16,11 +16,11 @@ struct StickyAssignments: Sendable {
         }
     }
 
-    /// Adds what the store has, which outweighs what was decided without it.
+    /// Adds what the store has, which takes precedence over what was decided without it.
     ///
     /// - Parameters:
     ///   - stored: What the store has.
-    ///   - removal: Of the user, since before it was read.
+    ///   - removal: The watch for the user's removal, begun before `stored` was read.
     mutating func restore(_ stored: [String: String], _ removal: UserRemovals.Watch) {
         for (group, variation) in stored where !honored.contains(group) { variations[group] = variation }
         (self.stored, self.removal) = (stored, removal)
@@ -39,7 +39,7 @@ struct StickyAssignments: Sendable {
         /// What the store has, as far as this session knows; `nil` for nothing.
         var stored: [String: String]?
 
-        /// Returns the variations together with what the store has: the first one that was stored stays.
+        /// Returns the variations together with what the store has: a variation that was stored first stays.
         func merged(with found: [String: String]?) -> [String: String] {
             variations.merging((found ?? [:]).filter { !honored.contains($0.key) }) { _, found in found }
         }
@@ -58,7 +58,7 @@ struct StickyAssignments: Sendable {
 
     /// Adds what another session or process had stored first.
     ///
-    /// - Returns: Whether a group has another variation now.
+    /// - Returns: Whether the variation of a group has changed.
     mutating func adopt(_ found: [String: String]) -> Bool {
         var hasChanged = false
         for (group, variation) in found where !honored.contains(group) && variations[group] != variation {

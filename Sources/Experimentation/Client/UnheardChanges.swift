@@ -4,7 +4,7 @@ import Synchronization
 final class UnheardChanges: Sendable {
     private let notices = Mutex<(count: Int, last: ExperimentationError?)>((0, nil))
 
-    /// The number of notices so far; a request takes it along.
+    /// The number of notices so far; a request remembers it.
     var count: Int { notices.withLock { $0.count } }
 
     /// Records a notice.

@@ -47,7 +47,7 @@ public struct UserDecisions: Sendable {
     ///
     /// - Parameters:
     ///   - experiment: The experiment's id or name.
-    ///   - isConsentStated: Whether ``User/consent`` is the user's own word; see
+    ///   - isConsentStated: Whether ``User/consent`` is the user's own choice; see
     ///     ``ExperimentationClient/track(_:for:at:id:isConsentStated:)``.
     /// - Throws: ``ErrorCode/invalidArgument`` if the user isn't assigned to it; ``ErrorCode/unsupported`` if the
     ///   vendor takes no exposures.

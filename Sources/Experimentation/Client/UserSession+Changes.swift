@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A change of what a session reads.
+/// A change in what a session reads.
 public struct DecisionChange: Sendable, Equatable {
     /// The flags that read differently now, including new and removed ones.
     ///
-    /// A set of strings holds one of two keys that Unicode calls equal, and contains both.
+    /// If two keys are equal by the rules of Unicode, the set holds only one of them, but `contains` finds both.
     public var flags: Set<String>
     /// Whether there are decisions, and how good they are.
     public var status: ProviderStatus
@@ -17,18 +17,19 @@ public struct DecisionChange: Sendable, Equatable {
 }
 
 extension UserSession {
-    /// The changes of what this session reads, from now on.
+    /// The changes in what this session reads, from now on.
     ///
     /// A change is announced when flags read differently or the status changes: after a refresh, a failed answer, a
-    /// login, an override, the vendor's kill switch, and when decisions expire (``Freshness/lifetime``). Each is announced,
-    /// also one that the next takes back. The sequence ends with the client, or when its consumer stops iterating.
+    /// login, an override, the vendor's kill switch, and when decisions expire (``Freshness/lifetime``). Every change
+    /// is announced, even one that the next reverses. The sequence ends with the client, or when its consumer stops
+    /// iterating.
     ///
     /// ```swift
     /// for await change in session.changes where change.flags.contains("theme") { apply(session.string("theme", default: "light")) }
     /// ```
     public var changes: AsyncStream<DecisionChange> {
         let changes = changeListeners.stream()
-        // Checked after it was added, in case the client ended the other streams meanwhile.
+        // Checked after the stream was added, in case the client ended the other streams meanwhile.
         if core.status.isFinished { changeListeners.finish() }
         snapshots.read { watchExpiry(of: $0) }
         return changes
@@ -46,7 +47,7 @@ extension UserSession {
         changeListeners.tell()
     }
 
-    /// Announces that every flag reads differently, as when the vendor's kill switch turns.
+    /// Announces that every flag reads differently, as when the vendor's kill switch turns on or off.
     func announceChangeOfAll() { announceChange(of: Set(snapshots.current.decisions.keys)) }
 
     /// Replaces the snapshot, unless `change` returns `nil`, and announces what reads differently.
@@ -96,7 +97,7 @@ extension UserSession {
 extension Decisions {
     /// Returns the keys of flags whose values differ, or that only one of the two has.
     func keysThatDiffer(from other: Decisions) -> Set<String> {
-        // Lists first: of two keys that Unicode calls equal, a set would compare one.
+        // Compare lists: of two keys that are equal by the rules of Unicode, a set would hold only one.
         Set(keys.filter { self[$0]?.value != other[$0]?.value } + other.keys.filter { self[$0] == nil })
     }
 }

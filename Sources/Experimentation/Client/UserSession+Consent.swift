@@ -4,20 +4,21 @@ import Synchronization
 extension UserSession {
     /// Gives or withdraws consent.
     ///
-    /// Granted releases held events, with their original times. Denied removes the user's waiting events and stored
-    /// state without a trace; once this returns, no further delivery of theirs begins except the vendor's own opt-out
-    /// signal, and their events are refused, whichever session or process they come from, until they consent again.
+    /// Granting consent releases held events, with their original times. Denying it removes the user's waiting events
+    /// and stored state without a trace. Once this returns, no further delivery for the user begins except the vendor's
+    /// own opt-out signal, and the user's events are refused, whichever session or process they come from, until the
+    /// user consents again.
     ///
     /// - Throws: ``ErrorCode/store``; the consent takes effect in this process nevertheless, and calling again
-    ///   completes what is still owed. ``ErrorCode/shutDown`` after the client's end: then only a denial takes effect, but
-    ///   the vendor isn't told of it.
+    ///   completes what is still owed. ``ErrorCode/shutDown`` after the client's end: only a denial then takes effect,
+    ///   but the vendor isn't told of it.
     public func setConsent(_ consent: Consent) async throws(ExperimentationError) {
         try await setConsent(consent, isNews: false)
     }
 
     /// Gives or withdraws consent as ``setConsent(_:)`` does, and informs the vendor even if nothing changes.
     ///
-    /// For adapters that know better than the session what the vendor was told.
+    /// This is for adapters that know better than the session what the vendor was told.
     ///
     /// - Throws: As ``setConsent(_:)``.
     package func restateConsent(_ consent: Consent) async throws(ExperimentationError) {
@@ -33,7 +34,7 @@ extension UserSession {
     private func setConsent(_ consent: Consent, isNews: Bool) async throws(ExperimentationError) {
         guard consent != .unknown else { return state.withLock { $0.user.consent = .unknown } }
         let (userID, ticket) = state.withLock { state in
-            // The vendor may have been told of what another session said.
+            // The vendor may have been told of another session's choice.
             let isNews = isNews || state.user.consent != consent || !isLastWord(consent, of: state.user.id)
             if isNews { state.untold.note(consent, of: state.user.identity) }
             state.user.consent = consent
@@ -63,7 +64,7 @@ extension UserSession {
         do throws(ExperimentationError) {
             try await core.outbox.outcome(of: ticket)
         } catch {
-            // The user's next event carries it again; held events go before that event.
+            // The user's next event carries the consent again; held events go before that event.
             state.withLock { state in
                 if state.isAbout(userID), state.user.consent == .granted { state.statementFailure = error }
             }
@@ -77,8 +78,9 @@ extension UserSession {
         try await core.outbox.deny(ticket, userID)
     }
 
-    /// Tells the vendor of a change of consent, unless it knows already, or another session's choice has followed; also
-    /// if the user has left the session since.
+    /// Tells the vendor of a change of consent, unless it knows already or another session's choice has followed.
+    ///
+    /// The vendor is told even if the user has left the session since.
     ///
     /// - Parameters:
     ///   - consent: The user's choice.
@@ -95,7 +97,8 @@ extension UserSession {
         let isWanted = (try? core.check(signal)) != nil
         let (eventID, now) = (isWanted ? core.environment.makeID() : "", core.environment.time.now)
         do throws(ExperimentationError) {
-            // Claimed and queued in one step: it is sent once, and never behind the signal of a later choice.
+            // Claim and queue the signal in one step, so that it is sent once, and never behind the signal of a later
+            // choice.
             let queued = try state.withLock { state throws(ExperimentationError) -> (Envelope, Intake.Ticket)? in
                 guard let identity = state.untold.identity(ofUser: userID, choosing: consent) else { return nil }
                 let isWanted = isWanted && isLastWord(consent, of: userID)
@@ -116,7 +119,8 @@ extension UserSession {
         if let failure { throw failure }
     }
 
-    /// Waits until the store has the signal of a choice; if it can't, the user's next call for the same choice sends it.
+    /// Waits until the store has the signal of a choice; if it can't, the user's next call for the same choice sends
+    /// it.
     private func send(
         _ signal: Envelope,
         _ ticket: Intake.Ticket,
@@ -126,7 +130,7 @@ extension UserSession {
             try await outcome(of: signal, ticket)
         } catch {
             state.withLock { state in
-                // Who has left may come back and choose it again.
+                // A user who has left may come back and make the same choice again.
                 if state.isAbout(signal.identity.id), state.user.consent != consent { return }
                 state.untold.restore(consent, of: signal.identity)
             }
@@ -141,11 +145,12 @@ extension UserSession {
 
     /// Queues the user's consent, as the session knows it, for the store.
     ///
-    /// Called under the session's lock, so that everything is queued in the order in which it was said.
+    /// Called under the session's lock, so that everything is queued in the order in which it was stated.
     func stateConsent(of state: inout State) {
         let (userID, consent) = (state.user.id, state.user.consent)
         state.statementFailure = nil
-        // Without events there is nothing to release. But a denial also removes what is stored, and consent ends one.
+        // Without events there is nothing to release. But a denial also removes what is stored, and a grant ends a
+        // denial.
         guard consent != .unknown else { return }
         if consent == .granted, !core.roles.takesEvents, !core.outbox.mayBeDenied(by: userID) { return }
         if consent == .denied {
@@ -160,9 +165,10 @@ extension UserSession {
         }
     }
 
-    /// Queues the user's consent once more if the store couldn't be told of it.
+    /// Queues the user's consent again if the store couldn't be told of it.
     ///
-    /// Unless it isn't the user's last word any more: what was said since, in another session, would be undone.
+    /// It isn't queued if it is no longer the user's latest choice: that would undo what was stated since in another
+    /// session.
     ///
     /// - Returns: Whether it did.
     @discardableResult
@@ -176,14 +182,14 @@ extension UserSession {
         return true
     }
 
-    /// Whether a user's last word in this run, in whatever session, doesn't contradict a choice.
+    /// Whether a user's latest choice in this run, in any session, doesn't contradict a choice.
     private func isLastWord(_ consent: Consent, of userID: String) -> Bool {
         core.outbox.isDenied(by: userID) == (consent == .denied)
     }
 
-    /// Whether the user denies consent: here, or by their last word in this run, in whatever session.
+    /// Whether the user denies consent: in this session, or by the latest choice in this run, in any session.
     ///
-    /// For what adapters do without an event.
+    /// This is for work that adapters do without an event.
     package var isDenied: Bool {
         state.withLock { $0.user.consent == .denied || core.outbox.isDenied(by: $0.user.id) }
     }
@@ -200,12 +206,13 @@ extension UserSession {
 }
 
 extension UserSession.State {
-    /// Clears what is remembered of events, of the campaigns they brought, and of what is stored: a denial removes all.
+    /// Clears what is remembered of events, of the campaigns they brought, and of what is stored: a denial removes all
+    /// of it.
     ///
     /// The epochs of events stay, so that late answers are recognized as such.
     ///
-    /// The vendor may have to forget the user's attributes too, so all of them are changes after another grant, and
-    /// so are removals that it wasn't told of.
+    /// The vendor may have to forget the user's attributes too, so after another grant all of them count as changes,
+    /// and so do removals that the vendor wasn't told of.
     mutating func forgetTracking() {
         recorded = []
         restoration.skip()

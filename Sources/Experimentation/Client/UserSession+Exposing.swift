@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Exposures: each variation that a user sees is recorded once in a session, unless the policy is another.
+/// Exposures: each variation that a user sees is recorded once in a session, unless the policy says otherwise.
 extension UserSession {
     /// Records that the user saw the variation of an experiment, whatever the exposure policy, at most once in a
     /// session.
@@ -29,7 +29,7 @@ extension UserSession {
     ///
     /// - Parameters:
     ///   - place: The assignment's index in the catalogue.
-    ///   - catalogue: The catalogue of the decisions that were read; the session's current ones may be others by now.
+    ///   - catalogue: The catalogue of the decisions that were read; the session may have other decisions by now.
     ///   - key: The flag.
     ///   - value: Its value; `nil` if the variation has none for it.
     ///   - defaultValue: The caller's default.
@@ -63,7 +63,7 @@ extension UserSession {
         let exposure = Exposure(of: assignment, through: key, value: value, default: defaultValue)
         let event = TrackingEvent(.exposure(exposure))
         guard core.takesExposure(event) else { return mark(assignment, at: place) }
-        // One place decides whether it is new; the snapshot's mark only saves the detour.
+        // Only `see` decides whether the exposure is new; the snapshot's mark merely saves the detour.
         guard see(exposure, isRepeatable: isRepeatable) else { return }
         if !core.options.exposureObservers.isEmpty {
             let user = user
@@ -79,11 +79,11 @@ extension UserSession {
     ///
     /// - Parameters:
     ///   - exposure: What the user saw.
-    ///   - viewer: The user, as a provider is told that wants to know of each flag.
+    ///   - viewer: The user, as reported to a provider that wants to know of each flag.
     ///   - attributes: The event's attributes.
     ///   - isRepeatable: Whether to record it even if the session has recorded it before.
     /// - Returns: Whether it was recorded.
-    /// - Throws: As ``trackSoon(_:at:on:)``; it may then be recorded another time.
+    /// - Throws: As ``trackSoon(_:at:on:)``; the exposure may then be recorded another time.
     package func expose(
         _ exposure: Exposure,
         to viewer: User,
@@ -101,9 +101,9 @@ extension UserSession {
         return true
     }
 
-    /// Forgets which exposures of a user were recorded, because they have withdrawn consent.
+    /// Forgets which exposures of a user were recorded, because the user has withdrawn consent.
     ///
-    /// A denial in this session does so by itself. For adapters that carry one out elsewhere.
+    /// A denial in this session does so by itself; this is for adapters that carry out a denial elsewhere.
     package func forgetExposures(of userID: String) {
         let user = ExactText(userID)
         state.withLock { state in state.recorded = state.recorded.filter { $0.userID != user } }
@@ -133,7 +133,7 @@ extension UserSession {
         let snapshot = snapshots.current
         let assignments = snapshot.decisions.catalogue.assignments
         let isThere = assignments.indices.contains(place) && assignments[place] == assignment
-        // Other decisions may have come since the read, where it has another place or none.
+        // Other decisions may have come since the read, in which the assignment has another place or none.
         if let place = isThere ? place : assignments.firstIndex(of: assignment) { snapshot.marks.insert(place) }
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// What a session keeps in the store of its user, for a later run.
+/// What a session keeps in the store about its user, for a later run.
 extension UserSession {
     // MARK: Decisions of a vendor that is asked
 
-    /// Restores the decisions of an earlier run, once, if there are none yet, and what one of several vendors has assigned
-    /// by rules.
+    /// Restores, once, the decisions of an earlier run if there are none yet, and the assignments that one of several
+    /// vendors has made by rules.
     func restoreDecisions(by freshness: Freshness) async {
         await restore { [self] user, revision, reading throws(ExperimentationError) in
             if core.roles.assignments.isSticky { try await readAssignments(of: user, reading) }
@@ -34,7 +34,7 @@ extension UserSession {
             return marked(snapshot)
         }
         guard isUsed else { return }
-        // What is known of the vendor outweighs one user's decisions of an earlier run.
+        // What is known of the vendor takes precedence over one user's decisions of an earlier run.
         guard core.status.status == .notReady else { return }
         if !snapshot.isOverdue {
             core.killSwitch.announce(.ready, .ready)
@@ -48,7 +48,7 @@ extension UserSession {
         let user = context.user
         guard mayKeep(user) else { return }
         await store(of: user.id) {
-            // Since the question was asked.
+            // The user may have denied consent since the question was asked.
             if state.withLock({ $0.isAbout(user.id) && $0.user.consent == .denied }) { return }
             await writingTurn.run {
                 if self.hasDecisions(ofUser: user.id, after: question) { return }
@@ -76,7 +76,7 @@ extension UserSession {
     private func readAssignments(of user: User, _ reading: UInt64) async throws(ExperimentationError) {
         let watch = core.kept.removals.watch(user.id)
         let stored = try await writingTurn.run { [self] () async throws(ExperimentationError) in
-            // From when the session was last this user's.
+            // Write assignments from the time when the session was last this user's.
             await writeAssignments(of: user.id)
             return try await core.kept.find([String: String].self, .assignments(of: user.id))
         }
@@ -87,9 +87,9 @@ extension UserSession {
         }
     }
 
-    /// Stores what is new among the assignments of a user, once it is known what the store has.
+    /// Stores a user's new assignments, once it is known what the store has.
     ///
-    /// What came before the user consented is still to be stored.
+    /// Those from before the user consented still have to be stored.
     func keepAssignments(_ decisions: Decisions, of user: User) async {
         guard core.roles.assignments.isSticky else { return }
         state.withLock { state in
@@ -107,7 +107,7 @@ extension UserSession {
         }
     }
 
-    /// Writes the list of a user that waits for it, if there is one; called when it is its turn.
+    /// Writes a user's list that waits to be written, if there is one; called when its turn has come.
     private func writeAssignments(of userID: String) async {
         guard let list = state.withLock({ $0.unwritten.removeValue(forKey: ExactText(userID)) }) else { return }
         let removal = core.kept.removals.watch(userID)
@@ -122,9 +122,10 @@ extension UserSession {
 
     // MARK: Consent
 
-    /// Restores what is stored of the user, once, as soon as there may be something; callers that need it meanwhile wait too.
+    /// Restores what is stored about the user, once, as soon as there may be something; callers that need it meanwhile
+    /// wait too.
     ///
-    /// - Parameter read: Restores it; given the user, the revision and the reading's number.
+    /// - Parameter read: Restores it; takes the user, the revision and the reading's number.
     private func restore(
         _ read: @escaping @Sendable (User, UInt64, UInt64) async throws(ExperimentationError) -> Void
     ) async {
@@ -145,10 +146,10 @@ extension UserSession {
         await task?.value
     }
 
-    /// Stores something of a user who doesn't deny consent in whichever session, and removes it again if they do
-    /// meanwhile: a denial removes only what is there before it.
+    /// Stores data of a user who doesn't deny consent in any session, and removes it again if the user denies
+    /// meanwhile: a denial itself removes only what was there before it.
     ///
-    /// For adapters that keep something of users elsewhere than in the client's store.
+    /// This is for adapters that keep data of users outside the client's store.
     package func store(
         of userID: String,
         _ write: () async -> Void,
@@ -165,9 +166,9 @@ extension UserSession {
         await store(of: userID, write) { await core.outbox.forget(userID) }
     }
 
-    /// Whether a user denies consent, or has done so during a work for them.
+    /// Whether a user denies consent, or has done so during work for that user.
     ///
-    /// Both: the work may have begun when a denial was noted already, and not yet in the line.
+    /// Both are checked: the work may have begun when a denial had been noted but was not yet in the line.
     func isDenied(_ userID: String, _ watch: UserRemovals.Watch) -> Bool {
         watch.isRemoved || core.outbox.isDenied(by: userID)
     }

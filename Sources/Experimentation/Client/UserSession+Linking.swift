@@ -5,18 +5,18 @@ extension UserSession {
     /// Makes this session's user a known one, and asks the vendor to link the two.
     ///
     /// If the vendor needs several steps, progress is stored after each, so that the next call with the same arguments
-    /// resumes an interrupted link, even in a later run; such a call at the same time shares the steps. A call with
-    /// another identity or other criteria starts over and abandons the interrupted one. If the vendor needs no steps,
-    /// this is ``identify(_:)``, and the criteria are ignored. A session for which ``identify(_:)`` has named another user
-    /// by the end stays that user's.
+    /// resumes an interrupted link, even in a later run. A concurrent call with the same arguments shares the steps. A
+    /// call with another identity or other criteria starts over and abandons the interrupted one. If the vendor needs
+    /// no steps, this is ``identify(_:)``, and the criteria are ignored. If ``identify(_:)`` has named another user by
+    /// the end, the session stays that user's.
     ///
     /// - Parameters:
     ///   - identity: The user's new identity.
-    ///   - criteria: What the vendor finds the user by, where that isn't the id.
+    ///   - criteria: The facts by which the vendor finds the user, where that isn't the id.
     /// - Returns: The ids that the vendor uses from now on.
-    /// - Throws: Why a step failed; calling again resumes there. ``ErrorCode/consentDenied``, before a step, if the user
-    ///   has denied consent, in any session, and the vendor would be told of them, even if the session has another
-    ///   user by then.
+    /// - Throws: Why a step failed; calling again resumes there. ``ErrorCode/consentDenied`` before a step that would
+    ///   tell the vendor of a user who has denied consent in any session, even if this session has another user by
+    ///   then.
     @discardableResult
     public func link(
         to identity: Identity,
@@ -35,13 +35,13 @@ extension UserSession {
             let link = try await core.links.run(asked) { () async throws(ExperimentationError) in
                 try await takeSteps(asked, by: linker, watch) { endLinking(of: user.identity, as: $0, since: naming) }
             }
-            // Another session may have taken them.
+            // Another session may have taken the steps.
             endLinking(of: user.identity, as: link.progress.to, since: naming)
             return link.progress.to
         }
     }
 
-    /// The user, and how often the application has named one: where an adapter's own linking begins.
+    /// The user, and how often the application has named one: the starting point of an adapter's own linking.
     package var userAndNamings: (user: User, namings: UInt64) { state.withLock { ($0.user, $0.namings) } }
 
     /// Switches the session to the linked user, unless the application has named another one meanwhile.
@@ -58,7 +58,7 @@ extension UserSession {
         let userID = asked.progress.from.id
         let key = KeptState.Key.link(of: userID)
         var link = asked
-        // An interrupted one that can't be read must not be begun anew.
+        // An interrupted link that can't be read must not be started over.
         let stored = try await core.kept.find(StoredLink.self, key)
         if let stored, stored.asksFor(asked.to, asked.criteria) { link = stored }
         try await keep(link, key, of: userID, watch)
@@ -71,8 +71,8 @@ extension UserSession {
         return link
     }
 
-    /// Stores how far a linking has come, unless its user denies consent: a step tells the vendor of two ids and of what
-    /// it finds the user by.
+    /// Stores the progress of a linking, unless its user denies consent: a step tells the vendor of two ids and of the
+    /// criteria.
     private func keep(
         _ link: StoredLink,
         _ key: KeptState.Key,
@@ -84,7 +84,7 @@ extension UserSession {
             do throws(ExperimentationError) { try await core.kept.require(link, key) } catch { failure = error }
         }
         if isDenied(userID, watch) {
-            // A store that failed may have it nevertheless.
+            // A store that failed may have stored it nevertheless.
             await core.outbox.forget(userID)
             throw .consentDenied
         }

@@ -10,20 +10,21 @@ extension UserSession {
     ///
     /// - Parameter force: Whether to ask the vendor even if the decisions haven't expired.
     /// - Throws: Why there are no new decisions; ``ErrorCode/unsupported`` if the vendor makes none;
-    ///   ``ErrorCode/cancelled`` at once if this task is cancelled, while the request goes on for others who wait for it.
+    ///   ``ErrorCode/cancelled`` at once if this task is cancelled, while the request goes on for other callers that
+    ///   wait for it.
     public func refresh(force: Bool = false) async throws(ExperimentationError) {
         _ = try await refreshUnlessDisabled(force: force)
     }
 
     /// Brings the decisions up to date as ``refresh(force:)`` does, for adapters that need to know what was found: the
-    /// switch may be off again by the time at which the caller looks.
+    /// kill switch may be off again by the time the caller looks.
     ///
     /// - Returns: Whether there are decisions; not if the vendor's kill switch was on.
     /// - Throws: As ``refresh(force:)``.
     package func refreshUnlessDisabled(force: Bool = false) async throws(ExperimentationError) -> Bool {
         var isAnswered = false
-        // A change of the user during the request invalidates its answer, and a caller that finds the kill switch on has
-        // none if another user's answer ends it meanwhile; three rounds are more than any real caller needs.
+        // A change of the user during the request invalidates its answer. A caller that finds the kill switch on has no
+        // answer if another user's answer turns it off meanwhile. Three rounds are more than any real caller needs.
         for _ in 0..<3 {
             let revision = state.withLock { $0.revision }
             isAnswered = try await refreshOnce(force: force)
@@ -72,7 +73,8 @@ extension UserSession {
             await core.killSwitch.set(true)
             return false
         case .decided(let decisions):
-            // First: a reader that learns that the switch is off must find them, and a later answer mustn't precede them.
+            // Publish first: a reader that learns that the switch is off must find the decisions, and a later answer
+            // mustn't precede them.
             let isPublished = publish(decisions, to: question, context: context, freshness: source.freshness)
             await core.killSwitch.set(false, asOf: said.throwings)
             guard isPublished else { return true }
@@ -103,11 +105,11 @@ extension UserSession {
         } catch  where error.code.isOwn {
             throw error
         } catch {
-            // The last good rules also decide for what has changed since they last did.
+            // The last good rules also apply to what has changed since they last decided.
             if snapshots.current.revision < state.withLock({ $0.revision }), let rules = core.rules?.published.current {
                 await apply(rules, freshness: freshness)
             }
-            // Unless others have come since the failure.
+            // Unless other rules have come since the failure.
             if core.rules?.published.current.isStale ?? false { markStale() }
             throw error
         }
@@ -170,7 +172,7 @@ extension UserSession {
         return core.context(for: state.0, earlierAssignments: state.1, attributeDates: state.2, revision: state.3)
     }
 
-    /// Numbers a question for decisions: what is asked later may be answered earlier.
+    /// Numbers a question for decisions: a later question may be answered earlier.
     private func question() -> (EvaluationContext, UInt64) {
         let number = state.withLock { state in
             state.questions += 1
@@ -210,7 +212,7 @@ extension UserSession {
         }
     }
 
-    /// Returns the snapshot with what this session has already recorded marked.
+    /// Returns the snapshot, with marks for what this session has already recorded.
     func marked(_ snapshot: Snapshot) -> Snapshot {
         let (recorded, userID) = state.withLock { ($0.recorded, $0.user.id) }
         guard !recorded.isEmpty, core.roles.flagSeen == nil else { return snapshot }
@@ -224,7 +226,7 @@ extension UserSession {
     /// Marks the current decisions as stale.
     ///
     /// - Parameters:
-    ///   - revision: Of the user that a failed request was about; decisions for a later one aren't affected.
+    ///   - revision: The revision of the user in a failed request; decisions for a later one aren't affected.
     ///   - question: The failed request; the answers to later ones aren't affected.
     func markStale(through revision: UInt64 = .max, _ question: UInt64 = .max) {
         update { snapshot in

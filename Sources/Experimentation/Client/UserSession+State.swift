@@ -7,12 +7,13 @@ extension UserSession {
 }
 
 extension UserSession.State {
-    /// Whether the session is still one user's: two ids that are equivalent in Unicode may belong to different people.
+    /// Whether the session is still a given user's: two ids that are equivalent in Unicode may belong to different
+    /// people.
     func isAbout(_ userID: String) -> Bool { ExactText(user.id) == ExactText(userID) }
 
     /// Makes the session another user's.
     ///
-    /// - Parameter identity: The user's, ``Identity/identified``.
+    /// - Parameter identity: The user's identity, already ``Identity/identified``.
     mutating func become(_ identity: Identity) {
         if !isAbout(identity.id) {
             board.dropHeld()
@@ -38,7 +39,7 @@ extension UserSession.State {
     }
 
     /// Returns the attribute changes that the next event carries; none for a user who denies consent, whose only event
-    /// is the signal of that.
+    /// is the signal of the denial.
     mutating func takeChanges() -> Attributes {
         if user.consent == .denied { return [:] }
         defer { pendingChanges = [:] }

@@ -11,7 +11,7 @@ extension UserSession {
     ///   - event: What happened.
     ///   - date: When it happened; now if `nil`.
     ///   - surface: The part of the application it happened in, for campaigns to be shown there.
-    /// - Throws: ``ErrorCode/unsupported`` if the vendor has no word for it, ``ErrorCode/invalidArgument``,
+    /// - Throws: ``ErrorCode/unsupported`` if the vendor has no equivalent, ``ErrorCode/invalidArgument``,
     ///   ``ErrorCode/consentDenied``, ``ErrorCode/outboxFull`` or ``ErrorCode/cancelled`` by ``BackPressure``,
     ///   ``ErrorCode/tooLarge``, ``ErrorCode/store``, ``ErrorCode/shutDown``. The ledger is then unchanged, except that
     ///   after ``ErrorCode/store`` the event may have been stored nevertheless; it is then delivered.
@@ -66,9 +66,9 @@ extension UserSession {
 
     /// Tracks an event without waiting; it is accepted shortly afterwards, in the order of the calls.
     ///
-    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: this one is lost if
-    /// the process dies before the store has it, and a store that fails is only logged; ``ExperimentationClient/untilStored()``
-    /// waits for both.
+    /// The event, the user and the surface are taken as they are now. Prefer ``track(_:at:on:)``: an event tracked here
+    /// is lost if the process dies before the store has it, and a failure of the store is only logged.
+    /// ``ExperimentationClient/untilStored()`` waits until the store has it.
     ///
     /// - Parameters:
     ///   - event: What happened.
@@ -90,7 +90,7 @@ extension UserSession {
     ///   - event: What happened.
     ///   - date: When it happened; now if `nil`.
     ///   - surface: The part of the application it happened in.
-    ///   - targets: The targets of the surface that had campaign handlers, sorted; those of now if `nil`.
+    ///   - targets: The targets of the surface that had campaign handlers, sorted; those that have them now if `nil`.
     /// - Throws: As ``trackSoon(_:at:on:)``.
     package func trackSoon(
         _ event: TrackingEvent,
@@ -124,7 +124,7 @@ extension UserSession {
         _ targets: [String]? = nil,
         _ enter: (Envelope, Consent) -> Ticket
     ) -> (Envelope, Ticket) {
-        // Both are the application's code, and so not called under the lock.
+        // Both call the application's code, so they aren't called under the lock.
         let (eventID, date) = (core.environment.makeID(), date ?? core.environment.time.now)
         return state.withLock { place(event, eventID, at: date, on: surface, targets, of: &$0, enter) }
     }
@@ -151,12 +151,12 @@ extension UserSession {
             date: date,
             attributeChanges: event.carriesAttributeChanges ? state.takeChanges() : [:]
         )
-        // Before the event, which depends on it.
+        // Queue the consent before the event, which depends on it.
         restateConsent(of: &state)
         return (envelope, enter(envelope, state.user.consent))
     }
 
-    /// Restores attribute changes whose event was not accepted, beneath what has changed since.
+    /// Restores attribute changes whose event was not accepted; what has changed since takes precedence.
     private func giveBack(_ changes: Attributes) {
         state.withLock { $0.pendingChanges = changes.merging($0.pendingChanges) }
     }

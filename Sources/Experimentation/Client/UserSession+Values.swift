@@ -40,7 +40,7 @@ extension UserSession {
 
     /// The value of a flag as an application's type, or the default.
     ///
-    /// It is decoded once for as long as the decisions stay. A value that doesn't fit reads as the default;
+    /// It is decoded once and kept as long as the decisions stay. A value that doesn't fit reads as the default;
     /// ``details(_:as:default:)`` says where it doesn't fit.
     public func value<Value: Decodable & Sendable>(
         _ key: String,
@@ -209,8 +209,8 @@ extension UserSession {
     /// - Parameters:
     ///   - key: The flag.
     ///   - defaultValue: The caller's default.
-    ///   - catalogue: Set to the catalogue of the decisions that were read if an exposure has to be recorded. As a part of
-    ///     the result it would double the cost of every read.
+    ///   - catalogue: Set to the catalogue of the decisions that were read if an exposure has to be recorded. As a part
+    ///     of the result it would double the cost of every read.
     /// - Returns: The reading.
     @inline(__always)
     private func read<Value: FlagReadable>(

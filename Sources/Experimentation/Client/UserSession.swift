@@ -20,9 +20,10 @@ public final class UserSession: Sendable {
     let snapshots: Lanes<Snapshot>
     let state: Mutex<State>
     let changeListeners = Listeners<DecisionChange>()
-    /// Wakes while there are listeners, for what expires; made when it is needed first, as most sessions have none.
+    /// Goes off when decisions expire, while there are listeners; created when first needed, as most sessions have
+    /// none.
     let expiryAlarm = Mutex<Alarm?>(nil)
-    /// What is stored of a user is written in order, and lists of assignments are read in between.
+    /// Stored data of a user is written in order, and lists of assignments are read between the writes.
     let writingTurn = AsyncSemaphore(limit: 1)
     /// Values decoded as application types.
     let decoded = DecodedFlags()
@@ -38,7 +39,7 @@ public final class UserSession: Sendable {
         var attributeDates: [String: Date]
         var pendingChanges: Attributes
         var assignments = StickyAssignments()
-        /// The lists of assignments that wait to be written, by user, who may leave the session before.
+        /// The lists of assignments that wait to be written, by user, who may leave the session before then.
         var unwritten: [ExactText: StickyAssignments.Unstored] = [:]
         var restoration = Restoration()
         var recorded: Set<ExposureKey> = []
@@ -110,8 +111,8 @@ public final class UserSession: Sendable {
     /// Switches this session to another user, as at a login or logout, where the vendor needs no more than both ids.
     ///
     /// Reads keep the old decisions, as ``Reason/stale``, until the next ``refresh(force:)``. To have the vendor link
-    /// the two users, call ``link(to:criteria:)``. Another id is another user, who gets none of the campaigns that
-    /// earlier events brought or still bring.
+    /// the two users, call ``link(to:criteria:)``. A different id means a different user, who gets none of the
+    /// campaigns that earlier events brought or still bring.
     public func identify(_ identity: Identity) {
         identify(identity) { state in
             state.namings += 1
@@ -137,7 +138,8 @@ public final class UserSession: Sendable {
     /// All decisions as currently read.
     public var decisions: Decisions { core.isDisabled ? .none : snapshots.current.readable }
 
-    /// All decisions as currently read, and the user they were made for, who isn't the session's right after a change.
+    /// All decisions as currently read, and the user they were made for, who isn't the session's user right after a
+    /// change.
     package var decisionsOfUser: (decisions: Decisions, user: Identity) {
         let snapshot = snapshots.current
         return (core.isDisabled ? .none : snapshot.decisions, snapshot.context.context.user.identity)
@@ -198,7 +200,7 @@ public final class UserSession: Sendable {
         hand(over: state.withLock { $0.board.clear(surface: surface) })
     }
 
-    /// For how many parts of the application campaigns are matched with handlers, the whole included.
+    /// The number of parts of the application whose campaigns are matched with handlers, the whole included.
     package var surfaceCount: Int { state.withLock { $0.board.count } }
 
     /// Removes a part of the application that won't come back; answers to its events are dropped from now on.
@@ -219,14 +221,14 @@ public final class UserSession: Sendable {
     func receive(_ campaigns: [Campaign], for envelope: Envelope) {
         let due = state.withLock { state -> [CampaignBoard.Delivery] in
             let epoch = state.epochs.take(envelope.id)
-            // The event's epoch may be forgotten, but not whose it is, and nothing is shown to a user who denies.
+            // The event's epoch may be forgotten, but not its user, and nothing is shown to a user who denies consent.
             guard state.isAbout(envelope.identity.id), state.user.consent != .denied else { return [] }
             return state.board.receive(campaigns, surface: envelope.surface, epoch: epoch)
         }
         hand(over: due)
     }
 
-    /// Calls handlers on the main actor, in order, skipping those that have been removed by then.
+    /// Calls handlers on the main actor, in order, skipping those that have been removed meanwhile.
     private func hand(over deliveries: [CampaignBoard.Delivery]) {
         guard !deliveries.isEmpty else { return }
         Task { @MainActor [weak self] in

@@ -11,11 +11,11 @@ extension Deliverer {
     ///     first run.
     func flush(by deadline: Instant, isPatient: Bool) async {
         let time = environment.time
-        // The current run may have read the store before the last events were stored; those that follow haven't.
+        // The current run may have read the store before the last events were stored; the runs that follow haven't.
         var isOwn = !isRunning
         while alarm.holds.isEmpty, !Task.isCancelled {
             let began = time.instant
-            // Asked together with the request: a hold that is set in between would leave the task at rest.
+            // Checked together with the request: a hold that is set in between would leave the task at rest.
             if isRunning || alarm.change({ $0.flush(at: $1) }) {
                 guard await runEnded.wait(until: deadline, by: time) else { return }
             }

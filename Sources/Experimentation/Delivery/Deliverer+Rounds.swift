@@ -25,8 +25,8 @@ extension Deliverer {
         if ending != .again { endRun() }
     }
 
-    /// Releases the lane that the last round left to a next one, if that hasn't come: others would wait for the lease to
-    /// expire.
+    /// Releases the lane that the last round left to the next one, if that hasn't come; otherwise other deliverers
+    /// would wait for the lease to expire.
     func releaseLeftOver() async {
         guard let token = leftOver.take() else { return }
         do throws(ExperimentationError) {
@@ -129,8 +129,8 @@ extension Deliverer {
         return end.ending
     }
 
-    /// Logs a failure of the store and returns how the round ends: as an outage, unless the vendor's answer outweighs
-    /// that.
+    /// Logs a failure of the store and returns how the round ends: as an outage, unless the vendor's answer takes
+    /// precedence.
     func ending(
         _ ending: DeliverySchedule.Ending?,
         despite error: ExperimentationError
@@ -151,7 +151,7 @@ extension Deliverer {
         var leased = began.instant
         while true {
             if round?.isExhausted == true, let next = ahead {
-                // The store may take long to lease; otherwise the previous answer is recorded beside the next request.
+                // The store may take long to lease; otherwise the previous answer is recorded during the next request.
                 if !next.isAnswered.isOpen { try await conclude() }
                 let answer = await next.answer.value
                 (ahead, leased) = (nil, next.asked)
@@ -165,7 +165,7 @@ extension Deliverer {
                 ahead = look(for: request(batches: Self.batchesAhead, now: now(since: began), after: token))
             }
             guard let batch else {
-                // All that was leased is of users whose denial is owed: what others did is behind it.
+                // Everything that was leased belongs to users whose denial is owed: other users' events come after it.
                 if ahead != nil, round?.isOver == false { continue }
                 break
             }
@@ -180,7 +180,7 @@ extension Deliverer {
         return End(ending: ending(began))
     }
 
-    /// Returns how a round ends that has sent all it was handed.
+    /// Returns how a round ends once it has sent everything it was handed.
     private func ending(_ began: Moment) -> DeliverySchedule.Ending {
         if round?.hasPassedOver == true { return .waits(until: later(Self.passedOverWait)) }
         guard case .nothing(let date)? = round?.remainder else { return .again }

@@ -2,9 +2,9 @@ import Foundation
 
 /// Delivers what is owed to one destination: waits, leases, sends, settles.
 ///
-/// One task runs it, from the client's start to its end. ``DeliveryAlarm`` wakes it when its ``DeliverySchedule`` says so,
-/// ``DeliveryRound`` decides what it sends next, and ``DeliveryDecision`` what becomes of an event. This actor has only
-/// the effects.
+/// One task runs it, from the client's start to its end. ``DeliveryAlarm`` wakes it when its ``DeliverySchedule`` says
+/// so, ``DeliveryRound`` decides what it sends next, and ``DeliveryDecision`` what becomes of an event. This actor has
+/// only the effects.
 actor Deliverer {
     typealias Instant = ContinuousClock.Instant
 
@@ -25,7 +25,8 @@ actor Deliverer {
 
     nonisolated let destination: Destination
     let sink: any EventSink
-    /// Whether the kill switch stops deliveries here; if not, an answer must not set that hold, because nothing lifts it.
+    /// Whether the kill switch stops deliveries here; if not, an answer must not set that hold, because nothing lifts
+    /// it.
     let heedsKillSwitch: Bool
     let store: any OutboxStore
     let owed: OwedDenials
@@ -84,7 +85,7 @@ actor Deliverer {
                 await deliver()
                 continue
             }
-            // First: the wake-up of a flush that comes meanwhile belongs to the next run.
+            // End the run first: the wake-up of a flush that comes meanwhile belongs to the next run.
             endRun()
             await releaseLeftOver()
             if let end = rest.end {
@@ -122,10 +123,10 @@ actor Deliverer {
 
     /// Delivers what an earlier run left, if anything.
     ///
-    /// A run without a cause would take the first event of this run before its batch is due.
+    /// If nothing was left, a delivery run would take the first event of the new client before its batch is due.
     func resume() async {
         let left = try? await store.status(of: destination, now: environment.time.now)
-        // If the store can't tell, there may be some.
+        // If the store can't tell, something may be left.
         if left?.deliverable != 0 { deliverNow() }
     }
 

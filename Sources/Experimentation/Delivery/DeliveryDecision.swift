@@ -82,8 +82,8 @@ enum RetrySchedule {
     /// No wait is longer.
     static let longest: Duration = .seconds(300)
 
-    /// The wait before an attempt: drawn from a twentieth of a bound up to the whole, so that clients which failed together
-    /// don't come back together; the bound doubles.
+    /// The wait before an attempt: drawn from a twentieth of a bound up to the whole, so that clients which failed
+    /// together don't come back together; the bound doubles.
     ///
     /// - Parameters:
     ///   - attempt: How many attempts have failed.
@@ -95,8 +95,10 @@ enum RetrySchedule {
         return bound * (jitter.isFinite ? min(max(jitter, leastShare), 1) : 1)
     }
 
-    /// The wait before trying a single event on a vendor that refused everything, which usually lasts until its
-    /// settings are corrected: about a quarter of an hour, then twice as long each time, up to about four hours.
+    /// The wait before trying a single event on a vendor that refused everything: about a quarter of an hour, then
+    /// twice as long each time, up to about four hours.
+    ///
+    /// Such a refusal usually lasts until the settings are corrected.
     ///
     /// - Parameters:
     ///   - stops: How often in a row it has refused.
@@ -107,9 +109,11 @@ enum RetrySchedule {
         return wait * (0.9 + 0.2 * (jitter.isFinite ? min(max(jitter, 0), 1) : 1))
     }
 
-    /// A wait that a vendor asked for, within reason; `nil` for none, as `Retry-After: 0` and a date that has passed ask for.
+    /// A wait that a vendor asked for, within reason; `nil` for none, as with `Retry-After: 0` or a date that has
+    /// passed.
     ///
-    /// The events then wait by their own schedule: a vendor that is away and says so each time would be asked without pause.
+    /// Without one, the events wait by their own schedule; a vendor that is away and says so each time would otherwise
+    /// be asked without pause.
     static func asked(_ wait: Duration) -> Duration? { wait > .zero ? min(max(wait, shortest), longest) : nil }
 }
 

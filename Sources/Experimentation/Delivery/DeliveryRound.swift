@@ -4,8 +4,8 @@ import Foundation
 ///
 /// Pure: it uses no clock, no task and no store.
 ///
-/// A round begins at the front of the lane and continues behind what it was handed. It ends when nothing is left, when
-/// a user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. Leased
+/// A round begins at the front of the lane and continues after what it was handed. It ends when nothing is left, when a
+/// user has to wait, when the vendor gives no answer, and as soon as a user denies consent to an event in it. Leased
 /// batches that weren't sent aren't recorded; the next round leases them again.
 struct DeliveryRound: Equatable {
     /// Lease more while fewer batches than this are ahead: enough to send while the store waits for the disk.
@@ -39,7 +39,8 @@ struct DeliveryRound: Equatable {
     private var rest: Lease.Rest?
     /// Whether nothing more may be sent in this round.
     private(set) var isOver = false
-    /// Users with an event that it skipped because the store couldn't record their denial; their later ones wait as well.
+    /// Users with an event that the round skipped because the store couldn't record their denial; their later ones wait
+    /// as well.
     private var passedOver: Set<ExactText> = []
 
     /// Begins a round.
@@ -59,7 +60,8 @@ struct DeliveryRound: Equatable {
     ///
     /// - Parameters:
     ///   - lease: The lease, continued.
-    ///   - largest: The number of events in a full batch: where the store doesn't say, one that isn't full is the last.
+    ///   - largest: The number of events in a full batch: where the store doesn't say what follows, a batch that isn't
+    ///     full is the last.
     mutating func add(_ lease: Lease, largest: Int) {
         rest = lease.rest
         mayHaveMore = mayHaveMore && rest.map { $0 == .more } ?? ((lease.batches.last?.count ?? 0) >= largest)
@@ -72,7 +74,7 @@ struct DeliveryRound: Equatable {
     /// What is left once everything that was leased is sent; `nil` if only the store knows.
     var remainder: Lease.Rest? { ahead.isEmpty && waiting.isEmpty && !isOver ? rest : nil }
 
-    /// Whether it skipped events of users whose denial the store couldn't record.
+    /// Whether the round skipped events of users whose denial the store couldn't record.
     var hasPassedOver: Bool { !passedOver.isEmpty }
 
     /// Whether more must be leased before anything can be sent.
@@ -144,7 +146,7 @@ struct DeliveryRound: Equatable {
                 if case .retry = settlement.outcome { waiting.insert(ExactText(envelope.identity.id)) }
             case .splitWithOthers: again.append(envelope)
             case .stays(let failure, let asked):
-                // The last verdict counts, except that a refusal of everything outweighs a missing answer.
+                // The last verdict counts, except that a refusal of everything takes precedence over a missing answer.
                 if case .refused = consequences.failure {} else { consequences.failure = failure }
                 if let asked { consequences.asked = max(consequences.asked ?? .zero, asked) }
                 waiting.insert(ExactText(envelope.identity.id))
@@ -170,7 +172,7 @@ struct DeliveryRound: Equatable {
 }
 
 extension Envelope {
-    /// Whether a denial by these users stops the event; the consent signal itself is sent all the same.
+    /// Whether a denial by these users stops the event; the consent signal itself is sent anyway.
     func isStopped(by users: Set<ExactText>) -> Bool {
         users.contains(ExactText(identity.id)) && !event.isConsentSignal
     }

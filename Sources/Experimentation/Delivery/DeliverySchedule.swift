@@ -1,8 +1,8 @@
 /// When the next run of deliveries to a destination begins: the pure part of waiting.
 ///
-/// A run is one round after another until the store has nothing left that may be tried now; what it accepts afterwards
-/// waits for others. The schedule is told what happens, and ``next(at:)`` returns what follows. It uses no clock and no
-/// task.
+/// A run is one round after another until the store has nothing left that may be tried now; events that it accepts
+/// afterwards wait for others. The schedule is told what happens, and ``next(at:)`` returns what follows. It uses no
+/// clock and no task.
 struct DeliverySchedule: Equatable {
     typealias Instant = ContinuousClock.Instant
 

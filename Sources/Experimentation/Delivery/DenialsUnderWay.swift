@@ -20,6 +20,6 @@ final class DenialsUnderWay: Sendable {
         }
     }
 
-    /// Waits until those that have begun are carried out.
+    /// Waits until the consequences that have begun are carried out.
     func end() async { for task in state.withLock({ Array($0.tasks.values) }) { await task.value } }
 }

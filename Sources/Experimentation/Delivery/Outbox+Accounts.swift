@@ -55,8 +55,8 @@ extension Outbox {
         await intake.drain()
         var removed = 0
         for deliverer in deliverers {
-            // In this order: an interrupted delivery is begun again with what is still stored. What the vendor has taken
-            // counts as delivered if that is recorded by then, else as purged like the rest.
+            // Remove before interrupting: an interrupted delivery starts again with what is still stored. What the
+            // vendor has taken counts as delivered if that is recorded in time, else as purged like the rest.
             removed += try await store.remove(owedTo: deliverer.destination, as: .purged)
             await deliverer.withdrawAll()
         }

@@ -30,20 +30,22 @@ extension Outbox {
         }
     }
 
-    /// Whether the user's last word in this run is a denial, in whatever session.
+    /// Whether the user's latest choice in this run, in any session, is a denial.
     func isDenied(by userID: String) -> Bool { intake.isDenied(by: userID) }
 
     /// Whether there may be a denial of the user's, which consent would end.
     func mayBeDenied(by userID: String) -> Bool { isDenied(by: userID) || owed.mayBeOwed(userID) }
 
-    /// Waits until a user's denial is carried out: their waiting events are removed, what is kept of them is deleted,
-    /// and apart from the consent signal no request with an event of theirs is under way.
+    /// Waits until a user's denial is carried out.
+    ///
+    /// The user's waiting events are then removed, what is kept about the user is deleted, and apart from the consent
+    /// signal no request with an event of the user is under way.
     ///
     /// - Parameters:
     ///   - ticket: The denial's place in line.
     ///   - userID: The user.
-    /// - Throws: What the stores throw; unless the user has consented again, nothing of the user is then sent or
-    ///   accepted, and it is tried again.
+    /// - Throws: What the stores throw; unless the user has consented again, no event of the user is then sent or
+    ///   accepted, and the denial is tried again.
     func deny(_ ticket: Intake.Ticket, _ userID: String) async throws(ExperimentationError) {
         var failure: ExperimentationError?
         do throws(ExperimentationError) { try await intake.outcome(of: ticket) } catch { failure = error }
@@ -71,8 +73,8 @@ extension Outbox {
         }
     }
 
-    /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed while
-    /// it is the user's last word.
+    /// Carries out the consequences of a denial besides the store's transaction; if one fails, the denial is owed as
+    /// long as it is the user's latest choice.
     private func denied(_ userID: String, _ denial: StandingDenial?) async throws(ExperimentationError) {
         defer { if let denial { intake.end(denial, of: userID) } }
         await withdraw(userID)
@@ -84,8 +86,8 @@ extension Outbox {
         }
     }
 
-    /// Removes what was kept of a user after their denial had removed the rest; if that fails, the denial is owed while it
-    /// is the user's last word.
+    /// Removes what was kept about a user after the user's denial had removed the rest; if that fails, the denial is
+    /// owed as long as it is the user's latest choice.
     func forget(_ userID: String) async {
         do throws(ExperimentationError) { try await kept.forget(userID: userID) } catch {
             await owed.owe([userID], unless: { !isDenied(by: userID) })

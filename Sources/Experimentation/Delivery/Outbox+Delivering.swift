@@ -44,7 +44,7 @@ extension Outbox {
         return try await remains(by: max(deadline, time.instant.advanced(by: Self.leastForStatus)))
     }
 
-    /// Has the events delivered that are still on their way to the store, for a caller that doesn't wait for it.
+    /// Delivers the events that are still on their way to the store, for a caller that doesn't wait for it.
     private func deliverOnceStored() {
         intake.note(.mark) { [deliverers] _ in for deliverer in deliverers { deliverer.deliverNow() } }
     }

@@ -28,8 +28,8 @@ final class Outbox: Sendable {
     ///   - kept: Where the debts of a failing store are noted.
     ///   - routes: Where events go, starting with the one that decides whether an event is accepted; each destination
     ///     once.
-    ///   - isFirstAsked: Whether there is one that decides; otherwise each route is asked for itself.
-    ///   - environment: Clock, chance, ids and log.
+    ///   - isFirstAsked: Whether there is one that decides; otherwise each route is asked separately.
+    ///   - environment: Clock, randomness, ids and log.
     ///   - events: Told of the outcome of deliveries.
     ///   - accepted: Called whenever events have been accepted; must be quick.
     init(
@@ -68,8 +68,8 @@ final class Outbox: Sendable {
             counters.accepted(events)
             let areGranting = events.contains(where: \.grantsConsent)
             for (route, deliverer) in zip(routes, deliverers) {
-                // No events means that held ones were released, and so may be those of users who consent with an event:
-                // only the store knows for which destinations.
+                // No events means that held ones were released. Those of users who consent with an event may have been
+                // released too: only the store knows for which destinations.
                 let released = events.isEmpty || areGranting && route.needsConsent ? 1 : 0
                 let count = max(released, events.count { $0.isDeliverable(to: deliverer.destination) })
                 if count > 0 { deliverer.accepted(count) }
@@ -129,7 +129,7 @@ final class Outbox: Sendable {
         let mayBeHeld = consent == .unknown && !envelope.event.isConsentSignal
         var deliveries: [NewEvent.Delivery] = []
         for (index, route) in routes.enumerated() {
-            // Asked already, if it decides.
+            // The first route was asked already, if it decides.
             guard isFirstAsked && index == 0 || (try? route.sink.check(envelope.event)) != nil else { continue }
             deliveries.append(.init(to: route.destination, isHeld: mayBeHeld && route.needsConsent))
         }

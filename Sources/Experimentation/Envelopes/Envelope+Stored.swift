@@ -1,4 +1,5 @@
-/// The stored form, for this repository's other packages alone: its fuzzers, its benchmarks, and the store on PostgreSQL.
+/// The stored form, for this repository's other packages alone: its fuzzers, its benchmarks, and the store on
+/// PostgreSQL.
 extension Envelope {
     /// Writes the event as it is stored.
     ///
@@ -21,7 +22,7 @@ extension TrackingEvent {
 }
 
 extension Identity {
-    /// The mark by which a store knows a user: half a SHA-256 of the id behind the store's own salt, never the id.
+    /// The mark by which a store knows a user: half a SHA-256 of the store's own salt followed by the id, never the id.
     @_spi(StoredForm) public static func mark(of userID: String, salt: [UInt8]) -> [UInt8] {
         Array(Digest.sha256(salt + userID.utf8).prefix(16))
     }

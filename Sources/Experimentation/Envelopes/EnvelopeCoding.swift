@@ -52,7 +52,7 @@ package enum EnvelopeCoding {
     ///
     /// - Parameters:
     ///   - bytes: The written form.
-    ///   - former: Texts of the one before it in a list; its own afterwards.
+    ///   - former: Texts of the previous envelope in a list; this envelope's own afterwards.
     /// - Returns: The envelope.
     /// - Throws: ``ErrorCode/store``.
     package static func decode(

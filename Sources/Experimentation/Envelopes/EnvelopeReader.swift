@@ -21,7 +21,7 @@ struct EnvelopeReader {
     ///
     /// - Parameters:
     ///   - bytes: The written form.
-    ///   - former: Texts of the one before it in a list; its own afterwards.
+    ///   - former: Texts of the previous envelope in a list; this envelope's own afterwards.
     /// - Returns: The envelope.
     static func read(_ bytes: ArraySlice<UInt8>, after former: inout FormerTexts) -> Envelope? {
         bytes.withUnsafeBufferPointer { bytes in
@@ -227,7 +227,7 @@ package struct FormerTexts: Sendable {
     fileprivate var user = ""
     fileprivate var session = ""
 
-    /// Creates the texts of none.
+    /// Creates the texts of no envelope.
     package init() {}
 
     fileprivate init(user: String, session: String) { (self.user, self.session) = (user, session) }

@@ -104,7 +104,7 @@ struct EnvelopeWriter {
 }
 
 extension Exposure {
-    /// Whether it holds no lists and objects, whose depth is limited by what surrounds them.
+    /// Whether it holds no lists or objects, whose depth is limited by what surrounds them.
     fileprivate var isFlat: Bool {
         let values = [value, defaultValue].compactMap { $0 } + assignment.metadata.values
         return values.allSatisfy { !$0.isContainer }

@@ -56,7 +56,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let flagNotFound = ErrorCode(rawValue: "FLAG_NOT_FOUND")
     /// The vendor's value for this flag can't be read.
     public static let parseError = ErrorCode(rawValue: "PARSE_ERROR")
-    /// The flag's value is of another type than the one asked for.
+    /// The flag's value is of another type than the requested one.
     public static let typeMismatch = ErrorCode(rawValue: "TYPE_MISMATCH")
     /// The user has no id and the vendor needs one.
     public static let targetingKeyMissing = ErrorCode(rawValue: "TARGETING_KEY_MISSING")
@@ -105,6 +105,6 @@ extension ErrorCode: CustomStringConvertible {
 }
 
 extension ErrorCode {
-    /// Whether it is about the caller's own task or client, and says nothing of the vendor.
+    /// Whether it is about the caller's own task or client, and says nothing about the vendor.
     var isOwn: Bool { [.cancelled, .shutDown].contains(self) }
 }

@@ -80,7 +80,8 @@ public struct Decisions: Sendable {
         }
     }
 
-    /// Visits the same indices without making a list of them: in no order, and one again for each flag that refers to it.
+    /// Visits the same indices without making a list of them: in no order, and one again for each flag that refers to
+    /// it.
     package func visitAssignments(_ visit: (Int) -> Void) {
         for index in flagless { visit(index) }
         choices.visitPlaces(in: catalogue, visit)
@@ -105,7 +106,7 @@ extension Decisions: Equatable {
 
 /// One small number for each flag: 0 for a flag that the user doesn't have, else the outcome's index plus one.
 final class Choices: Sendable {
-    // Written in the initialiser and only read after it.
+    // Written in the initializer and only read after it.
     private nonisolated(unsafe) let narrow: UnsafeMutablePointer<UInt8>
     private nonisolated(unsafe) let wide: UnsafeMutablePointer<UInt16>
     private let isWide: Bool

@@ -38,14 +38,14 @@ public final class FlagCatalogue: Sendable {
     /// The assignments that outcomes refer to.
     public let assignments: [Assignment]
 
-    // Written in the initialiser, freed in the deinitialiser, and only read between: sharing them is safe.
+    // Written in the initializer, freed in the deinitializer, and only read between: sharing them is safe.
     private nonisolated(unsafe) let slots: UnsafeMutablePointer<Slot>
     private nonisolated(unsafe) let bytes: UnsafeMutablePointer<UInt8>
     private nonisolated(unsafe) let outcomes: UnsafeMutablePointer<Outcome>
     private nonisolated(unsafe) let starts: UnsafeMutablePointer<Int32>
     private let mask: Int
     private let outcomeCount: Int
-    /// How many values the flag has that has most of them.
+    /// The largest number of values that any flag has.
     let mostOutcomes: Int
 
     private struct Slot {

@@ -11,7 +11,7 @@ public protocol Hook: Sendable {
     ///   - context: The evaluation and its user.
     ///   - data: This hook's own notes for this evaluation.
     /// - Returns: Attributes to lay over the user's for this evaluation, or `nil`. They have an effect where a client
-    ///   evaluates for a user, but not in a session, which has been decided already.
+    ///   evaluates for a user, but not in a session, whose decisions have already been made.
     /// - Throws: An error to return the default with its code; the other hooks' *before* is then skipped.
     func before(_ context: HookContext, data: inout HookData) throws(ExperimentationError) -> Attributes?
 

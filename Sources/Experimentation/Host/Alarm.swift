@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes its owner at a moment that may change: the last one counts.
+/// Wakes its owner at a moment that may change: the last one set counts.
 package final class Alarm: Sendable {
     private struct State {
         var moment: ContinuousClock.Instant
@@ -15,10 +15,10 @@ package final class Alarm: Sendable {
 
     deinit { state.withLock { $0?.task.cancel() } }
 
-    /// Sets the moment in place of the one so far; with `nil` there is none.
+    /// Replaces the moment; `nil` removes it.
     ///
     /// - Parameters:
-    ///   - moment: The moment; the one that is set already changes nothing.
+    ///   - moment: The moment; setting the same one again changes nothing.
     ///   - ring: Called at the moment, unless another is set by then.
     package func set(to moment: ContinuousClock.Instant?, _ ring: @escaping @Sendable () async -> Void) {
         state.withLock { state in

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Announcements that are made in the order in which they were added, by one thread at a time, and without a lock.
 ///
-/// Add an announcement while holding the lock that guards its subject, and make it after releasing that lock: a
+/// Add an announcement while holding the lock that guards its subject, and make it after releasing that lock. A
 /// listener may take the same lock, and a stream resumes its task under a lock that cancellation also holds.
 package final class Announcements<Element: Sendable>: Sendable {
     private struct State {
@@ -12,10 +12,10 @@ package final class Announcements<Element: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates none.
+    /// Creates an empty list of announcements.
     package init() {}
 
-    /// Adds one.
+    /// Adds an announcement.
     package func add(_ element: Element) { state.withLock { $0.waiting.append(element) } }
 
     /// Changes a state under its lock, and then announces the part of it that has changed, if it has.
@@ -44,7 +44,7 @@ package final class Announcements<Element: Sendable>: Sendable {
 
     /// Makes the announcements that were added, unless another thread, or a caller of this one, is doing so.
     ///
-    /// - Parameter announce: Makes one.
+    /// - Parameter announce: Makes one announcement.
     package func make(_ announce: (Element) -> Void) {
         let isFirst = state.withLock { state in
             defer { state.isAnnouncing = true }

@@ -10,10 +10,10 @@ extension AsyncSemaphore {
         }
     }
 
-    /// Does work in this task's turn, for everyone who waits for theirs as well.
+    /// Does work in this task's turn, on behalf of all callers that wait for their turn as well.
     ///
-    /// A cancelled caller stops waiting at once. Work that has begun is cancelled with its caller only if no other waits:
-    /// others may want its outcome. It keeps the turn until it ends.
+    /// A cancelled caller stops waiting at once. Work that has begun is cancelled with its caller only if no other
+    /// waits: others may want its outcome. It keeps the turn until it ends.
     ///
     /// - Throws: The work's error; ``ErrorCode/cancelled`` if this task is cancelled first.
     package func runShared<Value: Sendable>(

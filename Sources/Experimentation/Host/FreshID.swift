@@ -45,7 +45,8 @@
 }
 
 #if os(Linux)
-    /// Random numbers from the system, read for sixteen ids at once: the call takes as long as all the rest of making one.
+    /// Random numbers from the system, read for sixteen ids at once: the call takes as long as all the rest of making
+    /// one.
     private struct RandomReserve {
         private var numbers = [UInt64](repeating: 0, count: 32)
         private var left = 0

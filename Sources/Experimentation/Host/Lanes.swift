@@ -16,7 +16,7 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
         init(_ value: Unmanaged<Value>) { self.value = Mutex(value) }
     }
 
-    // Allocated in the initialiser, freed in the deinitialiser; in between accessed only through its locks.
+    // Allocated in the initializer, freed in the deinitializer; in between accessed only through its locks.
     private nonisolated(unsafe) let lanes: UnsafeMutablePointer<Lane>
     private let owner: Mutex<Value>
 
@@ -47,8 +47,8 @@ final class Lanes<Value: AnyObject & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - change: Returns the new value for the old one.
-    ///   - replaced: Called with both once every reader gets the new one, and before that is replaced in turn; must be quick,
-    ///     and must not use these lanes.
+    ///   - replaced: Called with both once every reader gets the new one, and before the new one is itself replaced;
+    ///     must be quick, and must not use these lanes.
     /// - Returns: Whether it was replaced.
     @discardableResult
     func update(

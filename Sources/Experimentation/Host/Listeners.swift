@@ -13,7 +13,7 @@ package final class Listeners<Element: Sendable>: Sendable {
     /// What to tell to which streams; `nil` at their end.
     private let announcements = Announcements<(element: Element?, streams: [Continuation])>()
 
-    /// Creates none.
+    /// Creates a list without streams.
     package init() {}
 
     deinit { finish() }

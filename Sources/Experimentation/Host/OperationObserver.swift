@@ -1,6 +1,6 @@
 /// An operation that takes time and leaves the process, as described to an observer.
 public enum ObservedOperation: Sendable, Hashable {
-    /// Decisions or rules are asked for.
+    /// Decisions or rules are requested.
     ///
     /// - Parameter provider: The provider's name.
     case refresh(provider: String)
@@ -37,16 +37,16 @@ public struct OperationOutcome: Sendable, Hashable {
 
 /// Runs around operations that take time: refreshes, deliveries and each request, for spans and timers.
 ///
-/// One is set in ``ClientEnvironment/operations``; without one nothing is created for it. Operations nest by the task
-/// they run in. An observer can neither stop an operation nor change its result.
+/// Set an observer in ``ClientEnvironment/operations``; without one nothing is created for it. Operations nest by the
+/// task they run in. An observer can neither stop an operation nor change its result.
 public protocol OperationObserver: Sendable {
     /// Runs around an operation.
     ///
     /// - Parameters:
-    ///   - operation: What is done.
-    ///   - isolation: Where the body runs: where the caller does.
-    ///   - body: Does it; to be called exactly once. It takes header fields to send with a request, such as `traceparent`, and
-    ///     disregards those that aren't valid or that the request has already.
+    ///   - operation: The operation.
+    ///   - isolation: Where the body runs, which is where the caller runs.
+    ///   - body: Performs the operation; to be called exactly once. It takes header fields to send with a request, such
+    ///     as `traceparent`, and ignores those that aren't valid or that the request already has.
     /// - Returns: What the body returned first.
     func around<Value: Sendable>(
         _ operation: ObservedOperation,
@@ -56,13 +56,13 @@ public protocol OperationObserver: Sendable {
 }
 
 extension ClientEnvironment {
-    /// Does something, with the observer around it if there is one.
+    /// Performs an operation, with the observer around it if there is one.
     ///
     /// - Parameters:
     ///   - operation: The operation; created only if there is an observer.
     ///   - isolation: Where the body runs.
     ///   - outcome: The outcome to report on success.
-    ///   - body: Does it, with the header fields that a request is to carry.
+    ///   - body: Performs the operation; takes the header fields that a request is to carry.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws.
     public func observed<Value: Sendable>(

@@ -1,5 +1,5 @@
 extension Sequence<UInt8> {
-    /// The 64-bit FNV-1a hash of the bytes, or of these bytes after others that have a hash.
+    /// The 64-bit FNV-1a hash of the bytes, or of these bytes after others that have this hash.
     ///
     /// The same in every run, unlike the standard library's, and quick. Not for security: texts with the same hash are
     /// easy to find.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Lets concurrent callers that want the same thing share one operation.
 ///
-/// A failure is passed to those who wait for it, and not remembered. A cancelled caller stops waiting; the operation
-/// continues for the others.
+/// A failure is passed to the callers that wait for it, and not remembered. A cancelled caller stops waiting; the
+/// operation continues for the others.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private typealias Landing = AsyncRace<Result<Value, ExperimentationError>>
 
@@ -20,7 +20,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     private let state = Mutex(State())
 
-    /// Creates it without operations.
+    /// Creates an instance without operations.
     package init() {}
 
     /// Returns the result of the current operation for a key, starting one if there is none.

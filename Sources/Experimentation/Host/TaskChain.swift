@@ -10,7 +10,7 @@ package final class TaskChain: Sendable {
     /// The work that was added last, which ends after all work before it; `nil` if there is none yet.
     package var latest: Task<Void, Never>? { last.withLock { $0 } }
 
-    /// Adds work behind all work that was added before.
+    /// Adds work after all work that was added before.
     package func add(_ work: @escaping @Sendable () async -> Void) {
         last.withLock { last in
             last = Task { [before = last] in

@@ -25,7 +25,7 @@ extension TimeSource {
             do throws(Problem) { return .success(try await work()) } catch { return .failure(error) }
         }
         let deadline = instant.advanced(by: limit)
-        // In a task of its own, which is never cancelled.
+        // Wait in a separate task, which is never cancelled.
         let isInTime = await Task { await ends(by: deadline) { _ = await working.value } }.value
         if isInTime { return try await working.value.get() }
         working.cancel()

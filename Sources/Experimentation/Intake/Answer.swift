@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The outcome of a statement, given once, and the call to carry the line that may come before it.
+/// The outcome of a statement, given once, and the request to carry the line, which may come before it.
 final class Answer: Sendable {
     typealias Outcome = Result<ConsentOutcome, ExperimentationError>
 
@@ -25,7 +25,7 @@ final class Answer: Sendable {
 
         /// Sets the outcome.
         ///
-        /// - Returns: What waits for it; `nil` if there has been one.
+        /// - Returns: What waits for it; `nil` if there was an outcome already.
         mutating func end(_ outcome: Outcome) -> Waiting? {
             guard self.outcome == nil else { return nil }
             self.outcome = outcome
@@ -72,7 +72,7 @@ final class Answer: Sendable {
     }
 
     /// Waits for the outcome or for the caller's turn; cancellation doesn't end the wait, because the statement is
-    /// carried out all the same.
+    /// carried out nevertheless.
     var word: Word {
         get async {
             if let word = state.withLock({ $0.takeWord() }) { return word }

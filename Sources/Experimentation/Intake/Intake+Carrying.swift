@@ -3,8 +3,8 @@ import Synchronization
 /// Carrying statements into the store.
 ///
 /// Callers are answered while the next transaction is under way: resuming many of them takes as long as writing their
-/// events. They are answered in the order of their statements all the same. Events that arrive until that transaction
-/// ends join it, if the store can take them.
+/// events. They are still answered in the order of their statements. Events that arrive until that transaction ends
+/// join it, if the store can take them.
 extension Intake {
     /// What a transaction has stored, and who is to be told.
     struct Stored {
@@ -32,10 +32,10 @@ extension Intake {
         }
     }
 
-    /// Has the line carried on: a caller that waits for its own statement doesn't keep carrying those of others.
+    /// Hands over the line: a caller that waits for its own statement doesn't keep carrying those of others.
     ///
-    /// The next caller does it, which saves a change of task; a task of its own where many wait, because otherwise there
-    /// would be a change of task between any two transactions.
+    /// The next caller does it, which saves a change of task. Where many wait, a separate task does it, because
+    /// otherwise there would be a change of task between any two transactions.
     private func handOver() {
         let (next, count) = state.withLock { state in
             state.isCarried = !state.line.isEmpty
@@ -43,8 +43,8 @@ extension Intake {
         }
         guard let next else { return }
         if !next.isNoted, count <= Self.few { return next.answer.askToCarry() }
-        // Where the store works, and ahead of the callers that were answered before: the disk is idle until the next
-        // transaction.
+        // Run where the store works, and ahead of the callers that were answered before: the disk is idle until the
+        // next transaction.
         Task(executorPreference: store.executor, priority: .userInitiated) { await self.carry() }
     }
 
@@ -83,7 +83,7 @@ extension Intake {
         return nil
     }
 
-    /// Waits until the callers of the transaction before are told.
+    /// Waits until the callers of the previous transaction are told.
     private func told() async { await state.withLock { $0.telling.take() }?.value }
 
     /// Tells callers that their statements are stored, then the destinations.
@@ -147,8 +147,8 @@ extension Intake {
         for entry in denials { entry.answer.give(.failure(failure)) }
         let (noted, removed) = Self.noted(in: failed)
         let (lost, hasMore) = state.withLock { state in
-            // What was noted waits for the next statement, if there can be one: tried at once, it would spin for as long
-            // as the store fails.
+            // What was noted waits for the next statement, if there can be one: trying it at once would spin for as
+            // long as the store fails.
             let staying = state.isClosed ? 0 : Self.mostNoted
             let hasMore = !state.line.isEmpty
             state.line.putBack(noted.prefix(staying))
@@ -165,13 +165,13 @@ extension Intake {
         }
         for entry in lost { entry.answer.give(.failure(failure)) }
         for entry in removed { entry.answer.give(.failure(.consentDenied)) }
-        // What failed may be done all the same: only a run of deliveries can tell whether it released anything.
+        // What failed may have been done nevertheless: only a run of deliveries can tell whether it released anything.
         stored([])
         if hasMore { Task { await carry() } }
     }
 
     /// The noted events of a line that failed, apart from those that a denial behind them removes: stored later, they
-    /// would come after it, and end it if they carry consent.
+    /// would come after the denial, and end it if they carry consent.
     private static func noted(in failed: [Entry]) -> (staying: [Entry], removed: [Entry]) {
         var (staying, removed): ([Entry], [Entry]) = ([], [])
         var denying: Set<ExactText> = []

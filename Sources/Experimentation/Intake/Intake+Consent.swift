@@ -3,7 +3,7 @@ extension Intake {
     /// Carries out the grants of events that the store refused for another reason, and accepts what those users did
     /// afterwards, for a store that grants nothing with an event that it refuses.
     ///
-    /// If the store fails, only these events do: the others are stored already, and would be stored a second time.
+    /// If the store fails, only these events fail: the others are stored already, and would be stored a second time.
     ///
     /// - Returns: Whether held events may have been released.
     func grant(withRefused events: [NewEvent], _ refusals: inout [ExperimentationError?]) async -> Bool {
@@ -31,13 +31,13 @@ extension Intake {
         } catch {
             for index in open { refusals[index] = error }
         }
-        // The store doesn't say what it has released with the events; and what failed may be done all the same.
+        // The store doesn't say what it has released with the events; and what failed may have been done nevertheless.
         return true
     }
 
     /// Leaves out the statements of users whose denial is owed, unless that can be settled now.
     ///
-    /// The others don't fail with them: what hinders it may concern a single user.
+    /// The other statements don't fail with these: the obstacle may concern a single user.
     func admitted(_ run: ArraySlice<Entry>) async -> ArraySlice<Entry> {
         if owed.areNone { return run }
         var admitted: ArraySlice<Entry> = []
@@ -53,8 +53,8 @@ extension Intake {
         return admitted
     }
 
-    /// Ends the denial that is owed to a user who consents again, and who keeps the events that remain, or carries it
-    /// out before another event of its user.
+    /// Ends the denial that is owed to a user who consents again, so that the remaining events stay, or carries it out
+    /// before another event of its user.
     private func settleDenial(before statement: Statement) async throws(ExperimentationError) {
         if let userID = statement.consenting {
             try await owed.end(userID)
@@ -70,7 +70,7 @@ extension Intake {
         let denying = owed.users
         let outcome = try await store.setConsent(changes)
         for change in changes where !change.isGranted && denying.contains(ExactText(change.userID)) {
-            // If that fails, it is carried out once more.
+            // If that fails, the denial is carried out once more.
             try? await owed.end(change.userID)
         }
         return Stored(answers: run.map { ($0.answer, .success(outcome)) }, hasReleased: outcome.released > 0)

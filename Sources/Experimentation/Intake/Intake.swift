@@ -3,8 +3,9 @@ import Synchronization
 
 /// The only way into the store: a queue of events and changes of consent, in the order in which they were stated.
 ///
-/// A statement joins the line without waiting, so that a caller can decide and state under a lock of its own. The caller
-/// that finds the line empty carries it into the store; statements that arrive meanwhile join the next transaction.
+/// A statement joins the line without waiting, so that a caller can decide and state under a lock of its own. The
+/// caller that finds the line empty carries it into the store; statements that arrive meanwhile join the next
+/// transaction.
 final class Intake: Sendable {
     /// What to store.
     enum Statement: Sendable {
@@ -36,7 +37,7 @@ final class Intake: Sendable {
     struct State {
         var line = IntakeLine<Entry>()
         var isCarried = false
-        /// Answers the callers of the transaction before.
+        /// Answers the callers of the previous transaction.
         var telling: Task<Void, Never>?
         var isClosed = false
         var denials = StandingDenials()
@@ -44,8 +45,8 @@ final class Intake: Sendable {
 
     /// The maximum number of entries in one transaction.
     static let mostAtOnce = 512
-    /// The number of callers that are answered before the next transaction begins, and one of which carries the line on:
-    /// resuming them takes no time.
+    /// The number of callers up to which they are answered before the next transaction begins, and one of them carries
+    /// the line on: resuming so few takes no time.
     static let few = 8
     /// The maximum number of noted events that wait for a failing store.
     static let mostNoted = 10_000
@@ -75,7 +76,7 @@ final class Intake: Sendable {
     func enter(_ statement: Statement) -> Ticket {
         let (denial, answer) = (statement.isDenial ? StandingDenial() : nil, Answer())
         if let ticket = enter(statement, isNoted: false, denial, answer) { return ticket }
-        // A denial has no place in the closed line, but is carried out.
+        // A denial has no place in the closed line, but is carried out nevertheless.
         if let denial, let change = statement.change { state.withLock { $0.denials.deny(denial, of: change.userID) } }
         answer.give(.failure(.shutDown))
         return Ticket(answer: answer, denial: denial, isCarrier: false)
@@ -120,7 +121,7 @@ final class Intake: Sendable {
         }
     }
 
-    /// Whether the user's last word in this run is a denial, in whatever session.
+    /// Whether the user's latest choice in this run, in any session, is a denial.
     func isDenied(by userID: String) -> Bool { state.withLock { $0.denials.contain(userID) } }
 
     /// Forgets a denial's consequences, because they are carried out or owed.
@@ -144,13 +145,13 @@ final class Intake: Sendable {
 
     /// Waits until every earlier statement is in the store, or was refused by it.
     ///
-    /// - Throws: ``ErrorCode/shutDown``, and what the store says while it takes nothing.
+    /// - Throws: ``ErrorCode/shutDown``, and what the store throws while it accepts nothing.
     func untilStored() async throws(ExperimentationError) { _ = try await outcome(of: enter(.mark)) }
 
     /// Waits until every earlier statement is in the store, or couldn't be stored.
     func drain() async { try? await untilStored() }
 
-    /// Refuses statements from now on, and tries those once more for which the store has failed.
+    /// Refuses statements from now on, and tries once more those for which the store has failed.
     func close() {
         let isLeft = state.withLock { state in
             state.isClosed = true

@@ -5,12 +5,12 @@ import Synchronization
 /// While one is owed, no events of its user are sent or accepted. Every round of deliveries and every statement of the
 /// user retries it; a note in the state store, if that works, makes the next run do the same.
 ///
-/// Until the notes of earlier runs have been read, anybody's may be owed: nothing is sent, and users who consent have
-/// their note removed first.
+/// Until the notes of earlier runs have been read, any user's denial may be owed: nothing is sent, and when a user
+/// consents, that user's note is removed first.
 final class OwedDenials: Sendable {
     private struct State {
         var users: Set<ExactText> = []
-        /// Those of them whose events the store has removed, so that only what is kept of them is left.
+        /// Those users whose events the store has removed, so that only what else is kept about them is left.
         var removed: Set<ExactText> = []
         /// Whether the notes of earlier runs have been read.
         var isRestored = false
@@ -44,8 +44,8 @@ final class OwedDenials: Sendable {
     ///
     /// - Parameters:
     ///   - userIDs: The users.
-    ///   - areOverruled: Whether they have consented since, so that nothing is owed. Asked under the lock under which their
-    ///     consent looks for a denial to end: it can't come in between.
+    ///   - areOverruled: Whether they have consented since, so that nothing is owed. Called under the lock under which
+    ///     their consent looks for a denial to end, so that consent can't come in between.
     func owe(_ userIDs: [String], unless areOverruled: () -> Bool = { false }) async {
         hold(userIDs, unless: areOverruled)
         await note(userIDs)
@@ -66,7 +66,7 @@ final class OwedDenials: Sendable {
     /// All notes are written at once: a store that makes its callers wait makes them wait together.
     func note(_ userIDs: [String]) async {
         if userIDs.isEmpty { return }
-        // In turn: a note written while the denial is being carried out would follow its own removal, and stay.
+        // Take turns: a note written while the denial is being carried out would follow its own removal, and stay.
         await turn.run {
             let users = self.users
             await withTaskGroup { group in
@@ -77,9 +77,9 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Carries out what is owed, also by earlier runs, as far as the stores allow.
+    /// Carries out what is owed, including what earlier runs owe, as far as the stores allow.
     ///
-    /// - Throws: What the state store throws while it can't be read what earlier runs owe; nothing may be sent then.
+    /// - Throws: What the state store throws while what earlier runs owe can't be read; nothing may be sent then.
     func carryOut() async throws(ExperimentationError) {
         if areNone { return }
         try await turn.run { () async throws(ExperimentationError) in
@@ -116,7 +116,7 @@ final class OwedDenials: Sendable {
         }
     }
 
-    /// Removes users' events where that isn't done yet: what is kept of them may fail for longer.
+    /// Removes users' events where that isn't done yet: removing what else is kept about them may fail for longer.
     private func removeEvents(of users: Set<ExactText>) async throws(ExperimentationError) {
         let left = users.subtracting(state.withLock { $0.removed })
         if left.isEmpty { return }

@@ -4,19 +4,20 @@ import Synchronization
 final class StandingDenial: Sendable {
     private let hasEnded = Atomic(false)
 
-    /// Whether the user hasn't consented since, in whatever session.
+    /// Whether the user hasn't consented since, in any session.
     var isLastWord: Bool { !hasEnded.load(ordering: .acquiring) }
 
     fileprivate func overrule() { hasEnded.store(true, ordering: .releasing) }
 }
 
-/// The users whose last word in this run is a denial, and the consequences that aren't all carried out yet.
+/// The users whose latest choice in this run is a denial, and the consequences that aren't all carried out yet.
 ///
-/// A consequence that fails is owed and tried again; once the user has consented again, it would undo that. Statements
-/// are entered here in the order of the line, so that the user's last word counts, whichever session it came from.
+/// A consequence that fails is owed and tried again; once the user has consented again, it would undo that consent.
+/// Statements are entered here in the order of the line, so that the user's latest choice counts, whichever session it
+/// came from.
 ///
-/// Once its consequences are carried out, a denial is remembered as long as it is among the latest: a server hears of any
-/// number of them.
+/// Once its consequences are carried out, a denial is remembered as long as it is among the latest, because a server
+/// may receive any number of them.
 struct StandingDenials {
     /// The denials of each user whose consequences aren't all carried out yet.
     private var open: [ExactText: [StandingDenial]] = [:]
@@ -43,13 +44,13 @@ struct StandingDenials {
         former.remove(user)
     }
 
-    /// Whether a user's last word is a denial, as far as that is remembered.
+    /// Whether a user's latest choice is a denial, as far as that is remembered.
     func contain(_ userID: String) -> Bool {
         let user = ExactText(userID)
         return open[user] != nil || latest.contains(user) || former.contains(user)
     }
 
-    /// Forgets a denial's consequences; it stays the user's last word.
+    /// Forgets a denial's consequences; the denial stays the user's latest choice.
     mutating func end(_ denial: StandingDenial, of user: ExactText) {
         guard var denials = open[user] else { return }
         denials.removeAll { $0 === denial }

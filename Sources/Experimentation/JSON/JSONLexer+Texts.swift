@@ -3,7 +3,8 @@ import Foundation
 extension JSONLexer {
     /// Reads a string in quotes.
     ///
-    /// - Parameter former: Returned if it is the same text, which spares making another one: many texts of a list repeat.
+    /// - Parameter former: Returned if it is the same text, which saves creating another one: many texts of a list
+    ///   repeat.
     /// - Returns: The text.
     /// - Throws: What is wrong with it: a control character, an invalid escape, half a surrogate pair, bytes that
     ///   aren't UTF-8, or no end.
@@ -16,7 +17,7 @@ extension JSONLexer {
         let token = UnsafeBufferPointer(start: start, count: UnsafeRawPointer(end) - UnsafeRawPointer(start))
         var all: UInt8 = 0
         var isPlain = true
-        // Without an early exit the loop is vectorised.
+        // Without an early exit the loop is vectorized.
         for byte in token {
             isPlain = isPlain && byte != UInt8(ascii: "\\") && byte >= 0x20
             all |= byte

@@ -98,7 +98,7 @@ package struct JSONParser {
             entries.removeLast(count)
             return level.isLarge ? .object(largeObjects.removeLast()) : .null
         }
-        // Removed one by one from the end, nothing is copied.
+        // Removing them one by one from the end copies nothing.
         if level.isObject {
             var fields: [String: FlagValue] = Dictionary(minimumCapacity: count)
             while entries.count > level.start {

@@ -1,7 +1,7 @@
 /// When events are sent, how many at once, how often, and for how long.
 ///
-/// ``count`` and ``interval`` begin deliveries, which go on until the store has nothing left to lease; what is accepted
-/// after that waits for others again.
+/// ``count`` and ``interval`` begin deliveries, which go on until the store has nothing left to lease. An event
+/// accepted after that again waits for others.
 public struct BatchPolicy: Sendable, Hashable {
     /// How many waiting events trigger a delivery before ``interval`` has passed; 1 sends each at once.
     public var count: Int
@@ -11,7 +11,7 @@ public struct BatchPolicy: Sendable, Hashable {
     public var bytes: Int
     /// How long an event waits at most before it is sent.
     public var interval: Duration
-    /// How many attempts an event gets that fails because of itself.
+    /// How many attempts an event gets if it fails on its own.
     public var attempts: Int
     /// The maximum age of an event when it is sent; `nil` for any age.
     ///

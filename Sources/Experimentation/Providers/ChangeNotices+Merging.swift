@@ -19,7 +19,7 @@ extension AsyncStream<ChangeNotice> {
                         for await notice in notices {
                             guard let notice = await passing(index, notice) else { continue }
                             let outcome = continuation.yield(notice)
-                            // One vendor's change mustn't be lost to the silence of others.
+                            // One vendor's change mustn't be lost to another vendor's `unheard`.
                             if case .dropped(.changed) = outcome, notice != .changed { continuation.yield(.changed) }
                         }
                     }

@@ -9,8 +9,8 @@ public protocol ChangeSource: Sendable {
 
     /// Called when the application enters the foreground or leaves it.
     ///
-    /// In the background it doesn't need changes: connections may be closed for that time, and a missed change is
-    /// announced when the application is back. A source that wraps others passes it on to them.
+    /// In the background the application needs no changes: connections may be closed for that time, and a missed change
+    /// is announced when the application is back. A source that wraps others passes it on to them.
     func setApplicationState(_ applicationState: ApplicationState)
 }
 

@@ -68,7 +68,7 @@ public protocol Ruleset: Sendable {
     /// Decides all flags for a user; pure and synchronous.
     func decisions(for context: EvaluationContext) -> Decisions
 
-    /// Decides one flag for a user; pure and synchronous, and keeps nothing of the user.
+    /// Decides one flag for a user; pure and synchronous, and keeps nothing about the user.
     ///
     /// - Parameters:
     ///   - flag: The flag's index in ``catalogue``.
@@ -79,16 +79,17 @@ public protocol Ruleset: Sendable {
     /// The earliest moment after a date at which time alone could change a decision, for contexts without
     /// ``EvaluationContext/attributeDates``.
     ///
-    /// Rules whose decisions depend on anything but the context and its date must keep to the default.
+    /// Rules whose decisions depend on anything but the context and its date must keep the default implementation.
     ///
     /// - Parameter date: The date.
-    /// - Returns: The moment; `Date.distantFuture` if time plays no part, and the date itself, as by default, if nothing is known.
+    /// - Returns: The moment; `Date.distantFuture` if time plays no part; the date itself, as by default, if nothing is
+    ///   known.
     func nextChange(after date: Date) -> Date
 
-    /// The rules that ``outcome(ofFlag:for:)`` is asked of; these themselves unless said otherwise.
+    /// The rules on which reads call ``outcome(ofFlag:for:)``; these rules themselves by default.
     ///
-    /// For rules that only relabel those of another: both have the same flags with the same values at the same indices, and
-    /// a read takes no detour.
+    /// For rules that only relabel other rules: both have the same flags with the same values at the same indices, so a
+    /// read takes no detour.
     var reader: any Ruleset { get }
 }
 
@@ -117,7 +118,7 @@ public struct Freshness: Sendable, Hashable {
         case notReady
     }
 
-    /// How long an answer is valid; `nil` for as long as there is no other.
+    /// How long an answer is valid; if `nil`, until there is another.
     ///
     /// ``UserSession/refresh(force:)`` asks the vendor only once this has passed, and always if it is zero or `nil`.
     public var lifetime: Duration?
@@ -129,7 +130,7 @@ public struct Freshness: Sendable, Hashable {
     public var afterExpiry: AfterExpiry
     /// How long rules are used before they are fetched again; `nil` to fetch them each time.
     package var span: Duration? { lifetime ?? polling }
-    /// How much older than the question an answer may be, as of a composition with rules that were fetched earlier.
+    /// How much older than the question an answer may be, as in a composition with rules that were fetched earlier.
     package var answerAge: Duration = .zero
 
     /// Creates a policy.

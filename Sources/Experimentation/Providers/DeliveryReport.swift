@@ -102,9 +102,9 @@ public enum Verdict: Sendable, Hashable {
     case outage(after: Duration? = nil, because: OutageReason = .noAnswer)
     /// The vendor didn't take it, for a reason that may lie in the event: try again, and count the attempt.
     case failed(String)
-    /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused: try
-    /// such events again in halves, at once and without counting an attempt, to find the one at fault.
+    /// The batch was refused as a whole, or the event wasn't sent because an earlier one of its user was refused.
     ///
+    /// Try such events again in halves, at once and without counting an attempt, to find the one at fault.
     /// When one event of a user has to wait, the user's later events wait too.
     case split(String)
     /// The vendor will never take it.

@@ -56,9 +56,9 @@ public protocol IdentityLinker: Sendable {
 
 /// The progress of a link.
 public struct LinkProgress: Sendable, Hashable, Codable {
-    /// The user before.
+    /// The user before the link.
     public var from: Identity
-    /// The user afterwards; the linker may change it if the vendor decides which ids survive.
+    /// The user after the link; the linker may change it if the vendor decides which ids survive.
     public var to: Identity
     /// Facts by which the vendor finds the user, where that isn't the id, by name: an address or a customer number.
     public var criteria: [String: String]

@@ -11,9 +11,10 @@ public protocol ExperimentationProvider: Sendable {
 
     /// A string that distinguishes accounts of this vendor, for file names and cache keys.
     ///
-    /// It must differ whenever a cached answer of one account must not be used for the other, or an event of one must
-    /// not be sent to the other: another environment, another credential. A store knows the account by a digest of it,
-    /// so the string must stay the same from version to version. It may hold a secret; only the digest is ever written.
+    /// It must differ between two accounts whenever a cached answer of one must not be used for the other, or an event
+    /// of one must not be sent to the other, as with another environment or another credential. A store knows the
+    /// account by a digest of it, so the string must stay the same from version to version. It may hold a secret; only
+    /// the digest is ever written.
     var scope: String { get }
 
     /// What the provider supports in detail, for the matrix and for the conformance suite.
@@ -60,14 +61,14 @@ public struct ProviderRoles: Sendable {
     /// Further destinations of events: each has its own order, attempts, pauses and ledger.
     ///
     /// An event that a further sink's ``EventSink/check(_:)`` refuses isn't owed to it. If there are ``events``, they
-    /// decide whether an event is accepted at all, and none of the routes leads to the provider's own destination; if
+    /// decide whether an event is accepted at all, and none of the routes leads to the provider's own destination. If
     /// there are none, an event is accepted if one of the routes takes it. Destinations are distinct.
     public var furtherRoutes: [EventRoute] = []
     /// How an anonymous user becomes a known one, if that takes more than sending both ids.
     public var identity: (any IdentityLinker)?
     /// How the client learns that decisions have changed, if the vendor announces it.
     public var changes: (any ChangeSource)?
-    /// The vendor's kill switch, if it is asked for separately from decisions.
+    /// The vendor's kill switch, if the client asks about it separately from decisions.
     public var remoteSwitch: (any RemoteSwitch)?
     /// How campaigns are held, if the vendor answers events with any.
     public var campaigns: CampaignPolicy?
@@ -85,7 +86,7 @@ public struct ProviderRoles: Sendable {
     /// Reads what the sinks need to know when they check an event; `nil` if their checks depend on nothing outside this
     /// process.
     ///
-    /// Called before an event's destinations are chosen, unless its caller can't wait, as one that reads a flag. If it
+    /// Called before an event's destinations are chosen, unless the caller can't wait, such as a read of a flag. If it
     /// throws, the event isn't accepted.
     public var prepare: (@Sendable (_ event: TrackingEvent) async throws(ExperimentationError) -> Void)?
     /// Removes the provider's own state of a user, without a trace.
@@ -115,7 +116,7 @@ public struct ProviderRoles: Sendable {
 
 /// How a vendor's assignments are kept and forced.
 public struct AssignmentPolicy: Sendable, Hashable {
-    /// Whether a user keeps a variation once assigned, over restarts too.
+    /// Whether a user keeps a variation once assigned, across restarts too.
     public var isSticky: Bool
     /// Whether a device may force an assignment.
     public var allowsOverrides: Bool

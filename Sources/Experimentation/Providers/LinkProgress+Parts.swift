@@ -1,8 +1,9 @@
 import Foundation
 
-/// A link at several vendors, whose progress is kept in one's notes.
+/// A link at several vendors, whose progress is kept in the notes of one ``LinkProgress``.
 extension LinkProgress {
-    /// The progress at each vendor, by a name of the caller's; empty at the beginning, and if the notes are unreadable.
+    /// The progress at each vendor, by a name that the caller chooses; empty at the beginning, and if the notes are
+    /// unreadable.
     package var parts: [String: LinkProgress] {
         (try? JSONDecoder().decode([String: LinkProgress].self, from: Data(notes))) ?? [:]
     }

@@ -1,6 +1,6 @@
 /// Why a vendor has not taken events that are themselves in order; open to others.
 ///
-/// It is stored with the events that wait, and ``OutboxStatus/failures`` counts them by it.
+/// It is stored with the events that wait, and ``OutboxStatus/failures`` counts the events by reason.
 public struct OutageReason: RawRepresentable, Sendable, Hashable, Codable {
     /// The reason as stored and shown.
     public let rawValue: String

@@ -4,16 +4,17 @@ import Foundation
 public struct ProviderContext: Sendable {
     /// The client's clock, randomness, ids and log.
     public let environment: ClientEnvironment
-    /// Where the provider keeps its own state between runs, apart from everyone else's.
+    /// Where the provider keeps its own state between runs, apart from all other state.
     ///
-    /// Keys belong to this account of this vendor; nothing of another is seen or written.
+    /// Keys belong to this account of this vendor; nothing of another account is seen or written.
     public let state: any StateStore
     /// The client's whole store, of which ``state`` is a part.
     private let store: any StateStore
     /// When the client was created.
     private let began: Date
     private let isOpen: SurfaceCheck
-    /// How long a start tries to read what the store can't read at first; shared by all that is started with the client.
+    /// How long a start tries to read what the store can't read at first; shared by everything that starts with the
+    /// client.
     package let patience: ReadingPatience
 
     /// Returns whether the part of the application in which an event happened is still open; `nil` if the event has no
@@ -67,15 +68,15 @@ public struct ProviderContext: Sendable {
         state = ScopedStateStore(store, prefix: "\(provider.destination.account.prefix(32))/provider/")
     }
 
-    /// Returns the context of a wrapped provider, which finds what it stored under a client of its own.
+    /// Returns the context of a wrapped provider, in which it finds what it stored under a client of its own.
     package func context(of provider: any ExperimentationProvider) -> ProviderContext {
         ProviderContext(of: provider, in: store, environment, since: began, isOpen, patience)
     }
 
-    /// Whether there may still be someone to show the campaigns to that answer an event: not in a part of the
-    /// application that has been closed since, and not if it happened before this client was created.
+    /// Whether campaigns that answer an event may still be shown to anyone: not in a part of the application that has
+    /// been closed since, and not if the event happened before this client was created.
     ///
-    /// For vendors that can be asked to answer without campaigns.
+    /// This is for vendors that can be asked to answer without campaigns.
     package func awaitsCampaigns(of envelope: Envelope) -> Bool {
         if let isOpen = isOpen(envelope) { return isOpen }
         // A clock that was set back since makes events of this run look like those of an earlier one.
@@ -88,7 +89,7 @@ public struct ProviderContext: Sendable {
     }
 }
 
-/// What a client kept of a provider's users and rules, for a provider that now wraps it.
+/// What a client kept about a provider's users and rules, for a provider that now wraps it.
 package struct KeptBefore: Sendable {
     private let state: KeptState
 
@@ -98,7 +99,7 @@ package struct KeptBefore: Sendable {
 
     /// The user's variations by group, for a vendor that honors earlier ones.
     ///
-    /// - Throws: What the store throws: a user who counts as new would be shown another variation.
+    /// - Throws: What the store throws; a user who counted as new instead would be shown another variation.
     package func assignments(of userID: String) async throws(ExperimentationError) -> [String: String] {
         try await state.find([String: String].self, .assignments(of: userID)) ?? [:]
     }

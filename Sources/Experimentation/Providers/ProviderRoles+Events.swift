@@ -22,7 +22,7 @@ extension ProviderRoles {
         throw first ?? .unsupported("events", by: name)
     }
 
-    /// Checks that events go to each destination once: a store would owe an event twice and deliver it once.
+    /// Checks that no two routes lead to one destination: a store would owe an event twice and deliver it once.
     ///
     /// - Parameter own: The provider's own destination.
     /// - Throws: ``ErrorCode/configuration`` naming a destination of two routes.

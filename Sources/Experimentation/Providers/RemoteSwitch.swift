@@ -1,6 +1,6 @@
-/// A vendor's kill switch that doesn't come with decisions or deliveries: the client asks for it separately.
+/// A vendor's kill switch that doesn't come with decisions or deliveries: the client asks about it separately.
 ///
-/// It is asked when a client is created and again after each wait, also while nothing is delivered, so that the client
+/// It is asked when a client is created and again after each wait, even while nothing is delivered, so that the client
 /// notices when the vendor is back on.
 public protocol RemoteSwitch: Sendable {
     /// Asks the vendor whether its kill switch is on.

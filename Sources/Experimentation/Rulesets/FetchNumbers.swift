@@ -1,11 +1,12 @@
-/// Numbers the fetches of a vendor's rules, made one at a time, to tell whose outcome answers whom.
+/// Numbers the fetches of a vendor's rules, made one at a time, to determine which fetch answers which caller.
 ///
-/// Callers that wait for a fetch take its outcome, so that one that hangs isn't followed by one for each of them.
+/// Callers that wait for a fetch take its outcome, so that a fetch that hangs isn't followed by another one for each of
+/// them.
 package struct FetchNumbers: Sendable, Equatable {
     /// The number of the last fetch begun, from 1.
     private var last = 0
     private var isUnderWay = false
-    /// The last fetch that may have read what has changed since.
+    /// The last fetch that may have read rules that have changed since.
     private var outdated = 0
 
     /// Creates numbers of fetches, none of which has begun.
@@ -33,6 +34,6 @@ package struct FetchNumbers: Sendable, Equatable {
     /// Notes that the vendor has announced a change, which the fetch under way may have missed as well.
     package mutating func expire() { outdated = last }
 
-    /// Whether a change was announced after a fetch had begun; also for 0, which no fetch has.
+    /// Whether a change was announced after a fetch had begun; also true for 0, which is the number of no fetch.
     package func isOutdated(_ number: Int) -> Bool { number <= outdated }
 }

@@ -9,9 +9,10 @@ final class RulesInUse: Sendable {
     private let killSwitch: KillSwitch
     private let failed: @Sendable (_ error: ExperimentationError, _ hasDecisions: Bool) -> Void
     private let flight = SingleFlight<Int, Int>()
-    /// The number of answers of the vendor's that have taken effect, or are about to.
+    /// The number of the vendor's answers that have taken effect, or are about to.
     private let answers = Atomic<Int>(0)
-    /// The rules in force; changed only by the one fetch at a time, and by what makes them valid again.
+    /// The rules in force; changed only by a fetch, of which there is one at a time, and by what makes them valid
+    /// again.
     let published = Lanes(PublishedRules())
 
     /// Creates an empty place for rules.
@@ -74,7 +75,8 @@ final class RulesInUse: Sendable {
         return killSwitch.isOn ? nil : published.current
     }
 
-    /// Fetches rules, and acts on the vendor's answer: once for all who wait for it, and in the order of the answers.
+    /// Fetches rules, and acts on the vendor's answer: once for all callers that wait for it, and in the order of the
+    /// answers.
     ///
     /// - Returns: The answer's number.
     private func renew() async throws(ExperimentationError) -> Int {
@@ -92,7 +94,7 @@ final class RulesInUse: Sendable {
             failed(error, hasRules)
             throw error
         }
-        // First: a caller that finds it in effect, and asks for a newer one, must not get this one.
+        // Count the answer first: a caller that finds it in effect, and asks for a newer one, must not get this one.
         let number = answers.wrappingAdd(1, ordering: .releasing).newValue
         switch outcome {
         case .disabled: await killSwitch.set(true)
@@ -105,7 +107,7 @@ final class RulesInUse: Sendable {
 
     private func publish(_ kept: RulesetKeeper.Kept, asOf throwings: Int) async {
         let (before, rules) = (published.current.kept, PublishedRules(kept, afterExpiry: afterExpiry))
-        // First: a reader that learns that the switch is off must find them.
+        // Publish first: a reader that learns that the switch is off must find the rules.
         published.update { _ in rules }
         await killSwitch.set(false, asOf: throwings)
         guard !killSwitch.isOn else { return }
@@ -136,14 +138,14 @@ final class PublishedRules: Sendable {
         isRestored = kept?.isRestored ?? false
     }
 
-    /// Creates the same rules, with another word on whether a later answer was invalid.
+    /// Creates the same rules, but with this value of ``isStale``.
     init(_ rules: PublishedRules, isStale: Bool) {
         self.isStale = isStale
         (kept, reader, catalogue) = (rules.kept, rules.reader, rules.catalogue)
         (isRestored, expiry, afterExpiry) = (rules.isRestored, rules.expiry, rules.afterExpiry)
     }
 
-    /// What a session says of decisions by these rules.
+    /// The origin that a session gives decisions by these rules.
     var origin: Snapshot.Origin { isRestored ? .restored : isStale ? .stale : .fresh }
 
     /// Whether the rules have expired.

@@ -60,7 +60,7 @@ actor RulesetKeeper {
         self.environment = environment
     }
 
-    /// Restores the rules of an earlier run, once: the next call reads what can't be read now.
+    /// Restores the rules of an earlier run, once; if they can't be read now, the next call tries again.
     ///
     /// - Parameter patience: How long to try while they can't be read; only once if `nil`.
     /// - Returns: The rules, if there are any.
@@ -81,7 +81,7 @@ actor RulesetKeeper {
         return kept
     }
 
-    /// When the vendor sent stored rules, or last said that they still hold.
+    /// When the vendor sent stored rules, or last confirmed that they still hold.
     private func lastAnswer(on stored: StoredRuleset, _ patience: ReadingPatience?) async -> Date {
         guard let bytes = try? await state.findBytes(.confirmation, patience),
             let confirmed = StoredRuleset(written: bytes), confirmed.validator == stored.validator

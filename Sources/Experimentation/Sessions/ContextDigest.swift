@@ -2,12 +2,13 @@ import Foundation
 
 /// Distinguishes contexts by everything that a vendor's answer may depend on, without keeping any of it.
 ///
-/// Texts count byte by byte, so that equivalent spellings in Unicode are different contexts. No date is part of it, neither the
-/// context's own nor when attributes were set: two sessions of a user differ in those alone.
+/// Texts count byte by byte, so that equivalent spellings in Unicode are different contexts. No date is part of it,
+/// neither the context's own nor when attributes were set: two sessions of a user differ in those alone.
 struct ContextDigest: Sendable, Hashable {
     private let words: SIMD4<UInt64>
 
-    /// Creates the digest of a context; `nil` if a number in it isn't finite, or a value is nested too deeply to be sent.
+    /// Creates the digest of a context; `nil` if a number in it isn't finite, or a value is nested too deeply to be
+    /// sent.
     init?(_ context: EvaluationContext) {
         var writer = JSONWriter(.exact, capacity: 256)
         guard (try? writer.value(Self.document(context))) != nil else { return nil }

@@ -10,9 +10,9 @@ struct HeldDecisions: Sendable {
     let afterExpiry: Freshness.AfterExpiry
     /// Whether a later answer was invalid.
     var isStale = false
-    /// What names the rules that decided.
+    /// The identifier of the rules that decided.
     var validator: String?
-    /// The number of changes that a vendor that is asked had told of before.
+    /// The number of changes that a vendor that is asked for each user had announced before.
     var changes = 0
 
     /// How to read them, given their age.
@@ -37,7 +37,7 @@ struct HeldDecisions: Sendable {
 /// A small cache is a single shard, which evicts its least recently used entry. From eight megabytes on there are eight
 /// shards, so that threads don't wait for each other, and each evicts its own. The newest entry always stays.
 final class DecisionCache: Sendable {
-    /// A user's cached answers: those to some contexts, latest first.
+    /// A user's cached answers, to one or several contexts, latest first.
     private struct Entry {
         var answers: [RecalledAnswer] = []
 
@@ -61,14 +61,14 @@ final class DecisionCache: Sendable {
     static let manyBytes = 8_000_000
 
     private let shards: [Shard]
-    /// To how many contexts of a user answers are kept.
+    /// The number of contexts of a user for which answers are kept.
     private let contexts: Int
 
     /// Creates an empty cache.
     ///
     /// - Parameters:
     ///   - bytes: The approximate limit.
-    ///   - contexts: To how many contexts of a user answers are kept.
+    ///   - contexts: The number of contexts of a user for which answers are kept.
     init(bytes: Int, contexts: Int = 1) {
         let count = bytes < Self.manyBytes ? 1 : 8
         shards = (0..<count).map { _ in Shard(limit: max(bytes, 0) / count) }
@@ -162,7 +162,7 @@ final class DecisionCache: Sendable {
         }
     }
 
-    /// Notes that the answer that was due isn't fetched after all.
+    /// Notes that the due answer isn't fetched after all.
     func giveUp(_ digest: ContextDigest, of user: User) {
         let id = ExactText(user.id)
         shard(id).entries.withLock { entries in

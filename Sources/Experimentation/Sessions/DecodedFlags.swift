@@ -81,8 +81,9 @@ extension DecodingError {
 }
 
 extension EvaluationDetails<RawFlag> {
-    /// Returns the details with the value decoded, and whether the read reveals the flag's assignment: what doesn't fit
-    /// reveals nothing, what the variation leaves to the caller does.
+    /// Returns the details with the value decoded, and whether the read reveals the flag's assignment.
+    ///
+    /// A value that doesn't fit reveals nothing; a value that the variation leaves to the caller does.
     func decoded<Wanted: Decodable & Sendable>(
         default defaultValue: Wanted,
         _ decode: (FlagValue) -> Result<Wanted, ExperimentationError>

@@ -28,7 +28,8 @@ final class Expiry: Sendable {
 
     /// When to look whether the moment has passed, if it hasn't.
     ///
-    /// Not at once, as it is noticed late, and within a day, as not every clock can wait for a thousand years.
+    /// Not at once, because expiry is noticed late, and within a day, because not every clock can wait for a thousand
+    /// years.
     var nextLook: ContinuousClock.Instant {
         let now = time.instant
         let rest = now.duration(to: instant) + .nanoseconds(1)

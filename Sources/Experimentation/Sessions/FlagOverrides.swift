@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Values that this process gives to flags in place of the vendor's, looked up only while there are any.
+/// Flag values that this process substitutes for the vendor's, looked up only while there are any.
 final class FlagOverrides: Sendable {
     private let values = Mutex<[ExactText: FlagValue]>([:])
     private let count = Atomic<Int>(0)
@@ -8,7 +8,7 @@ final class FlagOverrides: Sendable {
     /// Whether there are none; costs one load.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// The values by key; one of two whose keys Unicode calls equal.
+    /// The values by key; only one of two whose keys are equal by the rules of Unicode.
     var all: [String: FlagValue] {
         let all = values.withLock { $0 }
         return Dictionary(all.map { ($0.key.text, $0.value) }, uniquingKeysWith: { first, _ in first })

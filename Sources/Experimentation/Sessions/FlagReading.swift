@@ -3,7 +3,7 @@
 /// Conversions follow the neutral contract: integers and floating-point numbers convert only if nothing is lost, and a
 /// Boolean is never a number.
 protocol FlagReadable: Sendable {
-    /// Reads an outcome as this type; `nil` if it has another one.
+    /// Reads an outcome as this type; `nil` if it has another type.
     static func read(_ outcome: UnsafePointer<FlagCatalogue.Outcome>) -> Self?
     /// The value without its type, for hooks.
     var flagValue: FlagValue { get }

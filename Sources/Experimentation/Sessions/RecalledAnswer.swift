@@ -30,8 +30,8 @@ struct RecalledAnswer: Sendable {
     /// - Parameters:
     ///   - now: The time.
     ///   - policy: How long answers and failures are used.
-    ///   - changes: The number of changes that the vendor has told of. An answer from before the last one is used only
-    ///     while there can be no newer one.
+    ///   - changes: The number of changes that the vendor has announced. An answer from before the last change is used
+    ///     only while there can be no newer one.
     /// - Returns: What a request gets.
     mutating func recall(at now: ContinuousClock.Instant, by policy: AnswerReuse, after changes: Int) -> Recall {
         let isFailing = failure.map { now < $0.instant.advanced(by: policy.failures) } ?? false
@@ -58,6 +58,6 @@ struct RecalledAnswer: Sendable {
         failure = (error, now)
     }
 
-    /// Notes that the answer that was due isn't fetched after all.
+    /// Notes that the due answer isn't fetched after all.
     mutating func giveUp() { isRefreshing = false }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Remembers the latest exposures recorded without a session, so that each is recorded once in a while; bounded.
+/// Remembers the latest exposures recorded without a session, so that each is recorded only once for a while; bounded.
 final class RecentExposures: Sendable {
     private struct State {
         var young: Set<ExposureKey> = []

@@ -25,7 +25,7 @@ final class Snapshot: Sendable {
     let expiry: Expiry?
     let afterExpiry: Freshness.AfterExpiry
     let revision: UInt64
-    /// The place of its question among those of the session; 0 if it wasn't asked for.
+    /// The number of the session's question that it answers; 0 if it answers none.
     let question: UInt64
     let marks: AtomicBitSet
     /// Whether the age is irrelevant until the expiry, if there is one.
@@ -70,7 +70,7 @@ final class Snapshot: Sendable {
         )
     }
 
-    /// Whether the answer to a question may take its place: not one for a former user, nor one that was asked earlier.
+    /// Whether the answer to a question may replace it: not one for a former user, nor one to an earlier question.
     func yields(to question: UInt64, at revision: UInt64) -> Bool {
         (self.revision, self.question) <= (revision, question)
     }
@@ -83,7 +83,7 @@ final class Snapshot: Sendable {
     @inline(__always)
     var isOverdue: Bool { expiry?.hasPassed ?? false }
 
-    /// The decisions that reads give now: none if they have expired and aren't used any longer.
+    /// The decisions that reads use now: none if they have expired and aren't used any longer.
     var readable: Decisions { isGone ? .none : decisions }
 
     /// Whether the decisions have expired and aren't used any longer.
@@ -98,7 +98,7 @@ final class ContextBox: Sendable {
 
 /// A fixed number of bits that threads set and read without locks.
 final class AtomicBitSet: Sendable {
-    // Allocated in the initialiser, freed in the deinitialiser; in between accessed only through its atomics.
+    // Allocated in the initializer, freed in the deinitializer; in between accessed only through its atomics.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let wordCount: Int
 

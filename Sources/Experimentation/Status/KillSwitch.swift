@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the vendor's kill switch is on: seen by the next evaluation, kept over restarts, announced once.
+/// Whether the vendor's kill switch is on: seen by the next evaluation, kept across restarts, announced once.
 final class KillSwitch: Sendable {
     private let isThrown = Atomic<Bool>(false)
     private let throwing = Atomic<Int>(0)
@@ -46,7 +46,7 @@ final class KillSwitch: Sendable {
     /// - Parameter patience: How long to try while it can't be read; after that the switch counts as off.
     func restore(_ patience: ReadingPatience) async {
         var stored = false
-        // What the vendor says is written if it can't be read, whatever it is.
+        // If it can't be read, whatever the vendor reports is written.
         do { stored = try await kept.find(Bool.self, .killSwitch, patience) ?? false } catch { return }
         record.withLock { $0 = SwitchRecord(stored: stored) }
         guard stored else { return }
@@ -57,11 +57,11 @@ final class KillSwitch: Sendable {
 
     /// Sets the switch as the vendor reports it; once this returns, it is stored for the next run.
     ///
-    /// If that fails, the vendor's next word that comes two seconds later or more stores it.
+    /// If storing fails, the vendor's next report that comes two seconds later or more stores it.
     ///
     /// - Parameters:
     ///   - isOn: What the vendor reports.
-    ///   - count: ``throwings`` as the vendor was asked: a late answer to that doesn't turn off what was turned on since.
+    ///   - count: ``throwings`` when the vendor was asked: a late answer doesn't turn off what was turned on since.
     func set(_ isOn: Bool, asOf count: Int? = nil) async {
         let task = last.withLock { last -> Task<Void, Never>? in
             // Under the lock, so that changes are carried out in the order in which they are seen.
@@ -79,9 +79,9 @@ final class KillSwitch: Sendable {
         await task?.value
     }
 
-    /// Announces a status that the vendor's decisions have, unless the switch is on, which outweighs it.
+    /// Announces the status of the vendor's decisions, unless the switch is on, which takes precedence.
     func announce(_ kind: ProviderEvent.Kind, _ status: ProviderStatus, error: ExperimentationError? = nil) {
-        // A caller that turns it on meanwhile announces that afterwards.
+        // A caller that turns the switch on meanwhile announces that afterwards.
         self.status.announce(kind, status, error: error, unless: { isOn })
     }
 

@@ -4,8 +4,8 @@ public enum ProviderStatus: String, Sendable, Hashable, Codable {
     case notReady = "NOT_READY"
     /// It has valid decisions.
     case ready = "READY"
-    /// Its decisions may be out of date: the last fetch failed, the vendor can't announce changes any more, or those of
-    /// an earlier run have expired.
+    /// Its decisions may be out of date: the last fetch failed, the vendor can't announce changes any more, or the
+    /// decisions of an earlier run have expired.
     case stale = "STALE"
     /// It fails, but may recover.
     case error = "ERROR"

@@ -31,7 +31,8 @@ final class StatusBoard: Sendable {
     ///   - kind: What changed.
     ///   - status: The status from now on.
     ///   - error: What went wrong, if anything.
-    ///   - isOutweighed: Whether another status goes before it; asked at the moment at which it would take effect.
+    ///   - isOutweighed: Whether another status takes precedence; called at the moment at which the change would take
+    ///     effect.
     func announce(
         _ kind: ProviderEvent.Kind,
         _ status: ProviderStatus,
@@ -39,7 +40,7 @@ final class StatusBoard: Sendable {
         unless isOutweighed: () -> Bool = { false }
     ) {
         let event = ProviderEvent(kind, status: status, error: error)
-        // Added under the lock, which keeps the order, and told without it.
+        // Add the event under the lock, which keeps the order, and tell the listeners after releasing it.
         state.withLock { state in
             guard state.latest != event, !state.isFinished, !isOutweighed() else { return }
             state.latest = event

@@ -10,7 +10,7 @@ public final class InMemoryOutboxStore: OutboxStore {
     ///
     /// - Parameters:
     ///   - maximumCount: How many events may wait; by default as many as fit.
-    ///   - maximumBytes: The maximum size of the waiting events' written forms, about 400 bytes each; in memory they
+    ///   - maximumBytes: The maximum size of the waiting events' written forms, about 400 bytes each. In memory they
     ///     take about three times as much, and up to half as much again for events that are already gone.
     ///   - maximumEventBytes: The maximum size of one event.
     public init(maximumCount: Int = .max, maximumBytes: Int = 100_000_000, maximumEventBytes: Int = 32_768) {

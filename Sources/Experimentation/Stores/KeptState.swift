@@ -13,7 +13,7 @@ struct KeptState: Sendable {
     private let scope: String
     private let log: any LogSink
     private let forgetElsewhere: @Sendable (_ userID: String) async throws(ExperimentationError) -> Void
-    /// Told of every user of whom something may have been removed.
+    /// Notified of every user about whom something may have been removed.
     let removals = UserRemovals()
 
     /// Creates the state of an account.
@@ -22,7 +22,7 @@ struct KeptState: Sendable {
     ///   - store: The underlying store.
     ///   - account: The owner of the state.
     ///   - log: Where failures to read or write are logged.
-    ///   - forgetElsewhere: Removes what the provider itself keeps of a user.
+    ///   - forgetElsewhere: Removes what the provider itself keeps about a user.
     init(
         store: any StateStore,
         of account: Destination,
@@ -40,7 +40,7 @@ struct KeptState: Sendable {
     struct Key: Sendable {
         let name: String
         static let ruleset = Key(name: "ruleset")
-        /// The vendor's last word that the ruleset still holds.
+        /// The vendor's last confirmation that the ruleset still holds.
         static let confirmation = Key(name: "confirmation")
         static let overrides = Key(name: "overrides")
         static let killSwitch = Key(name: "kill-switch")
@@ -52,12 +52,12 @@ struct KeptState: Sendable {
         static let denials = "withdrawal/"
     }
 
-    /// Reads a value whose absence must be certain; `nil` if there is none, or whatever is wrong with it.
+    /// Reads a value whose absence must be certain; `nil` if there is none, or if anything is wrong with it.
     ///
     /// - Parameters:
     ///   - type: The value's type.
     ///   - key: The key.
-    ///   - patience: How long to go on if the store fails; not at all if `nil`.
+    ///   - patience: How long to keep trying if the store fails; not at all if `nil`.
     /// - Returns: The value.
     /// - Throws: What the store throws; it is logged as well.
     func find<Value: Decodable>(
@@ -106,8 +106,8 @@ struct KeptState: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - believed: What is stored as far as the caller knows, which saves reading it.
-    ///   - change: Returns what is to be stored instead of what is; may be called several times.
+    ///   - believed: What the caller believes to be stored, which saves reading it.
+    ///   - change: Returns the value to store in place of the stored one; may be called several times.
     /// - Returns: What is stored now; `nil` after a failure, which is logged.
     func change<Value: Codable & Equatable>(
         _ key: Key,
@@ -145,7 +145,8 @@ struct KeptState: Sendable {
         log.log(.warning, "cache.unreadable", "A cached value can't be read: \(error)")
     }
 
-    /// Reads bytes whose absence must be certain; `nil` only if there are none, or others than were written.
+    /// Reads bytes whose absence must be certain; `nil` only if there are none, or if they aren't the ones that were
+    /// written.
     private func content(of key: Key) async throws(ExperimentationError) -> [UInt8]? {
         try await store.value(for: prefix + key.name).flatMap { content(in: $0, of: key) }
     }
@@ -178,7 +179,8 @@ struct KeptState: Sendable {
         log.log(.warning, "cache.unwritable", "A value can't be cached: \(reason)")
     }
 
-    /// Removes a user's decisions and assignments, and the provider's own state of them, without a trace.
+    /// Removes a user's decisions, assignments and progress of a link, and the provider's own state of the user, without a
+    /// trace.
     func forget(userID: String) async throws(ExperimentationError) {
         defer { removals.note(userID) }
         let keys = [Key.decisions(of: userID), .assignments(of: userID), .link(of: userID)]
@@ -210,7 +212,7 @@ struct KeptState: Sendable {
         return users
     }
 
-    /// Returns what limits a kind of value to the most recently written users.
+    /// Returns a trimmer that limits a kind of value to the most recently written users.
     func trimmer(of kind: String, to count: Int) -> StateTrimmer { StateTrimmer(store, of: prefix + kind, to: count) }
 
     private func written(_ value: some Encodable, _ key: Key) throws(ExperimentationError) -> [UInt8] {

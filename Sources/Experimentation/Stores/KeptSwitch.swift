@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The kill switch of one of several vendors, kept over restarts.
+/// The kill switch of one of several vendors, kept across restarts.
 package final class KeptSwitch: Sendable {
     private struct Known {
         var record: SwitchRecord
-        /// How often the vendor has said in this run that it is off.
+        /// How often the vendor has reported in this run that its kill switch is on.
         var throwings = 0
-        /// Why the last write failed that did.
+        /// The error of the last write that failed.
         var failure: ExperimentationError?
     }
 
@@ -36,7 +36,7 @@ package final class KeptSwitch: Sendable {
                 try await state.value(for: key) != nil
             }
         } catch {
-            // What the vendor says is written then, whatever it is.
+            // Whatever the vendor reports is written then.
             stored = nil
         }
         self.state = state
@@ -49,14 +49,14 @@ package final class KeptSwitch: Sendable {
     /// Whether the vendor is disabled.
     package var isOn: Bool { isThrown.load(ordering: .relaxed) }
 
-    /// How often the vendor has said in this run that it is off.
+    /// How often the vendor has reported in this run that its kill switch is on.
     package var throwings: Int { known.withLock { $0.throwings } }
 
     /// Sets the switch for this run; ``store()`` keeps it for the next one.
     ///
     /// - Parameters:
-    ///   - isOn: What the vendor says.
-    ///   - count: ``throwings`` as the vendor was asked: a late answer to that doesn't turn off what was turned on since.
+    ///   - isOn: What the vendor reports.
+    ///   - count: ``throwings`` when the vendor was asked: a late answer doesn't turn off what was turned on since.
     /// - Returns: Whether that is a change.
     package func flip(to isOn: Bool, asOf count: Int? = nil) -> Bool {
         known.withLock { known in
@@ -67,13 +67,14 @@ package final class KeptSwitch: Sendable {
 
     /// Stores the switch unless the store has it; once this returns, the next run begins with it.
     ///
-    /// A cancelled caller doesn't end it: there may be no other call.
+    /// A cancelled caller doesn't stop the write: there may be no other call.
     ///
-    /// - Throws: What the store throws; for two seconds, the next calls throw it as well, and after that one tries again.
+    /// - Throws: What the store throws; for two seconds, the next calls throw it as well, and after that a call tries
+    ///   again.
     package func store() async throws(ExperimentationError) {
         if try isStored(isOn) { return }
         try await turn.run { [self] () async throws(ExperimentationError) in
-            // The current state, so that after concurrent changes the last one is stored.
+            // Store the current state, so that after concurrent changes the last one is stored.
             let isOn = isOn
             if try isStored(isOn) { return }
             known.withLock { $0.record.begin() }

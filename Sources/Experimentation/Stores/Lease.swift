@@ -16,7 +16,7 @@ public struct LeaseRequest: Sendable, Hashable {
     public var now: Date
     /// When the lease expires.
     public var until: Date
-    /// The lease to continue, behind what was handed out under it.
+    /// The lease to continue, after what was handed out under it.
     ///
     /// `nil` begins at the front and takes the lane if it is free.
     public var token: LeaseToken?
@@ -72,7 +72,7 @@ public struct Lease: Sendable, Hashable {
     /// What follows the last batch; `nil` if the store doesn't say.
     ///
     /// If `nil`, a round treats a batch with fewer events than it asked for as the last one, even if the batch only
-    /// reached its limit of bytes; the rest is left to the next round.
+    /// reached its limit of bytes. The rest is left to the next round.
     public var rest: Rest?
 
     /// What follows the last batch of a lease.
@@ -81,8 +81,8 @@ public struct Lease: Sendable, Hashable {
         case more
         /// Nothing in this lane that may be delivered now; the store may have another lane of the destination.
         case otherLanes
-        /// Nothing of the destination that may be delivered now. What is accepted later waits until it fills a batch, or
-        /// has waited long enough.
+        /// Nothing of the destination that may be delivered now. What is accepted later waits until it fills a batch,
+        /// or has waited long enough.
         ///
         /// - Parameter until: When the next event may be tried, if one is waiting for that.
         case nothing(until: Date?)

@@ -21,7 +21,7 @@ public struct NewEvent: Sendable, Hashable {
     /// Whether its user grants consent with it: in the same transaction and before this event, a denial ends and held
     /// events are released.
     ///
-    /// It is granted also if the event itself is refused.
+    /// Consent is granted even if the event itself is refused.
     public var grantsConsent: Bool
     private let content: Content
 
@@ -43,7 +43,7 @@ public struct NewEvent: Sendable, Hashable {
 
     /// Creates an event, and writes it down as stores do, which takes a few microseconds.
     ///
-    /// Here and not in the store, because a store takes many callers' events one after another.
+    /// It does so here and not in the store, because a store takes many callers' events one after another.
     public init(_ envelope: Envelope, owedTo deliveries: [Delivery], grantsConsent: Bool = false) {
         self.deliveries = deliveries
         self.grantsConsent = grantsConsent

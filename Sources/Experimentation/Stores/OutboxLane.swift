@@ -59,7 +59,7 @@ import Foundation
         /// The last event of the last failed attempt.
         public var tried: Int64 = 0
 
-        /// Creates none.
+        /// Creates the state without a failed attempt.
         public init() {}
     }
 
@@ -82,14 +82,14 @@ import Foundation
 
         /// Whether an event's wait holds back the user's later events.
         ///
-        /// In a round that continues, so does a wait that ended since the round began, or that began in it: the event was
-        /// skipped, and a later one would overtake it. But not one that a clock noted which has been set back since: its
-        /// event was handed out when the round began, and what it held back would be overtaken, or forgotten.
+        /// In a round that continues, so does a wait that ended since the round began, or that began in it: the event
+        /// was skipped, and a later one would overtake it. A wait noted by a clock that has been set back since does
+        /// not: its event was handed out when the round began, and what it held back would be overtaken, or forgotten.
         public func isHeldBack(by wait: Wait) -> Bool {
             wait.isOn(at: began) || goesOn && began < wait.noted && wait.noted <= now
         }
 
-        /// When an event that its wait holds back may be tried: in the next round, if the wait isn't on.
+        /// When an event that is held back by its own wait may be tried: in the next round, if the wait isn't on.
         public func end(of wait: Wait) -> Date { wait.isOn(at: now) ? wait.due : min(wait.due, now) }
     }
 
@@ -124,8 +124,8 @@ import Foundation
     /// The token of the current lease.
     public var token: LeaseToken { LeaseToken(destination: destination, epoch: epoch, revision: revision) }
 
-    /// Notes that something happened to an event that may have been handed out: its consent has changed, it was removed,
-    /// or a former holder has settled it.
+    /// Notes that something happened to an event that may have been handed out: its consent has changed, it was
+    /// removed, or a former holder has settled it.
     public mutating func disturb(_ sequence: Int64) {
         if owner != 0, sequence <= out { revision += 1 }
     }

@@ -131,7 +131,7 @@ extension OutboxRows {
                 removed += 1
             }
         }
-        // At once, since nothing of a user who denies consent may remain.
+        // Compact at once, since nothing of a user who denies consent may remain.
         if removed > 0 { compact() }
         return removed
     }

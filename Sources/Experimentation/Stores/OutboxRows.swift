@@ -24,7 +24,8 @@ struct OutboxRows {
         var isKept: Bool { envelope.event.isConsentSignal }
     }
 
-    /// In the order of acceptance, some of them gone: each removal by itself would move everything behind it.
+    /// In the order of acceptance, including some that are gone: removing each one by itself would move everything
+    /// behind it.
     var rows: [Row] = []
     /// The number and size of the events that aren't gone.
     private(set) var waiting = (count: 0, bytes: 0)

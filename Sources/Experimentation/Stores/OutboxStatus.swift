@@ -12,8 +12,8 @@ public struct OutboxStatus: Sendable, Hashable, Codable {
     public var leased: Int
     /// The size of the waiting events in bytes.
     public var bytes: Int
-    /// When the first waiting event, in the order of acceptance, happened; in a sum of several destinations, the earliest
-    /// of these.
+    /// When the first waiting event, in the order of acceptance, happened; in a sum of several destinations, the
+    /// earliest of these.
     public var oldest: Date?
     /// When the next delayed event may be tried.
     public var nextAttempt: Date?

@@ -22,7 +22,7 @@ public protocol OutboxStore: Sendable {
     /// counted as ``Ledger/DropReason/overflow`` at each destination that hadn't received them; events under a live
     /// lease are spared.
     ///
-    /// Consent that comes with an event is granted also if the event is refused for another reason: what its user did
+    /// Consent that comes with an event is granted even if the event is refused for another reason: what its user did
     /// afterwards mustn't wait for a further call, behind later events.
     ///
     /// - Parameters:
@@ -35,16 +35,17 @@ public protocol OutboxStore: Sendable {
 
     /// Accepts events, in order, and those that arrive until the transaction ends.
     ///
-    /// For a store whose commits wait for a disk: one wait then serves more events. As ``append(_:now:)`` in everything
-    /// else.
+    /// For a store whose commits wait for a disk: one wait then serves more events. In everything else this is
+    /// ``append(_:now:)``.
     ///
     /// - Parameters:
     ///   - events: The events; their ids are new.
-    ///   - more: Returns what has arrived, in order: the events after the given number, counted from the first of `events`.
-    ///     It never blocks, and for the same number it returns the same events again, and perhaps more. What it has
-    ///     returned must be accepted or refused in this transaction. A store needn't call it.
+    ///   - more: Returns what has arrived, in order: the events after the given number, counted from the first of
+    ///     `events`. It never blocks, and for the same number it returns the same events again, and perhaps more. What
+    ///     it has returned must be accepted or refused in this transaction. A store needn't call it.
     ///   - now: The time.
-    /// - Returns: For each event, also for each that `more` returned, why it was refused, or `nil` if it was accepted.
+    /// - Returns: For each event, including those that `more` returned, why it was refused, or `nil` if it was
+    ///   accepted.
     /// - Throws: ``ErrorCode/store``; all may have been stored nevertheless, or none.
     func append(
         _ events: [NewEvent],
@@ -62,11 +63,11 @@ public protocol OutboxStore: Sendable {
     ///
     /// Denied: the user's waiting events are removed at all destinations and count as purged, and a mark stays (a
     /// digest, never the id) by which ``append(_:now:)`` refuses further ones. Only the consent signal itself is left.
-    /// Granted: the mark is removed, and held events may be delivered, with their times and in their order. A lease that
-    /// covers such an event is no longer current.
+    /// Granted: the mark is removed, and held events may be delivered, with their times and in their order. A lease
+    /// that covers such an event is no longer current.
     ///
-    /// - Parameter changes: The changes; of several about one user all are carried out, and the last one decides the
-    ///   outcome.
+    /// - Parameter changes: The changes; if several are about one user, all are carried out, and the last one decides
+    ///   the outcome.
     /// - Returns: How many deliveries were removed, and how many released.
     /// - Throws: ``ErrorCode/store``; all may have been carried out nevertheless, or none.
     func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome
@@ -98,7 +99,7 @@ public protocol OutboxStore: Sendable {
     ///   - settlements: The outcomes.
     ///   - token: The lease under which they were handed out.
     ///   - now: The time.
-    /// - Returns: Whether the lease is still current, as ``isCurrent(_:)`` has it.
+    /// - Returns: Whether the lease is still current, as ``isCurrent(_:)`` defines it.
     /// - Throws: ``ErrorCode/store``.
     func settle(
         _ settlements: [Settlement],
@@ -160,13 +161,13 @@ public protocol OutboxStore: Sendable {
     /// were removed; ``ledger(of:)`` is exact.
     var overflowed: Int { get }
 
-    /// Names the contents that the ledgers are part of: the same for every store over them.
+    /// Identifies the contents that the ledgers are part of; every store over the same contents has the same id.
     ///
-    /// By it those who count tell that two stores, opened one beside or after the other, have one ledger. A place isn't
-    /// enough: contents that are made anew in it, as in a file deleted before, need another name, such as one with
-    /// something random that they keep from their creation. A store whose contents become part of others, ledgers
-    /// included, has their name from then on. It keeps the name while they can't be read, and when it is closed. `nil`,
-    /// unless implemented, for a store that is alone with its ledgers.
+    /// Code that counts events uses it to recognize that two stores, opened side by side or one after the other, share
+    /// a ledger. The location isn't enough: contents that are created anew there, as after a file was deleted, need
+    /// another id, such as one with a random part that they keep from their creation. A store whose contents become
+    /// part of other contents, ledgers included, has the id of those from then on. It keeps the id while the contents
+    /// can't be read, and when it is closed. `nil`, the default, means that no other store has these ledgers.
     var contentsID: String? { get }
 
     /// Waits until no trace is left, in any file, of what was removed.
@@ -189,7 +190,7 @@ extension OutboxStore {
     /// Any executor will do.
     public var executor: (any TaskExecutor)? { nil }
 
-    /// Accepts the first events; what arrives meanwhile has a transaction of its own.
+    /// Accepts the first events; what arrives meanwhile gets a transaction of its own.
     public func append(
         _ events: [NewEvent],
         joinedBy more: @escaping @Sendable (_ count: Int) -> [NewEvent],

@@ -6,7 +6,8 @@ import Foundation
 /// forwarded. Wrap stores this way: every wrapper then forwards methods that are added to ``OutboxStore`` later.
 ///
 /// All events come through ``OutboxStore/append(_:now:)``, and on any executor: a decorator has neither
-/// ``OutboxStore/append(_:joinedBy:now:)`` nor ``OutboxStore/executor`` of the underlying store unless it forwards them.
+/// ``OutboxStore/append(_:joinedBy:now:)`` nor ``OutboxStore/executor`` of the underlying store unless it forwards
+/// them.
 ///
 /// ```swift
 /// struct CountingOutbox: OutboxStoreDecorator {
@@ -31,8 +32,8 @@ public protocol StoreDecorator: Sendable {
     /// - Parameters:
     ///   - operation: The operation.
     ///   - body: Performs it.
-    /// - Returns: What it returns.
-    /// - Throws: What it throws, or any other error instead.
+    /// - Returns: What the operation returns.
+    /// - Throws: What the operation throws, or any other error instead.
     func pass<Value: Sendable>(
         _ operation: StoreOperation,
         _ body: () async throws(ExperimentationError) -> Value

@@ -10,7 +10,7 @@ package protocol RollingLogEntry: Sendable {
 
 /// The latest entries of a log that is kept in a state store.
 ///
-/// It has at least the latest 960, in segments, so that adding some costs a write of a few kilobytes instead of
+/// It keeps at least the latest 960, in segments, so that adding some costs a write of a few kilobytes instead of
 /// everything. Without a store, it lives as long as the process.
 package final class RollingLog<Entry: RollingLogEntry>: Sendable {
     package static var segmentLength: Int { 64 }
@@ -22,11 +22,11 @@ package final class RollingLog<Entry: RollingLogEntry>: Sendable {
         /// The entries in their written form, in the order in which they were added: a segment is written several
         /// times, but each entry is formatted once.
         var lines: [String] = []
-        /// The number of the first one, counted from the first ever.
+        /// The number of the first of these entries, counted from the first ever.
         var first = 0
         var isLoaded = false
 
-        /// The number of the next one.
+        /// The number of the next entry.
         var end: Int { first + lines.count }
     }
 
@@ -71,7 +71,7 @@ package final class RollingLog<Entry: RollingLogEntry>: Sendable {
     ///
     /// - Returns: How many were removed.
     package func remove(where isGone: (Entry) -> Bool) async throws(ExperimentationError) -> Int {
-        // In one turn: what is noted between reading and removing would be lost.
+        // Read and remove in one turn: what is noted in between would be lost.
         try await turn.take()
         defer { turn.leave() }
         let all = try await entries()

@@ -32,7 +32,7 @@ package final class StateTrimmer: Sendable {
             return left <= 0
         }
         guard isDue, let keys = try? await store.keys(beginningWith: prefix), keys.count > count else { return }
-        // More than were written since the last time.
+        // Remove more than were written since the last time.
         var surplus = keys.prefix(min(keys.count - count, max(Self.width, count / 4)))
         while !surplus.isEmpty {
             // Side by side, so that they share a transaction.

@@ -30,9 +30,9 @@ struct StoredDecisions: Codable, Sendable {
 }
 
 extension StoredDecisions {
-    /// The bytes that `JSONEncoder` would give with sorted names.
+    /// The bytes that `JSONEncoder` would write with sorted keys.
     ///
-    /// - Throws: What a value can't be written for, as an infinite number.
+    /// - Throws: Why a value can't be written, such as an infinite number.
     func written() throws -> [UInt8] {
         var writer = JSONWriter(.asEncoder, capacity: 128 + 192 * (flags.count + assignments.count))
         writer.raw("{\"assignments\":[")

@@ -1,6 +1,6 @@
 /// What is known of a stored kill switch: what the store has, and when a write failed.
 struct SwitchRecord: Sendable {
-    /// How long a write that failed isn't repeated: a vendor's answers come faster than a store recovers.
+    /// How long a failed write isn't repeated: a vendor's answers come faster than a store recovers.
     private static let patience = Duration.seconds(2)
 
     /// What the store has; `nil` if that isn't known.

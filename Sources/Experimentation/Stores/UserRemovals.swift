@@ -1,4 +1,4 @@
-/// Tells work under way for users that they have been removed meanwhile, so that it keeps nothing of them.
+/// Tells work under way for users that the users have been removed meanwhile, so that it keeps nothing about them.
 package typealias UserRemovals = UserWatches<UserRemoval>
 
 /// The one thing that ``UserRemovals`` tells.
@@ -9,8 +9,9 @@ package enum UserRemoval: UInt8, Sendable {
 extension UserWatches where Event == UserRemoval {
     /// Notes that a user is being removed.
     ///
-    /// Call it before anything is removed: work that looks after its own write then sees it, or the removal comes after
-    /// that write. A caller that only wants to know whether its write is still there is told after the removal.
+    /// Call it before anything is removed: work that checks after its own write then sees the note, or else the removal
+    /// comes after that write. A watcher that only wants to know whether its write is still there is told after the
+    /// removal.
     package func note(_ userID: String) { note(.removed, of: [ExactText(userID)]) }
 }
 

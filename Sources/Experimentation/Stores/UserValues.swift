@@ -13,8 +13,8 @@ package struct UserValues: Sendable {
     ///   - prefix: The beginning of their keys.
     ///   - count: How many to keep.
     ///   - time: The clock.
-    ///   - names: The rest of a user's key, made of digests, and after it that of earlier versions; none may begin
-    ///     another one.
+    ///   - names: The rest of a user's key, made of digests, followed by its form in earlier versions; none may be a
+    ///     prefix of another one.
     package init(
         in store: any StateStore,
         under prefix: String,

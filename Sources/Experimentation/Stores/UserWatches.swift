@@ -2,7 +2,7 @@ import Synchronization
 
 /// Tells work under way for users what happens to them meanwhile.
 ///
-/// The raw value of an event is a bit of its own.
+/// The raw value of each event is a separate bit.
 package final class UserWatches<Event: RawRepresentable<UInt8> & Sendable>: Sendable {
     /// A watch on users, for as long as it is held.
     package final class Watch: Sendable {
@@ -28,7 +28,7 @@ package final class UserWatches<Event: RawRepresentable<UInt8> & Sendable>: Send
             watches.add(mark, of: more)
         }
 
-        /// Whether an event has happened to one of the users since they are watched.
+        /// Whether an event has happened to one of the users since the watch on that user began.
         package func has(_ event: Event) -> Bool {
             mark.bits.load(ordering: .sequentiallyConsistent) & event.rawValue != 0
         }
@@ -64,7 +64,7 @@ package final class UserWatches<Event: RawRepresentable<UInt8> & Sendable>: Send
 
     /// Notes what happens to users, or to all of them if `nil`.
     ///
-    /// The cause itself, if it is watched, isn't told.
+    /// The watch of the cause itself, if it has one, isn't told.
     package func note(_ event: Event, of users: Set<ExactText>?, by cause: Watch? = nil) {
         state.withLock { state in
             let told = users.map { users in users.compactMap { state.byUser[$0] } } ?? [state.all]

@@ -1,7 +1,7 @@
 extension CatalogItem {
     /// The names of the optional fields that have a value, for adapters that log what their vendor has no field for.
     ///
-    /// The attributes have names of their own.
+    /// The attributes aren't included; they have names of their own.
     package var givenFields: Set<String> {
         var names: Set<String> = categories.isEmpty ? [] : ["categories"]
         if name != nil { names.insert("name") }

@@ -6,7 +6,8 @@ public struct Exposure: Sendable, Hashable, Codable {
     public var flagKey: String?
     /// The value that was read; `nil` if the variation has none for the flag, and the user saw the default.
     public var value: FlagValue?
-    /// The default given by the caller; `nil` also if it holds a number that isn't finite, or is nested too deeply to be stored.
+    /// The default given by the caller; also `nil` if it holds a number that isn't finite, or is nested too deeply to
+    /// be stored.
     public var defaultValue: FlagValue?
 
     /// Creates an exposure.
@@ -46,7 +47,7 @@ public protocol ExposureObserver: Sendable {
     ///
     /// - Parameters:
     ///   - exposure: The exposure.
-    ///   - user: Whose it is.
+    ///   - user: The user who was exposed.
     ///   - provider: The name of the client's provider.
     func exposed(_ exposure: Exposure, of user: User, by provider: String)
 }

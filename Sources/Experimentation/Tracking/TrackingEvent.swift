@@ -7,8 +7,8 @@ import Foundation
 /// try await session.track(.custom("spun-wheel", value: 3, attributes: ["color": "red"]))
 /// ```
 ///
-/// An adapter translates it into its vendor's words; what the vendor has no word for is refused when it is tracked,
-/// with ``ErrorCode/unsupported``, and never silently dropped.
+/// An adapter translates it into its vendor's terms. An event for which the vendor has no equivalent is refused when it
+/// is tracked, with ``ErrorCode/unsupported``, and never silently dropped.
 public struct TrackingEvent: Sendable, Hashable {
     /// The kind of the event, with its own fields.
     public var kind: Kind

@@ -2,7 +2,8 @@
 public struct User: Sendable, Hashable, Codable {
     /// The id that the vendor decides by.
     ///
-    /// Each adapter's README gives the vendor's own term. Where it is empty, the client uses ``anonymousID`` in its place.
+    /// Each adapter's README gives the vendor's own term. Where the id is empty, the client uses ``anonymousID``
+    /// instead.
     public var id: String
 
     /// The id from before the user was known, if any.
@@ -68,8 +69,9 @@ extension User {
 }
 
 extension Identity {
-    /// The identity with an id of its own, if it has either one: consent, order and whatever is stored go by ``id``, and
-    /// the empty one would be everybody's who has none.
+    /// The identity with an id of its own, if it has either one.
+    ///
+    /// Consent, order and whatever is stored go by ``id``, and all users without an id would share the empty one.
     var identified: Identity {
         guard id.isEmpty, let anonymousID else { return self }
         return Identity(id: anonymousID, anonymousID: anonymousID)

@@ -8,8 +8,8 @@ extension FlagValue {
     /// numbers.
     ///
     /// - Parameter any: The value.
-    /// - Throws: ``ErrorCode/invalidArgument`` for anything else, such as a date, with its type; the values themselves
-    ///   may be personal.
+    /// - Throws: ``ErrorCode/invalidArgument`` for anything else, such as a date; the error names the type, not the
+    ///   value, which may be personal.
     public init(any: Any) throws(ExperimentationError) {
         self = try Self.value(any, depth: 0)
     }

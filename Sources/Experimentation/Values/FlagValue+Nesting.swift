@@ -1,6 +1,6 @@
-// Synthesised conformances for nested values recurse once per level: a value nested ten thousand times would end the
-// process, on a thread with half a megabyte of stack even one with some hundreds. Nothing here recurses further than a
-// few levels.
+// Synthesized conformances for nested values recurse once per level: a value nested ten thousand times would end the
+// process; on a thread with half a megabyte of stack, so would one nested a few hundred times. Nothing here recurses
+// further than a few levels.
 
 extension FlagValue: Hashable {
     /// The maximum depth at which a value can be encoded.

@@ -45,7 +45,7 @@ extension FlagValue {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The integer, also from a floating-point number without a fraction; never from a Boolean.
+    /// The integer, even from a floating-point number without a fraction; never from a Boolean.
     public var intValue: Int? {
         switch self {
         case .int(let value): value
