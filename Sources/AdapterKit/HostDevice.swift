@@ -51,7 +51,7 @@ public enum HostDevice {
 
     /// Returns ``vendorID`` to a caller on any actor.
     ///
-    /// It waits for the main actor only where there is an id: a server may never run it.
+    /// Waits for the main actor only where there is an id, because a server may never run that actor.
     public static func requestVendorID() async -> String? {
         #if canImport(UIKit) && !os(watchOS)
             await vendorID
@@ -60,7 +60,7 @@ public enum HostDevice {
         #endif
     }
 
-    /// Returns a text of the main bundle's information, such as `CFBundleVersion`; `nil` if there is none or it is
+    /// Returns a string from the main bundle's information, such as `CFBundleVersion`; `nil` if there is none or it is
     /// empty.
     public static func application(_ key: String) -> String? {
         (Bundle.main.infoDictionary?[key] as? String).flatMap { $0.isEmpty ? nil : $0 }

@@ -66,8 +66,8 @@ public struct ComposedProvider: ExperimentationProvider {
         try validate()
     }
 
-    /// The vendors with flags that the decision table uses: by what they declare, because the account must be known before
-    /// they are started and have roles.
+    /// The vendors with flags that the decision table uses, judged by what they declare: the account must be known
+    /// before they are started and have roles.
     private var deciding: [Vendor] {
         let named = decisions.vendors
         return vendors.filter { $0.provider.capabilities.contains(.flags) && (named?.contains($0.name) ?? true) }

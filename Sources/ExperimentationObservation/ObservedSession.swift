@@ -14,7 +14,7 @@ import Observation
 /// .task { await flags.follow() }
 /// ```
 ///
-/// Reads are those of the session: they never wait, and the first one that reveals a variation records an exposure.
+/// Reads are the session's own: they never wait, and the first one that reveals a variation records an exposure.
 /// SwiftUI evaluates a view's body when the view is about to appear, which matches the meaning of an exposure.
 @MainActor
 public final class ObservedSession: Observable {
@@ -25,8 +25,8 @@ public final class ObservedSession: Observable {
 
     private var source: Source
     private let registrar = ObservationRegistrar()
-    /// The values of a flag that were read since its last change was reported, by key: the first two, because of two one is
-    /// outdated whatever the current value.
+    /// The values of a flag that were read since its last change was reported, by key: only the first two, because one
+    /// of two different values is outdated whatever the current value is.
     private(set) var seen: [ExactText: [FlagValue]] = [:]
 
     /// Creates an observable session; call ``follow()`` to observe changes.
@@ -119,7 +119,7 @@ public final class ObservedSession: Observable {
     ) -> Value? {
         let place = ExactText(key)
         registrar.access(self, keyPath: \.[place: place])
-        // Before and after, because it may change in between.
+        // Noted before and after, because the value may change in between.
         note(place)
         defer { note(place) }
         return switch source {

@@ -8,11 +8,10 @@ extension ClientStore {
     /// directories: `XDG_DATA_HOME`, or `~/.local/share` if that isn't set. There the store is in a folder named after
     /// the bundle's identifier, or the process if there is none; pass a folder if several tools share a store.
     ///
-    /// It checks the file on the calling thread, about a millisecond per megabyte.
+    /// Checks the file on the calling thread, which takes about a millisecond per megabyte.
     ///
     /// - Parameters:
-    ///   - name: The file's name without extension: ASCII letters, digits, `-`, `_` and `.`, which it doesn't begin
-    ///     with.
+    ///   - name: The file's name without extension: ASCII letters, digits, `-`, `_` and `.`; it doesn't begin with `.`.
     ///   - folder: A folder to use instead, such as an application group's container.
     ///   - options: The store's settings.
     ///   - log: Where to log that a damaged file was set aside.
@@ -35,7 +34,8 @@ extension ClientStore {
 
     /// Opens a store, or logs why it can't be opened and keeps everything in memory instead.
     ///
-    /// For an application that starts in any case, as vendors' SDKs do. What is kept in memory ends with the process.
+    /// For an application that starts in any case, as vendors' SDKs do. What is kept in memory is lost when the process
+    /// ends.
     ///
     /// - Parameters:
     ///   - log: Where a failure is logged, as an error.

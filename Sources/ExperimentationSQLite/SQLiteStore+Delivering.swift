@@ -28,7 +28,7 @@ extension SQLiteStore {
                 request.token = obstacle == nil ? front : token
                 continue
             }
-            // Only events that can't be dropped: asking again at once would return them again.
+            // There are only events that can't be dropped: asking again at once would return them again.
             if front == nil, let obstacle { throw obstacle }
             return .leased(Lease(token: token, batches: [], rest: rest))
         }
@@ -36,8 +36,8 @@ extension SQLiteStore {
 
     /// Drops unreadable events.
     ///
-    /// One must not keep the others from being delivered, nor must a failure to drop it: it comes up again with the
-    /// next lease.
+    /// An unreadable event must not keep the others from being delivered, nor must a failure to drop it: it comes up
+    /// again with the next lease.
     ///
     /// - Returns: Why they couldn't be dropped.
     private func drop(_ unreadable: [Int64], under token: LeaseToken) async -> ExperimentationError? {

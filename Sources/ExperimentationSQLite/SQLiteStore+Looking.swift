@@ -7,8 +7,8 @@ import Synchronization
 extension SQLiteStore {
     /// The file's path without symbolic links, and a digest of random bytes that the contents have from their creation.
     ///
-    /// A file that is made anew has others; a restored copy, and what was saved from a damaged file, has the same. While
-    /// the file can't be read, and once it is closed, those that were last read.
+    /// A newly created file has different bytes; a restored copy, and what was saved from a damaged file, has the same
+    /// ones. While the file can't be read, and once it is closed, the bytes are those that were last read.
     public var contentsID: String? {
         let salt = lastSalt.withLock { last in
             last = commits.salt ?? last
@@ -18,7 +18,7 @@ extension SQLiteStore {
         return "\(realPath) \(mark.joined(separator: "."))"
     }
 
-    /// The destinations that this file has ledgers of.
+    /// The destinations for which this file has ledgers.
     public func destinations() async throws(ExperimentationError) -> [Destination] {
         try await look { _, table in table.lanes.map(\.lane.destination) }
     }
@@ -35,8 +35,8 @@ extension SQLiteStore {
         try await look { database, table in try table.ledger(of: destination, database) }
     }
 
-    /// What waits and the ledgers, in one transaction: other processes' work in between can't make them contradict each
-    /// other.
+    /// What waits and the ledgers, read in one transaction, so that other processes' work in between can't make them
+    /// contradict each other.
     package func accounts(now: Date) async throws(ExperimentationError) -> StoreAccounts {
         try await look { database, table in
             StoreAccounts(
@@ -53,7 +53,7 @@ extension SQLiteStore {
         }
     }
 
-    /// A page of the waiting events in the order of acceptance, which stay in the store.
+    /// A page of the waiting events, in the order of acceptance; the events stay in the store.
     ///
     /// Unreadable events are left out.
     ///
@@ -80,12 +80,12 @@ extension SQLiteStore {
 
     /// Reads, once the rows of evicted events are gone.
     ///
-    /// If they can't be deleted now, they are merely seen to wait.
+    /// If the rows can't be deleted now, their events merely count as waiting.
     private func look<Value: Sendable>(
         _ body: @escaping @Sendable (Database, inout OutboxTable) throws -> Value
     ) async throws(ExperimentationError) -> Value {
         if commits.hasEvicted.load(ordering: .relaxed) {
-            // Not as a removal: for looking, the reserve isn't given up.
+            // Not as a removal: the reserve isn't given up just for looking.
             let value = try? await commits.perform(.write) { database, table in
                 try table.dropEvicted(database)
                 return try body(database, &table)

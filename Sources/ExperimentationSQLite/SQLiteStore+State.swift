@@ -33,7 +33,7 @@ extension SQLiteStore {
                 return outcome
             }
         } catch {
-            // A full store accepts nothing; what is there instead can be told all the same.
+            // A full store accepts nothing, but can still report a conflicting value.
             let current = try await self.value(for: key)
             if current == expected { throw error }
             return .conflict(current)
@@ -64,7 +64,7 @@ extension SQLiteStore {
     /// Waits until no trace of what was removed is left in the files.
     ///
     /// A removal needn't wait for it: what was removed is gone for good, and erased soon afterwards, at the latest by
-    /// ``close()``. If the process dies before, it is erased when the file is next opened.
+    /// ``close()``. If the process dies before that, it is erased when the file is next opened.
     ///
     /// - Throws: `ErrorCode.store` if the files can't be rewritten now; the next removal tries again.
     public func finishErasing() async throws(ExperimentationError) {

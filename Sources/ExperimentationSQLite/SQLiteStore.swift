@@ -6,18 +6,18 @@ import Synchronization
 /// A durable store in one SQLite file: the outbox, cached decisions and rules, sticky assignments.
 ///
 /// Its guarantees: an accepted event survives the death of the process (or, with ``Durability/powerLoss``, the loss of
-/// power), the ledger is written in the same transaction as the events, several processes may share the file, and a
+/// power). The ledger is written in the same transaction as the events. Several processes may share the file, and a
 /// damaged file is set aside rather than fatal. Events are owed to destinations, so that those of one vendor's account
-/// are never sent to another, whichever client opens the file.
+/// are never sent to another account, whichever client opens the file.
 ///
 /// ```swift
 /// let client = try await ExperimentationClient(provider: provider, store: .sqlite(at: url))
 /// ```
 ///
-/// The files are the database, beside it `-wal` and `-shm` (SQLite's own), `-lock`, `-reserve` (space that is given up
-/// when the disk is full, so that events can still be delivered and removed), and after damage `.damaged`, `.damaged-2`
-/// to `.damaged-4` (the files set aside: the first one, and the latest), and `.salvage` and `.repaired` while one is
-/// replaced; only their owner can access them.
+/// The files are the database and beside it `-wal` and `-shm` (SQLite's own), `-lock`, and `-reserve` (space that is
+/// given up when the disk is full, so that events can still be delivered and removed). After damage there are also
+/// `.damaged` and `.damaged-2` to `.damaged-4` (the files set aside: the first one, and the latest), and, while one is
+/// replaced, `.salvage` and `.repaired`. Only their owner can access the files.
 public final class SQLiteStore: OutboxStore, StateStore {
     /// Settings of a store.
     public typealias Options = StoreOptions
@@ -73,7 +73,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
             throw .store(error, name: file.name)
         }
         lastSalt = Mutex(commits.salt ?? Data())
-        // Once the file is there: before, a link in its path may lead nowhere.
+        // Resolved once the file exists: before that, a link in its path may lead nowhere.
         realPath = URL(fileURLWithPath: file.path).resolvingSymlinksInPath().path
         if lock.tryAlone(), (try? commits.isErasingOwed()) == true { eraseBehind() }
         if hasSetAsideDamage {
@@ -118,7 +118,7 @@ public final class SQLiteStore: OutboxStore, StateStore {
             var refusals: [ExperimentationError?] = []
             var next = first
             while true {
-                // Here, so that no rewriting of the file in between can clear it.
+                // Noted here, so that no rewriting of the file in between can clear it.
                 traces.note(next.stored)
                 refusals += next.refusals(accepted: try table.append(next.stored, now: now, database))
                 let arrived = commits.runsOnCaller ? [] : more(refusals.count)

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// What waits and the ledgers of a store, as of one moment.
+/// What waits in a store, and its ledgers, as of one moment.
 package struct StoreAccounts: Sendable, Hashable {
     /// The accounts of one destination.
     package struct Account: Sendable, Hashable {
@@ -13,7 +13,7 @@ package struct StoreAccounts: Sendable, Hashable {
     package let status: OutboxStatus
     /// The ledger of all destinations together.
     package let ledger: Ledger
-    /// The accounts of each, in the order in which they were first named.
+    /// The accounts of each destination, in the order in which the destinations were first named.
     package let destinations: [Account]
 
     /// Creates accounts.

@@ -24,7 +24,7 @@ final class EvaluationTally: Sendable {
     static let mostVariants = 32
 
     fileprivate struct Variant {
-        /// Empty for none.
+        /// The variant's name; empty for no variant.
         let name: ExactText
         var counts = ReasonCounts()
         var users = UserCount()
@@ -44,7 +44,7 @@ final class EvaluationTally: Sendable {
 
     private static let shardCount = 8
     private let shards: [Mutexed]
-    /// The flags over the limit, which are one, so that a user of several counts once.
+    /// The flags over the limit, counted as one flag, so that a user of several counts once.
     private let rest = Mutex(Flag(ExactText(EvaluationTally.others)))
     /// The number of flags that are counted separately, in all shards.
     private let separate = Atomic(0)

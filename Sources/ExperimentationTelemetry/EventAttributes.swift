@@ -130,7 +130,7 @@ extension FlagValue {
 extension String {
     /// Truncates the string, with `…` at the end.
     fileprivate func cut(to limit: Int) -> String {
-        // Not in whole characters: one may have thousands of combining marks.
+        // Truncates by scalars, not by characters: a character may have thousands of combining marks.
         let scalars = unicodeScalars
         guard utf8.count > limit,
             let end = scalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex

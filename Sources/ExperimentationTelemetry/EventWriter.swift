@@ -10,7 +10,7 @@ enum TelemetryItem: Sendable {
 
 /// Something to be recorded by a metrics backend, which may block, on the measurements' thread.
 ///
-/// Not a ``TelemetryItem``, because a log that blocks may lose events, but no measurements.
+/// It isn't a ``TelemetryItem``, because a log that blocks may lose events, but no measurements.
 typealias MetricRecord = @Sendable () -> Void
 
 /// Writes the queued events; called on the relay's thread.

@@ -12,7 +12,7 @@ final class FollowedClients: Sendable {
 
     /// Adds a client, or finds it.
     ///
-    /// - Returns: Its baseline: one for all times that it is followed.
+    /// - Returns: The client's baseline, the same one each time that the client is followed.
     func add(_ client: ExperimentationClient) -> Baseline {
         entries.withLock { entries in
             entries.removeAll { $0.client == nil }

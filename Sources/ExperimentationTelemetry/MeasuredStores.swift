@@ -9,7 +9,7 @@ final class MeasuredStores: Sendable {
     }
 
     private struct State {
-        /// By contents, which are the same when they are opened again.
+        /// The stores by the id of their contents, which is the same when they are opened again.
         var stores: [String: MeasuredStore] = [:]
         var opened: [Opened] = []
     }
@@ -32,25 +32,25 @@ final class MeasuredStores: Sendable {
 
     /// The objects that exist now.
     ///
-    /// To be asked when a store is measured: when the backend takes the measurement, the store may be gone.
+    /// Read this when a store is measured: when the backend takes the measurement, the store may be gone.
     var existing: [MeasuredObject] {
         state.withLock { $0.opened.filter { $0.object != nil }.map(\.measured) }
     }
 }
 
-/// An object whose ledgers are measured, such as a store: for a file that two clients open, two.
+/// An object whose ledgers are measured, such as a store; a file that two clients open has two.
 final class MeasuredObject: Sendable {
-    /// Its store, unless contents tell which it is.
+    /// Its store, unless its contents tell which store it is.
     let own = MeasuredStore()
     private let last = Mutex<MeasuredStore?>(nil)
 
     /// The store in which its ledgers were last recorded.
     var store: MeasuredStore? { last.withLock { $0 } }
 
-    /// Records that its ledgers are in a store; if they were in another, it has taken those along.
+    /// Records that its ledgers are in a store; if they were in another one, this one has taken those along.
     ///
-    /// To be called in the order in which the ledgers were read, and only if they were: an object that can't be read may
-    /// misname its contents.
+    /// Call this in the order in which the ledgers were read, and only if they were read: an object that can't be read
+    /// may misname its contents.
     func move(to store: MeasuredStore) {
         let left = last.withLock { last in
             defer { last = store }
@@ -62,17 +62,17 @@ final class MeasuredObject: Sendable {
 
 /// A store whose ledgers are measured.
 final class MeasuredStore: Sendable {
-    /// Lets one measurement at a time read the ledgers and queue them: were older ones recorded after newer ones, what waits
-    /// would be that of before.
+    /// Lets one measurement at a time read the ledgers and queue them: if older ledgers were recorded after newer ones,
+    /// the count of what waits would be outdated.
     let turns = AsyncSemaphore(limit: 1)
     private let state = Mutex(State())
 
     private struct State {
         var last: [Destination: Ledger] = [:]
-        /// Figure by figure the highest ledgers.
+        /// The highest ledgers, figure by figure.
         var counted: [Destination: Ledger] = [:]
-        /// Whether its ledgers, or those it has taken, have been recorded: a destination that is new since has grown from
-        /// nothing.
+        /// Whether its ledgers, or those it has taken, have been recorded: a destination that is new since then has
+        /// grown from nothing.
         var isRecorded = false
     }
 
@@ -81,14 +81,14 @@ final class MeasuredStore: Sendable {
 
     /// Replaces the ledgers.
     ///
-    /// A ledger grows only by what exceeds all that was counted: it may shrink when a database loses its latest
-    /// commits or an earlier copy is restored, and one that is read from a deleted file is of no use.
+    /// A ledger grows only by what exceeds all that was counted: it may shrink when a database loses its latest commits
+    /// or an earlier copy is restored, and a ledger that is read from a deleted file is of no use.
     ///
     /// - Parameters:
     ///   - ledgers: The ledgers.
     ///   - isFirst: Whether these are only the baseline for later growth, unless some were recorded before.
-    /// - Returns: What each destination's ledger has grown by, also for destinations that are no longer named; nothing
-    ///   in it is negative, and `pending` is zero.
+    /// - Returns: How much each destination's ledger has grown, including destinations that are no longer named; no
+    ///   figure is negative, and `pending` is zero.
     func replace(_ ledgers: [Destination: Ledger], isFirst: Bool) -> [Destination: Ledger] {
         state.withLock { state in
             let isBaseline = isFirst && !state.isRecorded
@@ -105,7 +105,7 @@ final class MeasuredStore: Sendable {
         }
     }
 
-    /// Counts another store's ledgers as part of this one's, and no longer there.
+    /// Counts another store's ledgers as part of this one's, and no longer as the other's.
     func take(_ other: MeasuredStore) {
         let taken = other.state.withLock { state in
             defer { state = State() }

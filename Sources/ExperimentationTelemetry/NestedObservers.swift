@@ -14,7 +14,7 @@ struct NestedObservers: OperationObserver {
     ) async -> Value {
         await outer.around(operation, isolation: isolation) { given in
             await inner.around(operation, isolation: isolation) { own in
-                // The inner one is nearer to the request: of two trace headers its own names the parent.
+                // The inner observer is nearer to the request: of two trace headers, the inner one's names the parent.
                 let (value, outcome) = await body(given.merging(own) { $1 })
                 return ((value, outcome), outcome)
             }

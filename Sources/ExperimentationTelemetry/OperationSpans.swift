@@ -73,7 +73,7 @@ final class LastRefreshes: Sendable {
         instants.withLock { $0[provider] = instant }
     }
 
-    /// Returns how long ago that was, by provider.
+    /// Returns how long ago the last successful refresh was, by provider.
     func ages(at now: ContinuousClock.Instant) -> [String: Duration] {
         instants.withLock { $0.mapValues { $0.duration(to: now) } }
     }

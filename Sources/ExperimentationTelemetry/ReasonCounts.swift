@@ -11,7 +11,7 @@ struct ReasonCounts: Sendable {
 
     private(set) var entries: [Entry] = []
 
-    /// The maximum number of entries, before one for all others.
+    /// The maximum number of entries, not counting the one for all others.
     static let limit = EvaluationTally.mostVariants
 
     /// Counts an evaluation.

@@ -18,7 +18,7 @@ struct Tallies: Sendable {
 
     let evaluations: EvaluationTally
     let exposures = Tally<Arm>()
-    /// By kind.
+    /// Mismatches by kind.
     let mismatches = Tally<String>()
     /// Events that were left out.
     let drops = Tally<Signal>()

@@ -109,7 +109,8 @@ public final class Telemetry: Sendable {
 
     /// Returns an environment with the operation observer and, if it has no log, the logger as its log.
     ///
-    /// An observer that it has stays, around this one, whose header fields outweigh the other's.
+    /// An observer that the environment already has stays, around this one. Of two header fields with the same name,
+    /// this one's counts.
     public func added(to environment: ClientEnvironment) -> ClientEnvironment {
         var environment = environment
         if let operations {
@@ -128,7 +129,7 @@ public final class Telemetry: Sendable {
     /// the task: if events may be accepted before, call ``startCounting(_:)`` first. What happens between the last
     /// measurement and the client's end is counted by ``flush(within:)``. Clients that share a store are counted once.
     ///
-    /// It ends once the store has answered: a store carries out what it was asked, cancelled or not.
+    /// It ends once the store has answered: a store carries out what it was asked to do, cancelled or not.
     public func follow(_ client: ExperimentationClient) async {
         let baseline = followed.add(client)
         await start(client, baseline)
@@ -138,12 +139,13 @@ public final class Telemetry: Sendable {
         }
     }
 
-    /// Counts the events in a client's outbox from this call on, as ``follow(_:)`` does, but measures them no further than
-    /// ``flush(within:)`` does.
+    /// Counts the events in a client's outbox from this call on, as ``follow(_:)`` does, but measures them again only
+    /// in ``flush(within:)``.
     public func startCounting(_ client: ExperimentationClient) async { await start(client, followed.add(client)) }
 
     private func start(_ client: ExperimentationClient, _ baseline: Baseline) async {
-        // In a task of its own: a cancelled one wouldn't wait for its turn, and nothing would tell later where it began.
+        // Runs in a task of its own: a cancelled one wouldn't wait for its turn, and nothing would show later where
+        // counting began.
         await Task { await measure(client, from: baseline) }.value
     }
 
@@ -154,7 +156,7 @@ public final class Telemetry: Sendable {
 
     private func measure(_ client: ExperimentationClient, from baseline: Baseline?) async {
         guard meters != nil else { return }
-        // First, because a store may not answer.
+        // Queued first, because a store may not answer.
         measurements.put(present())
         await measureLedgers(of: client, from: baseline) { measurements.put($0) }
     }
@@ -178,15 +180,17 @@ public final class Telemetry: Sendable {
         guard let meters else { return true }
         let owner = client.ledgersOwner
         let (object, store) = meters.stores.find(owner)
-        // In this task, so that its cancellation ends the wait for the turn: no task stays in line behind a store that hangs.
+        // Waits in this task, so that its cancellation ends the wait for the turn: no task stays in line behind a store
+        // that hangs.
         do { try await store.turns.enter() } catch { return false }
         defer { store.turns.leave() }
         guard let ledgers = try? await client.ledgers() else { return false }
-        // Whether these are the old contents' or the new ones' can't be told.
+        // It can't be told whether these are the ledgers of the old contents or of the new ones.
         guard client.ledgersOwner.key == owner.key else { return false }
         let existing = meters.stores.existing
         pass {
-            // Here, because a store that fails and a relay that is full leave the baseline to a later measurement.
+            // The baseline is taken here, because a store that fails and a relay that is full leave it to a later
+            // measurement.
             meters.record(ledgers, of: object, in: store, among: existing, isFirst: baseline?.take() ?? false)
         }
         return true
@@ -201,25 +205,25 @@ public final class Telemetry: Sendable {
         tallies?.mismatches.add(kind, count)
     }
 
-    /// Passes on everything that is queued, counts included, and measures the followed clients once more, also those that
-    /// have been shut down since.
+    /// Passes on everything that is queued, counts included, and measures the followed clients once more, including
+    /// those that have been shut down since.
     ///
     /// - Parameter duration: How long to wait at most for backends that block and stores that don't answer.
-    /// - Returns: Whether everything was passed on in time: `false` also if a store couldn't be read, as one that has been
-    ///   closed. What a full queue had dropped before is counted, and doesn't make it `false`.
+    /// - Returns: Whether everything was passed on in time: `false` also if a store couldn't be read, such as one that
+    ///   has been closed. What a full queue dropped before is counted, and doesn't make the result `false`.
     @discardableResult
     public func flush(within duration: Duration = .seconds(5)) async -> Bool {
         let deadline = time.instant.advanced(by: duration)
         let isDone = AsyncGate()
         let isLogged = AsyncGate()
-        // All at once, because a store that doesn't answer and a log that blocks delay the rest.
+        // All at once, because otherwise a store that doesn't answer or a log that blocks would delay the rest.
         measurements.empty(then: present())
         relay.empty { isLogged.open() }
         let measuring = Task {
             let areMeasured = await withTaskGroup { group in
                 for (client, baseline) in followed.clients {
                     group.addTask {
-                        // Past the queue's limit: what is left out here, nothing makes up for.
+                        // Goes past the queue's limit: nothing makes up for what is left out here.
                         await self.measureLedgers(of: client, from: baseline) { self.measurements.empty(then: $0) }
                     }
                 }

@@ -5,7 +5,7 @@ public import Logging
 public struct TelemetryOptions: Sendable {
     /// How user ids appear.
     public enum IDs: Sendable, Hashable {
-        /// They don't. The default, because an id is personal data.
+        /// Not at all. The default, because an id is personal data.
         case omitted
         /// As a keyed digest of 16 digits, which tells users apart without naming them.
         ///
@@ -88,7 +88,7 @@ public struct TelemetryOptions: Sendable {
     }
 
     private mutating func keepInBounds() {
-        // Only what is out of bounds is set, as each setting leads here again.
+        // Sets only what is out of bounds, because each assignment leads here again.
         if characterLimit < 1 { characterLimit = 1 }
         if attributeLimit < 1 { attributeLimit = 1 }
         if waitingLimit < 1 { waitingLimit = 1 }

@@ -9,8 +9,8 @@ extension ExperimentationClient {
     /// }
     /// ```
     ///
-    /// Reads meanwhile have reason `LOCAL_OVERRIDE`, and aren't exposures. Tests that run in parallel need a client
-    /// each.
+    /// Reads in the meantime have the reason `LOCAL_OVERRIDE`, and aren't exposures. Tests that run in parallel need
+    /// one client each.
     ///
     /// - Parameters:
     ///   - key: The flag's key.

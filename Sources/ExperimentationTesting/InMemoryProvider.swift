@@ -164,12 +164,12 @@ public final class InMemoryProvider: ExperimentationProvider {
     /// Makes every fetch fail, until `nil` is set.
     public func setFailure(_ failure: ExperimentationError?) { state.withLock { $0.failure = failure } }
 
-    /// Sets the verdict on each event; called once for each event of a batch, and free to use this provider.
+    /// Sets the verdict on each event; `verdict` is called once for each event of a batch, and may use this provider.
     public func setVerdict(_ verdict: @escaping @Sendable (Envelope) -> Verdict) {
         state.withLock { $0.verdict = verdict }
     }
 
-    /// Sets the campaigns that answer a delivered event; called once for each, and free to use this provider.
+    /// Sets the campaigns that answer a delivered event; `answer` is called once for each, and may use this provider.
     public func setCampaigns(_ answer: @escaping @Sendable (Envelope) -> [Campaign]) {
         state.withLock { $0.answer = answer }
     }
@@ -235,7 +235,7 @@ struct InMemoryPart: RulesetSource, EventSink, IdentityLinker, ChangeSource {
             report.isDisabled = state.isDisabled
             return (state.verdict, state.answer)
         }
-        // Without the lock: a test's closures may use the provider.
+        // Done without the lock: a test's closures may use the provider.
         var delivered: [Envelope] = []
         for (place, envelope) in batch.enumerated() {
             let given = verdict(envelope)

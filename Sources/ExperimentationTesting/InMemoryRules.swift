@@ -244,7 +244,7 @@ struct InMemoryRules: Ruleset {
     /// - Parameters:
     ///   - number: The experiment.
     ///   - context: The user.
-    ///   - path: The experiments below it that ask for it: a holdout above itself would ask without end.
+    ///   - path: The experiments below it that ask for it: a holdout above itself would ask for itself without end.
     /// - Returns: The arm, and how the user was assigned to it.
     private func place(
         in number: Int,

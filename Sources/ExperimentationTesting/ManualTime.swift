@@ -102,9 +102,9 @@ public final class ManualTime: TimeSource {
 
     /// Lets other tasks run until, for a while, they only sleep on this clock or wait for each other.
     ///
-    /// For a test that shows that something doesn't happen, or that needs all of it to have happened. It doesn't notice
-    /// a task that computes, or waits for a disk or a socket, for longer than about twenty milliseconds: wait for the
-    /// expected result instead, where there is one. It returns at once when this task is cancelled.
+    /// For a test that shows that something doesn't happen, or that needs everything to have happened. It doesn't
+    /// notice a task that computes, or waits for a disk or a socket, for longer than about twenty milliseconds: wait
+    /// for the expected result instead, where there is one. It returns at once when this task is cancelled.
     public func settle() async {
         var before = state.withLock { $0.questions }
         var quiet = 0
@@ -132,11 +132,11 @@ public final class ManualTime: TimeSource {
         await settle()
     }
 
-    /// Does work, and lets the moments pass for which it waits, such as those for which a client's start waits for a store
-    /// that can't be read.
+    /// Does work, and lets the short times pass for which the work waits, such as those for which a client's start
+    /// waits for a store that can't be read.
     ///
     /// - Parameters:
-    ///   - longest: The longest moment; whoever sleeps for longer isn't woken.
+    ///   - longest: The longest of these times; a task that sleeps for longer isn't woken.
     ///   - work: The work.
     /// - Returns: What the work returns.
     /// - Throws: What the work throws.

@@ -5,11 +5,11 @@ import Synchronization
 
 /// The HTTP exchanges of a session with a vendor, for keeping in a file and playing back without a network.
 ///
-/// Header fields of requests are left out, because they hold credentials, and so are cookies. In queries, forms and JSON, the
-/// values of known credentials are replaced: `client_secret`, `refresh_token`, `access_token`, `password` and the like; so
-/// are all values in the query of a stream of events, where a server announces it and where it is asked for.
-/// Everything else is kept unchanged and may hold users' data, or credentials under other names: look at a recording
-/// before you share it.
+/// Header fields of requests are left out, because they hold credentials, and so are cookies. In queries, forms and
+/// JSON, the values of known credentials are replaced: `client_secret`, `refresh_token`, `access_token`, `password` and
+/// the like; so are all values in the query of a stream of events, both where a server announces the stream and where a
+/// client requests it. Everything else is kept unchanged and may hold users' data, or credentials under other names:
+/// look at a recording before you share it.
 public struct Recording: Sendable, Hashable, Codable {
     /// One exchange.
     public struct Exchange: Sendable, Hashable, Codable {
@@ -99,8 +99,8 @@ public final class RecordingTransport: HTTPTransport {
 extension ScriptedTransport {
     /// Creates a transport that plays back a recording.
     ///
-    /// A request gets the first unused response recorded for its method, path and body, and after the last the same one
-    /// again. Credentials, which a recording doesn't hold, may differ. A request that was never recorded fails with
+    /// A request gets the first unused response recorded for its method, path and body, and after the last one, that
+    /// one again. Credentials, which a recording doesn't hold, may differ. A request that was never recorded fails with
     /// `ErrorCode.transport`.
     ///
     /// - Parameter recording: The recording.

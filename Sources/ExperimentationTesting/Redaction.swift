@@ -2,7 +2,7 @@
 ///
 /// Works on bytes, so that everything else stays as it was sent: adapters are tested with it.
 enum Redaction {
-    /// What stands in place of a credential.
+    /// The text that replaces a credential.
     static let placeholder = "redacted"
 
     /// The fields whose values are credentials, in lower case and without `_` and `-`.
@@ -116,7 +116,7 @@ enum Redaction {
         bytes.dropFirst(end + 1).first { !isBlank($0) } == UInt8(ascii: ":")
     }
 
-    /// Follows whether a place is inside a certain member: one that is secret, or the streams of events that a server
+    /// Tracks whether a position is inside a certain member: one that is secret, or the streams of events that a server
     /// announces.
     ///
     /// The addresses of streams carry tickets, in queries that the server names as it likes.

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Generates Swift source for the keys of a manifest; the same manifest always gives the same text.
+/// Generates Swift source for the keys of a manifest; the same manifest always produces the same text.
 public struct FlagKeySource {
     /// The access level of the keys.
     public enum Access: String, Sendable, CaseIterable {
@@ -37,7 +37,7 @@ public struct FlagKeySource {
     /// - Parameters:
     ///   - manifest: The flags.
     ///   - file: The manifest's name, for the heading and for messages.
-    ///   - name: The name of the enclosing type, as ``accepts(name:)`` has it.
+    ///   - name: The name of the enclosing type; see ``accepts(name:)``.
     ///   - access: The access level.
     /// - Returns: The source.
     /// - Throws: `ErrorCode.configuration` if two keys have the same Swift name, with the lines of both.

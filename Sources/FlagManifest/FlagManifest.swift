@@ -11,7 +11,7 @@ public struct FlagManifest: Sendable, Equatable {
         public var key: String
         /// The type of its values.
         public var type: FlagType
-        /// The value that readers get if the vendor gives none.
+        /// The value that readers get if the vendor provides none.
         public var defaultValue: FlagValue
         /// What it is for; may be empty.
         public var description: String

@@ -11,7 +11,7 @@ public struct PublishedFlags: Sendable, Equatable {
     /// Creates published flags.
     public init(_ values: [String: [FlagValue]]) { self.values = values }
 
-    /// Creates the flags that decisions reveal: all values if the vendor's rules are at hand, otherwise one user's.
+    /// Creates the flags that decisions reveal: all values if the vendor's rules are available, otherwise one user's.
     public init(_ decisions: Decisions) {
         var values: [String: [FlagValue]] = [:]
         let catalogue = decisions.catalogue
@@ -58,7 +58,7 @@ public struct ManifestFinding: Sendable, Equatable {
         case missing
         /// Only the vendor has it: no typed key reads it.
         case stale
-        /// A value of the vendor's has another type or doesn't fit the schema: readers get the default and a type mismatch.
+        /// A vendor's value has another type or doesn't fit the schema: readers get the default and a type mismatch.
         case type
         /// The default is none of the vendor's values: users outside the experiment may see something else.
         case `default`
@@ -105,7 +105,7 @@ extension FlagManifest {
 }
 
 extension FlagManifest.Flag {
-    /// Returns why readers can't have a value of the vendor's; `nil` if they can.
+    /// Returns why readers can't get a vendor's value; `nil` if they can.
     fileprivate func fault(of value: FlagValue) -> String? {
         guard type.holds(value) else { return "\(type.rawValue) here, \(FlagType(of: value).rawValue) there" }
         return shape?.mismatch(of: value, at: "value", isOpen: true)

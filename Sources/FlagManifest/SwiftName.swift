@@ -18,7 +18,7 @@ enum SwiftName {
     /// Names with another meaning after a dot, even in backticks.
     private static let taken: Set<String> = ["self", "Self", "init", "Type", "Protocol"]
 
-    /// Names that a structure has from its protocols: a property of the same name makes each use of it ambiguous.
+    /// Names that a structure gets from its protocols: a property of the same name makes each use of it ambiguous.
     private static let inherited: Set<String> = ["hashValue"]
 
     /// Names that no type can have as a member, or that the generated code uses in another meaning.
@@ -42,7 +42,7 @@ enum SwiftName {
         return finished(name, of: key)
     }
 
-    /// Returns the name of a structure's property, before it is quoted: as a constant's, but for `hashValue`.
+    /// Returns the name of a structure's property, before it is quoted: as for a constant, except for `hashValue`.
     static func property(_ key: String) -> String {
         let name = member(key)
         return inherited.contains(name) ? name + "_" : name
@@ -50,7 +50,7 @@ enum SwiftName {
 
     /// Returns the name of a type: `checkout-theme` becomes `CheckoutTheme`, and `string` becomes `FlagString`.
     ///
-    /// It always differs from ``member(_:)``, also where the first letter has no capital: `テーマ` becomes `Flagテーマ`.
+    /// It always differs from ``member(_:)``, even where the first letter has no capital: `テーマ` becomes `Flagテーマ`.
     static func type(_ key: String) -> String {
         let name = capitalized(key)
         return name == member(key) ? "Flag" + name : free(name)

@@ -1,4 +1,4 @@
-/// How a start of the application counts: as the first one of an installation, the first one of a version, or another.
+/// Whether a start of the application is the first of an installation, the first of a version, or another.
 package struct ApplicationLaunch: Sendable, Hashable {
     /// The kinds of starts.
     package enum Kind: Sendable, Hashable {
@@ -10,7 +10,7 @@ package struct ApplicationLaunch: Sendable, Hashable {
     /// The version to store, if it isn't stored yet; empty for an unknown one.
     package let versionToStore: String?
 
-    /// Creates the start of a version; an unknown one tells nothing of an upgrade.
+    /// Creates the start of a version; an unknown version says nothing about an upgrade.
     ///
     /// - Parameters:
     ///   - version: The version; `nil` if it is unknown.

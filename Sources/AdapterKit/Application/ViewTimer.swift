@@ -18,7 +18,7 @@ package struct ViewTimer<Subject: Hashable & Sendable>: Sendable {
 
     private var subject: Subject?
     private var isRunning = false
-    /// Up to when time is taken into account.
+    /// The moment up to which time has been taken into account.
     private var latest: ContinuousClock.Instant?
     private var accrued: Duration = .zero
 
@@ -43,7 +43,7 @@ package struct ViewTimer<Subject: Hashable & Sendable>: Sendable {
         return isRunning ? portions : portions + rest()
     }
 
-    /// Begins to view something else, or the same again, or nothing.
+    /// Begins a view of something else, of the same subject again, or of nothing.
     package mutating func view(_ subject: Subject?, at now: ContinuousClock.Instant) -> [Portion] {
         let portions = advance(to: now) + rest()
         if subject != self.subject { accrued = .zero }

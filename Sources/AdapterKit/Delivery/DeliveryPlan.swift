@@ -53,7 +53,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     }
 
     /// Arranges a batch in stages that alternate between the lanes: an event joins the first stage of its lane that
-    /// isn't before its user's last one.
+    /// isn't before the stage of its user's last event.
     private static func requests(_ batch: [Envelope], in lanes: [Lane], by lane: (Envelope) -> Lane) -> [Request] {
         var stages: [[Int]] = []
         var last: [String: Int] = [:]
@@ -85,7 +85,7 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
     /// task is cancelled, no further request begins.
     ///
     /// - Parameter send: Sends the events of one request and reports what became of each, in the order of the request.
-    /// - Returns: What became of all, in the order of the batch.
+    /// - Returns: What became of each event, in the order of the batch.
     public func deliver(_ send: @Sendable (Request) async -> DeliveryReport) async -> DeliveryReport {
         var whole = DeliveryReport(noAnswerTo: count)
         var users: [String: Verdict] = [:]
@@ -109,8 +109,8 @@ public struct DeliveryPlan<Lane: DeliveryLane>: Sendable, Hashable {
             for (event, verdict) in zip(events, report.verdicts(count: events.count)) {
                 switch verdict {
                 case .delivered, .rejected: continue
-                // Retried at once without the event it waited for: it is sent if that one is dropped, and stays if that
-                // one stays.
+                // The event is retried at once without the earlier one: it is sent if the earlier one is dropped, and
+                // stays if that one stays.
                 case .failed, .split: users[event.identity.id] = .split("an earlier event of the user wasn't taken")
                 default:
                     users[event.identity.id] = verdict ?? .outage()

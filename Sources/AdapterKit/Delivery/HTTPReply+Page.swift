@@ -1,16 +1,16 @@
 import HTTPTypes
 
 extension HTTPReply {
-    /// The body's type in lower case and without parameters; empty if the answer doesn't say.
+    /// The body's type in lower case and without parameters; empty if the answer doesn't state one.
     package var contentType: String {
         let field = response.headerFields[.contentType]?.lowercased() ?? ""
         return String(field.prefix { $0 != ";" && $0 != " " })
     }
 
-    /// Whether the body is a page for a person: what a captive portal answers instead of the vendor.
+    /// Whether the body is a page for a person, such as a captive portal's answer in place of the vendor's.
     ///
-    /// The type says nothing: many frameworks give the type `text/html` to any text, and a delivery that isn't
-    /// recognized as one is repeated without end.
+    /// The content type doesn't tell: many frameworks label any text `text/html`, and an event that was delivered but
+    /// isn't recognized as such is sent again without end.
     package var isPage: Bool { body.first { !$0.isBlank } == UInt8(ascii: "<") }
 
     /// Whether the body holds nothing but spaces, line breaks and a byte order mark.

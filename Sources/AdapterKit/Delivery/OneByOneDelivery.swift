@@ -19,7 +19,7 @@ package final class OneByOneDelivery: Sendable {
     /// - Parameters:
     ///   - batch: The events, oldest first.
     ///   - send: Sends one event and reports what became of it.
-    /// - Returns: What became of all, in the order of the batch.
+    /// - Returns: What became of each event, in the order of the batch.
     package func deliver(
         _ batch: [Envelope],
         _ send: (Envelope) async -> DeliveryReport

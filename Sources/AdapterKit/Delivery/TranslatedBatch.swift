@@ -42,7 +42,7 @@ public struct TranslatedBatch<Form> {
     /// Sends the events that have a form; sends nothing if there are none.
     ///
     /// - Parameter send: Sends the events and reports what became of each, in the order of ``events``.
-    /// - Returns: What became of all events, in the order of the batch.
+    /// - Returns: What became of each event, in the order of the batch.
     public func deliver(_ send: (Self) async -> DeliveryReport) async -> DeliveryReport {
         guard !events.isEmpty else { return rejections }
         var report = rejections

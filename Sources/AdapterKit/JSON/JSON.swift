@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// JSON from outside, read strictly, and our own JSON, written predictably.
+/// JSON from outside, read strictly, and JSON of this library, written predictably.
 ///
 /// Reading uses no recursion, limits nesting, refuses duplicate keys in an object, and accepts only the grammar of
 /// RFC 8259: no trailing commas, no comments, no encoding other than UTF-8. Foundation's readers each differ from it,
@@ -12,8 +12,8 @@ public enum JSON {
 
     /// Reads a document.
     ///
-    /// A number without fraction and exponent that fits into an `Int` becomes `FlagValue.int(_:)`; `-0` and every other
-    /// number becomes the nearest `Double`. A number too large for that is an error.
+    /// A number without a fraction or an exponent that fits into an `Int` becomes `FlagValue.int(_:)`; `-0` and every
+    /// other number becomes the nearest `Double`. A number too large for that is an error.
     ///
     /// - Parameters:
     ///   - bytes: The document in UTF-8, with or without a byte order mark.
@@ -88,7 +88,7 @@ public enum JSON {
     public enum KeyOrder: Sendable, Hashable {
         /// By their UTF-8 bytes.
         case sorted
-        /// These in this order at every depth, then the rest sorted.
+        /// These names first, in this order, at every depth; then the rest, sorted.
         case first([String])
 
         fileprivate var leading: [String] {
@@ -99,7 +99,7 @@ public enum JSON {
     /// Writes a value compactly, with the keys of objects in a fixed order.
     ///
     /// A `Double` is written with the fewest digits that read back as the same number, and keeps a fraction (`100.0`),
-    /// so that it reads back as a `Double`. Only what must be escaped is; `/` isn't.
+    /// so that it reads back as a `Double`. Only characters that must be escaped are; `/` isn't.
     ///
     /// - Throws: `ErrorCode.invalidArgument` for a number that is infinite or not a number, and for a value nested
     ///   deeper than `deepest`.
@@ -120,8 +120,7 @@ public enum JSON {
 
     /// Writes a value of a custom type, with sorted keys and unescaped slashes.
     ///
-    /// Foundation's encoder recurses: a caller's values inside must have been measured with
-    /// `FlagValue.depth(upTo:)`.
+    /// Foundation's encoder recurses, so measure a caller's values with `FlagValue.depth(upTo:)` first.
     ///
     /// - Throws: `ErrorCode.invalidArgument`, naming the key; never a value.
     public static func encode(_ value: some Encodable) throws(ExperimentationError) -> [UInt8] {

@@ -9,7 +9,7 @@ import Foundation
 /// let object = members.write(offer, &notes)
 /// ```
 ///
-/// A property without a value has no member. A value that the vendor wouldn't take has none either, which is noted.
+/// A property without a value has no member. A value that the vendor wouldn't take has none either, and is noted.
 package struct JSONMember<Root>: Sendable {
     /// The member's name.
     package let name: String
@@ -38,7 +38,7 @@ package struct JSONMember<Root>: Sendable {
         self.write = { root, notes in root[keyPath: property].flatMap { write($0, &notes) } }
     }
 
-    /// Describes the member of a property that always has a value, of which one goes without saying.
+    /// Describes the member of a property that always has a value; one value is expressed by leaving the member out.
     ///
     /// - Parameters:
     ///   - name: The member's name.
@@ -68,7 +68,7 @@ package struct JSONMember<Root>: Sendable {
 }
 
 extension Sequence {
-    /// Sets the properties whose members are there and can be read; the others stay.
+    /// Sets the properties whose members are present and can be read; the others keep their values.
     ///
     /// - Returns: The names of the members that were read.
     @discardableResult
@@ -113,7 +113,7 @@ extension JSONMember {
         Self(name, property, read: \.boolValue) { value, _ in .bool(value) }
     }
 
-    /// A finite number, not below zero unless it may be; written as an integer where nothing is lost.
+    /// A finite number, negative only if allowed; written as an integer where nothing is lost.
     package static func number(
         _ name: String,
         _ property: any WritableKeyPath<Root, Double?> & Sendable,
@@ -145,7 +145,7 @@ extension JSONMember {
     /// - Parameters:
     ///   - name: The member's name.
     ///   - property: The property.
-    ///   - words: The words by their meanings.
+    ///   - words: The word for each value.
     ///   - unsaid: The value for which there is no member.
     /// - Returns: The member.
     package static func choice<Value: Hashable & Sendable>(
@@ -168,7 +168,7 @@ extension JSONMember {
     /// - Parameters:
     ///   - name: The member's name.
     ///   - property: The property.
-    ///   - mayBeISO8601: Whether it may also be read from ISO 8601, which a date is as an attribute.
+    ///   - mayBeISO8601: Whether it may also be read from ISO 8601, the form of a date as an attribute.
     /// - Returns: The member.
     package static func date(
         _ name: String,

@@ -27,7 +27,7 @@ package struct BoundedPattern: Sendable, Hashable {
     enum Instruction: Sendable, Hashable {
         case take(Scalars)
         case require(Place)
-        /// Follows both branches, the first preferred; each is a distance, as that of a jump.
+        /// Follows both branches, the first preferred; each is a distance, as for a jump.
         case split(Int, Int)
         case jump(Int)
         case match

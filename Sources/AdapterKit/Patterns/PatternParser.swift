@@ -2,7 +2,7 @@ import Experimentation
 
 /// Parses a regular expression into instructions.
 ///
-/// Their distances are relative, so that parts are put together and repeated as they are.
+/// Their distances are relative, so that parts can be joined and repeated unchanged.
 struct PatternParser {
     typealias Instruction = BoundedPattern.Instruction
     typealias Program = [Instruction]

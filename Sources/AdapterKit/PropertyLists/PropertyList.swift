@@ -16,7 +16,7 @@ package enum PropertyList {
     ///   - deepest: The maximum depth of lists and dictionaries around a value. What is nested deeper is read as an
     ///     empty object, since a list may contain itself.
     /// - Returns: The value; dictionaries are objects.
-    /// - Throws: `ErrorCode.parseError` for what is no property list, is too large, or holds dates or data.
+    /// - Throws: `ErrorCode.parseError` for a file that isn't a property list, is too large, or holds dates or data.
     package static func parse(_ bytes: [UInt8], deepest: Int) throws(ExperimentationError) -> FlagValue {
         guard !hasTooManyContainers(bytes) else { throw refusal }
         let decoder = PropertyListDecoder()
@@ -41,7 +41,7 @@ package enum PropertyList {
         return count > mostContainers
     }
 
-    /// What may still be read.
+    /// How much may still be read.
     private final class Budget: Sendable {
         static let key = CodingUserInfoKey(rawValue: "budget")
         let deepest: Int

@@ -4,9 +4,9 @@ import Synchronization
 
 /// A record that is kept under a key of a state store, and read and changed as a whole.
 ///
-/// Reading is synchronous. A change is in the store when the method that makes it returns; without a store it lives as
-/// long as the process. The record's field names are those of the file; what an earlier version of the record didn't
-/// have is read as in the initial one.
+/// Reading is synchronous. A change is in the store when the method that makes it returns; without a store, the record
+/// lives as long as the process. The record's field names are those of the file; a field that an earlier version of the
+/// record didn't have is read as in the initial one.
 package final class StoredRecord<Record: Codable & Equatable & Sendable>: Sendable {
     private struct State: Sendable {
         var record: Record
@@ -28,11 +28,11 @@ package final class StoredRecord<Record: Codable & Equatable & Sendable>: Sendab
     /// Creates a record.
     ///
     /// - Parameters:
-    ///   - initial: What it is as long as nothing is stored.
+    ///   - initial: The record as long as nothing is stored.
     ///   - store: The store; `nil` for this process only.
     ///   - key: The key.
     ///   - isSame: Whether two records needn't be told apart in the store.
-    ///   - whenUnreadable: Called if what is stored can't be read, once: it counts as missing from then on.
+    ///   - whenUnreadable: Called once if the stored record can't be read; from then on it counts as missing.
     package init(
         _ initial: Record,
         in store: (any StateStore)?,
@@ -76,11 +76,11 @@ package final class StoredRecord<Record: Codable & Equatable & Sendable>: Sendab
 
     /// Changes the record; the change is in the store when this returns.
     ///
-    /// If it can't be written, the store gets it with the next one.
+    /// A change that can't be written is written with the next one.
     package func update<Result: Sendable>(
         _ change: @Sendable (inout Record) -> Result
     ) async throws(ExperimentationError) -> Result {
-        // Changing what hasn't been loaded yet would erase the rest.
+        // Changing a record that hasn't been loaded yet would erase the rest of it.
         try await load()
         let (result, revision) = state.withLock { state -> (Result, UInt64) in
             let old = state.record
@@ -92,9 +92,9 @@ package final class StoredRecord<Record: Codable & Equatable & Sendable>: Sendab
         return result
     }
 
-    /// Writes the newest record, unless the store has this revision by then.
+    /// Writes the newest record, unless the store already has this revision.
     ///
-    /// A cancelled caller doesn't end it.
+    /// A caller's cancellation doesn't end the write.
     private func write(_ revision: UInt64) async throws(ExperimentationError) {
         guard let store, state.withLock({ $0.written < revision }) else { return }
         try await turn.run { [self] () async throws(ExperimentationError) in

@@ -1,7 +1,7 @@
 import Experimentation
 
 /// Access tokens that expire: each is requested once for all callers, renewed before it expires, and requested less and
-/// less often while that fails.
+/// less often while requests fail.
 package actor AccessTokens {
     /// A token and its validity.
     package struct Token: Sendable, Hashable {
@@ -17,7 +17,7 @@ package actor AccessTokens {
         var token: Secret
         var life: Duration?
 
-        /// Creates a grant; without a length of life, the token doesn't expire.
+        /// Creates a grant; without a lifetime, the token doesn't expire.
         package init(_ token: Secret, for life: Duration?) {
             self.token = token
             self.life = life
@@ -47,9 +47,9 @@ package actor AccessTokens {
     /// Creates the tokens of one account.
     ///
     /// - Parameters:
-    ///   - backoff: How long to wait after failures. Its shortest wait is also how long a token is used at the least,
+    ///   - backoff: How long to wait after failures. Its shortest wait is also the shortest time that a token is used,
     ///     however short its life: the vendor wants few requests.
-    ///   - environment: The client's clock and chance.
+    ///   - environment: The client's clock and randomness.
     ///   - request: Requests a token.
     package init(backoff: Backoff, environment: ClientEnvironment, request: @escaping Request) {
         self.backoff = backoff
@@ -59,13 +59,13 @@ package actor AccessTokens {
 
     /// Returns a valid token, requesting one if necessary; all callers share one request.
     ///
-    /// It retries until the deadline; one attempt is made in any case, unless the last failure asks for more patience
-    /// than that.
+    /// Retries until the deadline. Makes one attempt in any case, unless the last failure calls for a wait beyond the
+    /// deadline.
     package func token(until deadline: ContinuousClock.Instant) async throws(ExperimentationError) -> Token {
         while true {
             if let token, isBefore(token.renewal) { return token }
             if let failure, isBefore(failure.notBefore) {
-                // A token that is due but hasn't expired is better than none.
+                // A token that is due for renewal but hasn't expired is better than none.
                 if let token, isBefore(token.end) { return token }
                 guard failure.error.isWorthWaiting, failure.notBefore <= deadline else { throw failure.error }
                 do {
@@ -76,12 +76,12 @@ package actor AccessTokens {
                 continue
             }
             do throws(ExperimentationError) {
-                // One that was just issued is used, however short its validity.
+                // A token that was just issued is used, however short its validity.
                 return try await flight("token") { () async throws(ExperimentationError) in try await self.ask() }
             } catch {
                 // A caller that is cancelled, as by a denial of consent, doesn't wait for the answer; the others do.
                 guard error.code != .cancelled else { throw error }
-                // Where attempts follow each other without a wait, nothing else ends them.
+                // Where attempts follow each other without a wait, only this ends them.
                 if let token, isBefore(token.end) { return token }
                 guard error.isWorthWaiting, isBefore(deadline) else { throw error }
             }
@@ -93,8 +93,8 @@ package actor AccessTokens {
         instant.map { environment.time.instant < $0 } ?? true
     }
 
-    /// How long the vendor asked to wait, if its last answer did; otherwise callers that retry have a schedule of their
-    /// own.
+    /// How long the vendor asked to wait, if its last answer asked; otherwise callers that retry have a schedule of
+    /// their own.
     package var patience: Duration? {
         guard let askedUntil = failure?.askedUntil else { return nil }
         let rest = environment.time.instant.duration(to: askedUntil)

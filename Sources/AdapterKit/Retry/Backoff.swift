@@ -23,7 +23,7 @@ public struct Backoff: Sendable, Hashable {
     public func delay(before retry: Int, jitter: Double) -> Duration {
         let longest = max(longest, .zero)
         var limit = min(max(first, .zero), longest)
-        // Thirty are plenty; a wait of zero never reaches the limit.
+        // Thirty doublings are plenty; a wait of zero never reaches the limit.
         for _ in 0..<min(max(retry - 1, 0), 30) { limit += min(limit, longest - limit) }
         // The product with one may be rounded up beyond what a duration holds.
         guard jitter.isFinite, jitter < 1 else { return limit }

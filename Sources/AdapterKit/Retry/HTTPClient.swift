@@ -39,7 +39,7 @@ public struct HTTPClient: Sendable {
     ///   - limits: The limits of the whole call, including all attempts and the waits between them.
     ///   - retry: How often to try; `nil` for the client's policy.
     /// - Returns: The last attempt's response.
-    /// - Throws: What ``HTTPTransport/send(_:body:limits:)`` throws, of the last attempt.
+    /// - Throws: What ``HTTPTransport/send(_:body:limits:)`` throws in the last attempt.
     public func send(
         _ request: HTTPRequest,
         body: [UInt8] = [],
@@ -52,7 +52,7 @@ public struct HTTPClient: Sendable {
 
     /// Sends a message as ``send(_:body:limits:retry:)`` does, made anew for each attempt.
     ///
-    /// For what an earlier attempt may say that no longer holds, such as a user's consent.
+    /// For messages whose content may no longer hold at a later attempt, such as a user's consent.
     package func send(
         limits: HTTPLimits = HTTPLimits(),
         retry: HTTPRetry? = nil,

@@ -1,10 +1,10 @@
 import Experimentation
 import Synchronization
 
-/// A value of the vendor's that is valid for a while: fetched when it is needed and has lapsed, by one caller at a time.
+/// A vendor's value that is valid for a while: fetched when it is needed and has lapsed, by one caller at a time.
 ///
-/// If that fails, a known value stays, and isn't asked for again before a pause is over. While none is known, each
-/// caller asks, and should have a backoff of its own.
+/// If a fetch fails, a known value stays, and isn't fetched again before a pause is over. While no value is known, each
+/// caller fetches, and should have a backoff of its own.
 package final class LapsingValue<Value: Sendable>: Sendable {
     /// Asks the vendor; returns the value and how long it is valid, or `nil` for an answer without one.
     package typealias Fetch = @Sendable () async throws(ExperimentationError) -> (value: Value, lifetime: Duration)?

@@ -30,8 +30,8 @@ public enum ReadFailure {
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - vendor: Who answered, for a person.
-    ///   - what: What was requested, for a person.
+    ///   - vendor: Who answered, for the message.
+    ///   - what: What was requested, for the message.
     /// - Returns: The error, with a ``RefusingStatus`` as its cause, or `nil`.
     public static func of(status: Int, from vendor: String, asking what: String) -> ExperimentationError? {
         guard let code = code(of: status) else { return nil }

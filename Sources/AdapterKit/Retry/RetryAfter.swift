@@ -11,8 +11,8 @@ public enum RetryAfter {
     /// - Parameters:
     ///   - fields: The response's header fields. Of several `Retry-After` fields the longest counts.
     ///   - now: The time of day, for the form with a date.
-    /// - Returns: The wait, from zero to ``longest``; `nil` if none is asked for, or in a form that HTTP doesn't
-    ///   define.
+    /// - Returns: The wait, from zero to ``longest``; `nil` if the server asks for none, or asks in a form that HTTP
+    ///   doesn't define.
     public static func wait(in fields: HTTPFields, now: Date) -> Duration? {
         fields[values: .retryAfter].compactMap { parse($0, now: now) }.max()
     }

@@ -70,7 +70,7 @@ public struct SettingsReader: Sendable {
         ExperimentationError(.configuration, "\(file): \"\(path)\(key)\": \(reason)")
     }
 
-    /// Returns what settings make together; an error about them names the file.
+    /// Returns a value made from several settings; an error about them names the file.
     package func made<Value>(
         _ make: () throws(ExperimentationError) -> Value
     ) throws(ExperimentationError) -> Value {

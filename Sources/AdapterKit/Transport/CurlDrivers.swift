@@ -46,7 +46,8 @@
                 let isAlone = state.calls.isEmpty
                 let next = state.calls.next
                 if next == state.open.count, let driver = make(configuration) { state.open.append(driver) }
-                // Without a descriptor for the second driver, the first one serves: it has its own, and connections.
+                // Without a descriptor for the second driver, the first one serves: it has its own descriptor, and
+                // connections.
                 let index = min(next, state.open.count - 1)
                 guard index >= 0 else { return nil }
                 state.calls.begin(index)
@@ -60,8 +61,8 @@
         /// The calls that the first driver has before the second gets any: with up to about four, waking a second thread
         /// costs as much as it saves.
         private static let few = 4
-        /// The least connections to one host that are divided between two drivers: a driver doesn't know of the
-        /// other's, and must not wait for one while the other has some left.
+        /// The lowest number of connections to one host that two drivers divide: a driver doesn't know of the other's
+        /// connections, and must not wait for one while the other has some left.
         private static let leastDivided = 16
 
         private(set) var counts: [Int]

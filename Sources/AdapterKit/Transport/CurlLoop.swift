@@ -86,8 +86,8 @@
 
         /// Decides when the thread runs again even if no socket is ready.
         ///
-        /// A planned time isn't postponed: while requests with the same deadline follow each other, the thread needs to
-        /// be told of none of them.
+        /// A planned time isn't postponed: while requests with the same deadline follow each other, the thread needn't
+        /// be told of any of them.
         mutating func plan() -> ContinuousClock.Instant? {
             let kept = planned.flatMap { $0 > sockets.now ? $0 : nil }
             planned = [kept, sockets.due].compactMap(\.self).min()

@@ -19,8 +19,8 @@
                 {
                     body = .none
                 } else {
-                    // libcurl sends head and body of such a request together. It could also resend it on its own, which
-                    // only the callback before each sending prevents.
+                    // libcurl sends head and body of such a request together. It could also resend the request on its
+                    // own; only the callback before each sending prevents that.
                     body = exchange.body.count <= 32 << 10 && ccurl_has_ready_callback() ? .inOnePiece : .inPieces
                 }
             }
@@ -81,7 +81,8 @@
             if milliseconds != self.milliseconds {
                 self.milliseconds = milliseconds
                 note(ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds))
-                // Otherwise libcurl gives connecting five minutes; a limit of its own is another timer for each request.
+                // Otherwise libcurl allows five minutes for connecting; a limit of its own is another timer for each
+                // request.
                 let isLong = milliseconds > 300_000
                 note(ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, isLong ? milliseconds : 0))
             }

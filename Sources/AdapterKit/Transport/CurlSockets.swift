@@ -30,7 +30,7 @@
             return ccurl_set_socket_callbacks(transfer.handle, Self.open, Self.close, context) == CURLE_OK
         }
 
-        /// Reads the clock for all timers set from now on: a timer may be early by what the turn takes, never late.
+        /// Reads the clock for all timers set from now on: a timer may be early by the length of the turn, never late.
         func beginTurn() { now = .now }
 
         /// Whether the timer is due; libcurl relies on being called once for it.
@@ -88,7 +88,7 @@
             sockets.due =
                 switch milliseconds {
                 case ..<0: nil
-                // Most calls, and adding to an instant takes longer than the rest.
+                // Most calls pass zero, and adding to an instant takes longer than the rest.
                 case 0: sockets.now
                 default: sockets.now.advanced(by: .milliseconds(milliseconds))
                 }

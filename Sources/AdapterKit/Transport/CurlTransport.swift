@@ -5,13 +5,13 @@
     /// Exchanges HTTP requests through libcurl, on threads of the engine's own.
     ///
     /// It speaks HTTP/1.1 with keep-alive, verifies certificates, follows no redirects, keeps no cookies, reads no
-    /// `.netrc` and retries nothing; the limits of a call are kept to the millisecond and to the byte, after
+    /// `.netrc` and retries nothing. It keeps the limits of a call to the millisecond and to the byte, after
     /// decompression. Proxies named in the environment (`https_proxy` and the like) are ignored unless the
     /// configuration says otherwise.
     ///
     /// A thread starts with a request, and ends after a quarter of a minute without one or when the transport is
-    /// released; requests still in progress then end with `ErrorCode.shutDown`. There is one thread, and with at least 16
-    /// connections per host a second, which starts once more than four requests are under way.
+    /// released; requests still in progress then end with `ErrorCode.shutDown`. There is one thread; with at least 16
+    /// connections per host, a second thread starts once more than four requests are under way.
     public final class CurlTransport: HTTPTransport {
         /// The settings.
         public typealias Configuration = CurlConfiguration
@@ -29,7 +29,7 @@
             self.init(CurlDrivers(configuration) { CurlDriver($0, idleTime: idleTime) })
         }
 
-        /// Creates an engine of these drivers.
+        /// Creates an engine with these drivers.
         init(_ drivers: CurlDrivers) { self.drivers = drivers }
 
         deinit {

@@ -27,10 +27,10 @@ public protocol HTTPTransport: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request, as for ``send(_:body:limits:)``.
-    ///   - limits: The limits of the exchange; the deadline is that of the whole response.
+    ///   - limits: The limits of the exchange; the deadline applies to the whole response.
     ///   - receive: Takes the head, then the parts of the body.
     /// - Returns: The head, once the response is complete.
-    /// - Throws: As ``send(_:body:limits:)``; earlier parts have been passed on by then.
+    /// - Throws: As ``send(_:body:limits:)``; earlier parts have already been passed on.
     func stream(
         _ request: HTTPRequest,
         limits: HTTPLimits,

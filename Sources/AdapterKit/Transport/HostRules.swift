@@ -21,8 +21,8 @@ enum HostRules {
         guard bytes.count <= 253 else { return "a host has at most 253 characters" }
         if bytes.first == UInt8(ascii: "[") { return objectionToIPv6(host) }
         guard let lastLabel = lastLabel(of: bytes) else { return "this is not a host's name" }
-        // Some part of every system reads a host that ends in a number as an IP address, and only this notation is the
-        // same address to all of them.
+        // Some part of every system reads a host that ends in a number as an IP address, and only this notation means
+        // the same address to all of them.
         guard isNumeric(lastLabel) else { return nil }
         guard let address = ipv4(bytes) else { return "an IPv4 address is four numbers from 0 to 255" }
         return objection(toIPv4: address)
@@ -82,7 +82,7 @@ enum HostRules {
                 dots += 1
                 (number, digits) = (0, 0)
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                // A leading zero means octal to some.
+                // Some parsers take a leading zero for octal.
                 guard digits == 0 || number > 0 else { return nil }
                 number = number * 10 + UInt32(byte - UInt8(ascii: "0"))
                 digits += 1

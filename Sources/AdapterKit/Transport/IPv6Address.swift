@@ -8,7 +8,7 @@ struct IPv6Address {
         case multicast
         /// An IPv4 address in another notation.
         case ipv4
-        /// An IPv4 address behind a network that has none and translates (RFC 6052).
+        /// An IPv4 address behind a network that has no IPv4 and translates (RFC 6052).
         case translated(UInt32)
     }
 

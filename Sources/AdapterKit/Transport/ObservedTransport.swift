@@ -39,7 +39,7 @@ struct ObservedTransport: HTTPTransport {
 }
 
 extension HTTPRequest {
-    /// The request with more header fields; those that it has, and those that can't be sent, are left out.
+    /// The request with more header fields, except those that it already has and those that can't be sent.
     fileprivate func adding(_ fields: [String: String]) -> HTTPRequest {
         var request = self
         for (name, value) in fields {

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Collects the head of a response line by line, within limits.
 ///
-/// The lines are only looked through as they come; ``fields`` reads them, which takes longer, wherever they are wanted.
+/// Lines are only scanned as they arrive; ``fields`` parses them where they are needed, which takes longer.
 struct ResponseHead: Sendable {
     private static let mostBytes = 128 << 10
     private static let mostFields = 200

@@ -90,7 +90,7 @@ package final class SessionEngine: HTTPTransport {
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 delegate.begin(task, limit: limits.responseBytes, receive: receive, continuation)
-                // Only now, because a short deadline may pass at once, and must find the caller to end.
+                // Started only now: a short deadline may pass at once, and must find a registered caller to end.
                 timer = Task { [delegate] in
                     try await Task.sleep(for: limits.deadline)
                     delegate.end(task, with: ExperimentationError(.timeout, "no complete response within the deadline"))

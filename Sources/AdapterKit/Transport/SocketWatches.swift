@@ -24,7 +24,7 @@
             static let isOwn = State(rawValue: 16)
         }
 
-        /// A state for each number of a socket; the system gives out the lowest that is free.
+        /// A state for each socket number; the system hands out the lowest that is free.
         private var states: [State] = []
 
         /// Registers a socket whose end will be announced by ``closed(_:)``, so that its watch may outlive a request.

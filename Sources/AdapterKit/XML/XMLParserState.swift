@@ -48,7 +48,7 @@ struct XMLParserState {
         guard open.count < deepest else { throw error("more than \(deepest) elements in one another") }
         position += 1
         var element = XMLTree(try name())
-        // Looked up, because comparing each with all before it takes minutes for a few hundred thousand.
+        // A set, because comparing each name with all before it takes minutes for a few hundred thousand.
         var names: Set<ExactText> = []
         while true {
             let hadSpace = skipSpace()

@@ -43,7 +43,7 @@ public struct XMLTree: Sendable, Hashable {
     /// The text without surrounding white space.
     public var trimmedText: String {
         guard let first = text.utf8.first, let last = text.utf8.last else { return "" }
-        // Most texts have none, and looking at scalars takes longer than reading them.
+        // Most texts have no such white space, and looking at scalars takes longer than reading them.
         if 0x21..<0x80 ~= first, 0x21..<0x80 ~= last { return text }
         var part = text.unicodeScalars[...]
         while let first = part.first, first.properties.isWhitespace { part.removeFirst() }

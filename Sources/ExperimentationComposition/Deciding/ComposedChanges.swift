@@ -26,7 +26,8 @@ struct ComposedChanges: ChangeSource {
     }
 
     func notices() -> AsyncStream<ChangeNotice> {
-        // All before this returns: what a vendor opens with its first answer, it opens only for a listener.
+        // Listens to all vendors before this returns: what a vendor opens with its first answer, it opens only for a
+        // listener.
         .merging(announcers.map { $0.changes.notices() }) { [announcers] index, notice in
             switch notice {
             case .changed:

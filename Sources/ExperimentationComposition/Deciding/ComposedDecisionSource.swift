@@ -152,7 +152,7 @@ final class ComposedDecisionSource: DecisionSource {
     ///
     /// - Parameters:
     ///   - said: What each vendor says.
-    ///   - before: What each said last, by which the flags of one that says nothing are known.
+    ///   - before: What each vendor said last, which shows the flags of a vendor that says nothing now.
     /// - Returns: The decisions.
     private func merged(_ said: [Answer], _ before: [Int: Decisions]) -> Decisions {
         var assignments: [Assignment] = []

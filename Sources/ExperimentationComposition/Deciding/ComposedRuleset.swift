@@ -26,8 +26,8 @@ final class ComposedRuleset: Ruleset {
     }
 
     let catalogue: FlagCatalogue
-    /// The rules of the only vendor that decides, whose flags and values have the same indices here; these themselves where
-    /// several decide.
+    /// The rules of the only vendor that decides, whose flags and values have the same indices here; `nil` if reads can't
+    /// go there directly.
     private let only: (any Ruleset)?
     private let board: SwitchBoard
     private let direct: DirectTable
@@ -183,7 +183,7 @@ final class ComposedRuleset: Ruleset {
         }
     }
 
-    /// Whether an outcome is an error that makes it the next vendor's turn.
+    /// Whether an outcome is an error after which the next vendor is asked.
     @inline(__always)
     private func isFaulty(_ outcome: Int, of flag: Int) -> Bool {
         guard fallback.passesFailuresOver else { return false }

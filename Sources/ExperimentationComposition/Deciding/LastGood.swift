@@ -1,6 +1,6 @@
 import Experimentation
 
-/// What each vendor has said last of recent users.
+/// What each vendor last said about recent users.
 struct LastGood {
     private struct Saying {
         let decisions: Decisions
@@ -15,16 +15,16 @@ struct LastGood {
 
     /// Numbers a question for a user.
     ///
-    /// - Returns: What each vendor has said last, by its place, and the question's number.
+    /// - Returns: What each vendor last said, by its position, and the question's number.
     mutating func ask(for id: ExactText) -> ([Int: Decisions], UInt64) {
         questions += 1
         return (sayings.use(id)?.mapValues(\.decisions) ?? [:], questions)
     }
 
-    /// Keeps what vendors say to a question, unless they have answered a later one meanwhile.
+    /// Keeps each vendor's answer to a question, unless the vendor has answered a later one meanwhile.
     ///
     /// - Parameters:
-    ///   - good: What each says, by its place; `nil` for one that says nothing.
+    ///   - good: What each vendor says, by its position; `nil` for one that says nothing.
     ///   - question: The question's number.
     ///   - id: The user.
     mutating func keep(_ good: [Decisions?], to question: UInt64, for id: ExactText) {
@@ -36,6 +36,6 @@ struct LastGood {
         sayings.keep(kept, for: id, weighing: 1)
     }
 
-    /// Removes what was said of a user.
+    /// Removes what was said about a user.
     mutating func remove(_ id: ExactText) { sayings.remove(id) }
 }

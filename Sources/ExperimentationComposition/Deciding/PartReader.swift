@@ -3,7 +3,7 @@ import Experimentation
 /// The parts of a vendor that a flag read needs.
 final class PartReader: Sendable {
     let killSwitch: PartSwitch
-    /// What single flags are read from; not optional, so that a read copies nothing.
+    /// The rules from which single flags are read; not optional, so that a read copies nothing.
     private let flags: any Ruleset
     private let ruleset: (any Ruleset)?
     private let isSticky: Bool

@@ -52,9 +52,9 @@ actor PartRules {
 
     /// Returns the rules, fetching them if they are due.
     ///
-    /// A caller that asks during a request takes its outcome, whatever it is.
+    /// A caller that asks during a request takes that request's outcome, whatever it is.
     ///
-    /// - Parameter inSession: Whether a session asks, which wants a new answer after a failure. Without one, as on a
+    /// - Parameter inSession: Whether a session asks: after a failure, it wants a new answer. Without sessions, as on a
     ///   server, users come faster than a vendor recovers.
     /// - Returns: The rules; `nil` if the vendor is disabled.
     /// - Throws: Why there are none, if there never were any.

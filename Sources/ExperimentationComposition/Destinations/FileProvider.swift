@@ -22,7 +22,7 @@ public struct FileProvider: ExperimentationProvider {
     /// Creates a provider; writes nothing before a client starts it.
     public init(configuration: FileConfiguration) { self.configuration = configuration }
 
-    /// The path, without detours: two spellings of it are one account.
+    /// The standardized path, so that two spellings of it are one account.
     public var scope: String { URL(filePath: configuration.path).standardizedFileURL.path }
 
     /// All kinds of events; no decisions.

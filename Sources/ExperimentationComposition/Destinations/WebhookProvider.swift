@@ -108,7 +108,7 @@ enum WebhookAnswer {
         )
     }
 
-    /// Whether the body must be JSON; a receiver that has nothing to say may say so under any type.
+    /// Whether the body must be JSON; a receiver that has nothing to say may answer with any type.
     private static func claimsJSON(_ reply: HTTPReply) -> Bool {
         let type = reply.contentType
         return (type.hasSuffix("/json") || type.hasSuffix("+json")) && !reply.isBlank

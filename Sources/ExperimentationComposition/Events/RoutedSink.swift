@@ -57,8 +57,8 @@ struct RoutedSink: EventSink {
         return report
     }
 
-    /// Whether anything but a delivery tells that the vendor is on again: one that decided in an earlier composition may
-    /// have been off then.
+    /// Whether anything but a delivery can show that the vendor is on again: a vendor that decided in an earlier
+    /// composition may have been off then.
     private var isAsked: Bool {
         part.roles.remoteSwitch != nil || parts.deciding.contains { $0.name == part.name }
     }

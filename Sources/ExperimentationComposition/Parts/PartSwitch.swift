@@ -49,19 +49,20 @@ final class PartSwitch: Sendable {
     ///
     /// - Parameters:
     ///   - isOn: What the vendor says.
-    ///   - count: ``throwings`` as the vendor was asked: a late answer to that doesn't turn off what was turned on since.
+    ///   - count: ``throwings`` when the vendor was asked: a late answer doesn't turn off a switch that was turned on
+    ///     since.
     func set(_ isOn: Bool, asOf count: Int? = nil) async {
         if isOn { tried.withLock { $0 = time.instant } }
         let isChange = kept.flip(to: isOn, asOf: count)
         if isChange { board.note(isOn) }
         do throws(ExperimentationError) { try await kept.store() } catch {
-            // It is tried again with an answer of the vendor a few seconds later.
+            // Storing is tried again with an answer of the vendor a few seconds later.
             if isChange { log.log(.warning, "composition.switch", "A kill switch can't be stored yet: \(error)") }
         }
     }
 }
 
-/// Counts the switches of a composition's vendors that are on: reading looks here, and at each only if any is.
+/// Counts the switches of a composition's vendors that are on: a read looks here, and at each switch only if one is on.
 final class SwitchBoard: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -9,8 +9,8 @@ import Experimentation
 /// The kinds are those of `TrackingEvent.types`; `*` covers all without a row of their own. A vendor under `*` gets
 /// only events that it supports; a vendor in a row for one kind must support that kind.
 ///
-/// Some events don't depend on the table: native events and the consent signal go to every vendor that accepts them,
-/// and an experiment's exposure goes to the vendor that decided it, if that vendor accepts exposures.
+/// Some events don't depend on the table. Native events and the consent signal go to every vendor that accepts them. An
+/// experiment's exposure goes to the vendor that decided it, if that vendor accepts exposures.
 public struct EventTable: Sendable, Hashable {
     /// The name of the row for all other kinds.
     public static let others = "*"

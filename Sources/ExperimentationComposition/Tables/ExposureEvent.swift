@@ -87,7 +87,7 @@ extension Assignment {
     /// The vendor that decided, from the metadata.
     var provider: String? { part }
 
-    /// The assignment as the vendor gave it.
+    /// The assignment as the vendor returned it.
     var asGiven: Assignment {
         var copy = self
         copy.metadata[Answerer.key] = nil

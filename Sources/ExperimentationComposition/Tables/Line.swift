@@ -15,7 +15,7 @@ enum Said<Value> {
 }
 
 extension DecisionTable.Fallback {
-    /// Whether a vendor's failure makes it the next one's turn.
+    /// Whether the next vendor is asked after a vendor's failure.
     ///
     /// A switch instead of `==`, which would compare raw strings.
     @inline(__always)

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// What decisions have written of users who were removed meanwhile, as far as a failing store has kept it.
+/// What decisions have written about users who were removed meanwhile, where a failing store has kept it.
 final class OwedRemovals: Sendable {
     /// What a decision has written.
     struct Written: Sendable, Hashable {

@@ -2,7 +2,7 @@ import Experimentation
 
 /// Removing users who deny consent.
 extension People {
-    /// Deletes a user's records and what leads to them, whichever of the ids is given, and tells decisions under way.
+    /// Deletes a user's records and what leads to them, by any of the user's ids, and notifies decisions under way.
     ///
     /// - Throws: ``ErrorCode/store``.
     func forget(_ userID: String) async throws(ExperimentationError) {
@@ -10,8 +10,8 @@ extension People {
         try await remove(userID)
     }
 
-    /// Removes what a decision has written of a user who was removed meanwhile; if that fails, the next decision for
-    /// anybody tries again.
+    /// Removes what a decision has written about a user who was removed meanwhile; if that fails, the next decision for
+    /// any user tries again.
     ///
     /// - Throws: ``ErrorCode/store``.
     func withdraw(_ identity: Identity, under digest: String) async throws(ExperimentationError) {

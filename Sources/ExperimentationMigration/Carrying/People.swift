@@ -7,7 +7,7 @@ struct People: Sendable {
     private let move: String?
     private let imported: Imported?
     private let kept: Kept?
-    /// Tells decisions under way of users who are removed.
+    /// Notifies decisions under way of users who are removed.
     let removals = UserRemovals()
     let owed = OwedRemovals()
 
@@ -16,11 +16,11 @@ struct People: Sendable {
     /// Looks up what the client kept of a user before the move was wrapped around the old vendor.
     typealias Kept = @Sendable (_ userID: String) async throws(ExperimentationError) -> [String: String]
 
-    /// Creates the records in the move's part of a store.
+    /// Creates access to the records in the move's part of a store.
     ///
     /// - Parameters:
     ///   - state: The move's part of a store.
-    ///   - move: The name of the move; `nil` to leave records to the move that they belong to, as an import does.
+    ///   - move: The name of the move; `nil` to leave each record to the move that it belongs to, as an import does.
     ///   - log: Where damage is logged.
     ///   - kept: What the client kept before the move.
     ///   - imported: Imported places.
@@ -56,7 +56,7 @@ struct People: Sendable {
     /// either.
     func find(_ identity: Identity) async throws(ExperimentationError) -> Found {
         var found = try await stored(identity) ?? Found(person: Person(), digest: StableKey(identity).digest)
-        // What users have seen elsewhere fills in until the old vendor has been asked.
+        // Until the old vendor has been asked, what users have seen elsewhere fills in.
         if found.written == nil {
             for id in Self.ids(of: identity) { found.person.addOld(imported?(id) ?? [:]) }
         }
@@ -142,16 +142,17 @@ struct People: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let data = try? encoder.encode(person) else { return true }
-        // Before the record, which names them: an alias that leads nowhere is ignored, but a missing one is never added.
+        // Written before the record that names them: an alias that leads nowhere is ignored, but a missing one is never
+        // added.
         try await lead(missing, to: found.digest)
         let update = try await state.update(Self.prefix + found.digest, to: Array(data), if: found.written)
         guard case .updated = update else { return false }
-        // A decision from before a removal may have taken them back meanwhile.
+        // A decision from before a removal may have removed the aliases meanwhile.
         try await lead(missing, to: found.digest)
         return true
     }
 
-    /// Has ids lead to a record.
+    /// Makes ids lead to a record.
     func lead(_ names: [String], to digest: String) async throws(ExperimentationError) {
         for name in names {
             // With several devices, the alias leads to the record of the one on which the user signed in first.
@@ -161,7 +162,7 @@ struct People: Sendable {
         }
     }
 
-    /// Returns the number of records, and of users on each side of a move; `nil` for whichever move they belong to.
+    /// Returns the number of records, and of users on each side of a move; `nil` for users of any move.
     func census(of move: String? = nil) async throws(ExperimentationError) -> (all: Int, sides: [MigrationSide: Int]) {
         let keys = try await state.keys(beginningWith: Self.prefix)
         var sides: [MigrationSide: Int] = [:]

@@ -1,12 +1,13 @@
 extension Person {
-    /// Makes the record one of a move.
+    /// Makes the record part of a move.
     ///
-    /// Of another move, what users have seen in the old vendor's experiments stays. The side goes, and so do places in
-    /// the former new vendor's own experiments. The old vendor is asked again, because it may have been alone since.
+    /// If the record is of another move, what the user has seen in the old vendor's experiments stays. The side is
+    /// removed, and so are places in the former new vendor's own experiments. The old vendor is asked again, because it
+    /// may have been the only vendor since.
     ///
     /// - Parameter move: The name of the move.
-    /// - Returns: Variations by the old vendor's group that the former new vendor assigned: what the old vendor has
-    ///   shown since counts before them.
+    /// - Returns: The variations that the former new vendor assigned, by the old vendor's group; what the old vendor
+    ///   has shown since takes precedence over them.
     mutating func begin(_ move: String) -> [String: String] {
         defer { self.move = move }
         if self.move == nil || self.move == move { return [:] }

@@ -37,15 +37,15 @@ struct Person: Sendable, Hashable, Codable {
     /// Whether the old vendor gave the user no place in the experiment of a key.
     func isOutside(_ key: String) -> Bool { key.hasPrefix("old/") && outside.contains(String(key.dropFirst(4))) }
 
-    /// Whether the old vendor has answered for this user since the experiments of a mapping were mapped, as far as its
-    /// answer counts.
+    /// Whether the old vendor has answered for this user since the experiments of a mapping were mapped, with an answer
+    /// that counts for each of them.
     func knows(_ mapping: Mapping) -> Bool { isKnown && mapping.experiments.allSatisfy(isSettled) }
 
     /// Records that the old vendor has answered for this user.
     ///
     /// - Parameters:
     ///   - mapping: The mapping of experiments.
-    ///   - overrides: The device's own, about whose experiments the answer says nothing.
+    ///   - overrides: The device's own overrides; about their experiments, the answer says nothing.
     mutating func know(_ mapping: Mapping, overriddenBy overrides: [AssignmentOverride] = []) {
         isKnown = true
         let forced = Set(overrides.map(\.experiment))
@@ -147,7 +147,7 @@ struct Person: Sendable, Hashable, Codable {
     }
 }
 
-/// A user's places in the form in which a vendor can be told of them.
+/// A user's places, in the form in which a vendor can be told about them.
 struct Carried: Sendable, Hashable {
     /// Variations by group, for a vendor that honors earlier assignments.
     var earlier: [String: String] = [:]

@@ -2,8 +2,9 @@ import Experimentation
 
 /// Whether a mismatch is real rather than a matter of timing.
 ///
-/// Most false mismatches come from two configurations of different age. So a mismatch counts only if a second look, a
-/// moment later and with both vendors asked again, shows the same, and neither configuration has changed in between.
+/// Most false mismatches come from two configurations of different age. So a mismatch counts only if a second look
+/// shows the same and neither configuration has changed in between. The second look asks both vendors again, a moment
+/// later.
 public enum Confirmation: Sendable, Hashable {
     /// Still there, and no configuration has changed.
     case confirmed

@@ -36,7 +36,7 @@ public struct ImportedAssignments: Sendable, Hashable {
 public struct ImportFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason with what was found, for people.
     public var description: String
-    /// The reason alone: one of few texts, whatever the lines contain.
+    /// The reason alone: one of a few fixed texts, whatever the lines contain.
     public var reason: String
 
     init(_ description: String, as reason: String? = nil) {
@@ -82,7 +82,7 @@ public struct AssignmentReader: Sendable {
         guard let user = ids.first else { throw ImportFault("\"data.visitorId\": expected an id") }
         let id = ids.last.flatMap { ExactText($0) == ExactText(user) ? nil : $0 }
         let history = data["assignationHistory"] ?? data["assignmentsHistory"]
-        // A visitor who was in no campaign has none.
+        // A visitor who was in no campaign has no history.
         guard let history, history != .null else { return ImportedAssignments(user: user, id: id, variations: [:]) }
         return ImportedAssignments(user: user, id: id, variations: try texts(history, "data.assignationHistory"))
     }

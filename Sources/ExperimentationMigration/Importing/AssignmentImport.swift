@@ -183,7 +183,7 @@ public struct AssignmentImport: Sendable {
     private func take(_ lines: [ImportResumption.Line], _ work: inout Work) async throws -> Bool {
         var isWritten = false
         for line in lines {
-            // It was read for its format, and may be a header only once.
+            // The line was already read for its format, and may be a header only once.
             if line.number == 1 { work.reader = AssignmentReader(format) }
             do throws(ImportFault) {
                 for assignments in try work.reader.read(line.input) {

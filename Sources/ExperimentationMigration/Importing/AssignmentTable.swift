@@ -81,7 +81,7 @@ public struct AssignmentTable: Sendable {
 
     // MARK: Lookup
 
-    /// The row of a user, whom either id may have brought before.
+    /// The row of a user, which an earlier line may have added under either id.
     private mutating func row(for user: String, _ id: String?) -> Int {
         let known = keys[slot(of: Self.key(of: user))] ?? id.flatMap { keys[slot(of: Self.key(of: $0))] }
         if let known, id == nil { return Int(known.row) * arms.count }

@@ -37,7 +37,7 @@ struct ImportBatch: Sendable {
         }
     }
 
-    /// The place of the user of some ids, who may have been two users before this line.
+    /// The index of the user with these ids, who may have counted as two users before this line.
     private mutating func index(of ids: [String]) -> Int {
         let known = Set(ids.compactMap { placeOf[ExactText($0)] }).sorted()
         let index = known.first ?? users.count

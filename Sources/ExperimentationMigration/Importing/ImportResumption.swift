@@ -3,8 +3,8 @@ import Foundation
 
 /// Leaves out the lines that an interrupted import has imported, if they and the mapping are the same.
 ///
-/// Lines can't be read twice, so they are held until a mark confirms them. If the lines or the mapping differ, those
-/// that are held and all that follow are imported.
+/// Lines can't be read twice, so they are held until a mark confirms them. If the lines or the mapping differ, the held
+/// lines and all that follow are imported.
 struct ImportResumption: Sendable {
     /// A line with its place among the imported ones.
     struct Line: Sendable, Equatable {
@@ -31,14 +31,14 @@ struct ImportResumption: Sendable {
     /// The marks of this import, and those of the earlier one that the lines haven't reached.
     private var marks: [Mark] = []
     private var expected: ArraySlice<Mark>
-    /// So many marks are kept, evenly spread, so that few lines are held at a time.
+    /// The number of marks that are kept, evenly spread, so that few lines are held at a time.
     private static let mostMarks = 64
 
     /// Begins with the first line.
     ///
     /// - Parameters:
     ///   - mapping: The mapping of this import.
-    ///   - stored: What the interrupted one left; an unreadable value counts as missing.
+    ///   - stored: What the interrupted import left; an unreadable value counts as missing.
     init(_ mapping: Mapping, after stored: [UInt8]?) {
         digest = Self.digest(of: mapping)
         expected = (stored.flatMap { try? JSONDecoder().decode([Mark].self, from: Data($0)) } ?? [])[...]
@@ -88,7 +88,7 @@ struct ImportResumption: Sendable {
 
     private var shortDigest: Data { Data(digest.prefix(16)) }
 
-    /// Covers what decides whether a line is taken, and for which experiment.
+    /// Returns a digest of what decides whether a line is taken, and for which experiment.
     private static func digest(of mapping: Mapping) -> [UInt8] {
         let parts = mapping.experiments.map { mapped in
             Digest.hex([mapped.old.group, mapped.old.experiment] + mapped.variations.keys.sorted())

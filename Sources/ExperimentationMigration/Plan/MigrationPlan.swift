@@ -43,9 +43,9 @@ public struct MigrationPlan: Sendable, Hashable {
     public var share: Double
     /// The number of this version of the plan, from 0.
     ///
-    /// Raise it to go back to an earlier plan's stage: with another number, the plan counts as one not applied yet.
+    /// Raise it to go back to an earlier plan's stage: with another number, the plan counts as not applied yet.
     public var revision: Int
-    /// The salt of the hash that draws sides; use another one for each move, and don't change it during one.
+    /// The salt of the hash that draws sides; use another one for each move, and don't change it during a move.
     public var salt: String
     /// The mapping of experiments.
     public var mapping: Mapping

@@ -33,7 +33,7 @@ public struct VendorExperiment: Sendable, Hashable {
         self.arms = arms
     }
 
-    /// Whether users can be in different variations; not so for holdouts and single variations.
+    /// Whether users can be in different variations; `false` for holdouts and single variations.
     public var isTest: Bool { arms.count > 1 && !isHoldout }
 
     /// Returns the experiments of a vendor's rules.

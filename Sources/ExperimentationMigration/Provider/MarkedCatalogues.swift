@@ -16,7 +16,7 @@ final class MarkedCatalogues: Sendable {
     }
 
     private let side: MigrationSide
-    /// The latest copies; more than one, because users differ in what was carried for them.
+    /// The latest copies; there are several, because users differ in what was carried for them.
     private let latest = Mutex<[Marked]>([])
     private static let most = 8
 
@@ -26,7 +26,7 @@ final class MarkedCatalogues: Sendable {
     ///
     /// - Parameters:
     ///   - decisions: The vendor's decisions.
-    ///   - carried: The groups with a carried place, which is reported as kept, however the vendor was told.
+    ///   - carried: The groups with a carried place; such a place is reported as kept, however the vendor was told.
     ///   - stage: The stage in which they are answered.
     /// - Returns: The same decisions on the marked catalogue.
     func mark(_ decisions: Decisions, carried: Set<String>, at stage: MigrationStage) -> Decisions {

@@ -12,7 +12,8 @@ struct MigratingChanges: ChangeSource {
     func notices() -> AsyncStream<ChangeNotice> {
         let announcers = announcers
         let sides = announcers.map(\.side)
-        // All before this returns: what a vendor opens with its first answer, it opens only for a listener.
+        // Listens to both vendors before this returns: what a vendor opens with its first answer, it opens only for a
+        // listener.
         return .merging(announcers.map { $0.changes.notices() }) { [migration] index, notice in
             if notice == .changed { await migration.party(sides[index]).rules?.expire() }
             return migration.stage.mayLead(sides[index]) ? notice : nil

@@ -19,7 +19,7 @@ struct MigratingLinker: IdentityLinker {
         let stage = try await migration.current().stage
         let namer = linkers.count == 1 ? linkers[0].side : try await leader(of: progress.from)
         var open = linkers.filter { stage.sendsEvents(to: $0.side) && parts[$0.side.rawValue]?.isComplete != true }
-        // The leader comes first: the other vendor is told the ids that result, and must not delay it.
+        // The leader comes first: the other vendor gets the resulting ids, and must not delay the leader.
         open.sort { $0.side == namer && $1.side != namer }
         var result = progress
         if let (side, linker) = open.first {
@@ -51,7 +51,7 @@ struct MigratingLinker: IdentityLinker {
         return parts
     }
 
-    /// The vendor that leads a user, whose ids result.
+    /// The vendor that leads a user; its ids are the result.
     private func leader(of identity: Identity) async throws(ExperimentationError) -> MigrationSide {
         let standing = try await migration.current()
         if let leader = standing.stage.leader { return leader }

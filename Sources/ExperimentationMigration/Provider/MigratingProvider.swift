@@ -42,11 +42,11 @@ public struct MigratingProvider: ExperimentationProvider {
     /// The old vendor's account.
     public var destination: Destination { old.destination }
 
-    /// The capabilities of the vendor that leads in the plan's stage; where both may lead, those that both have, but
-    /// not the kill switch.
+    /// The capabilities of the vendor that leads in the plan's stage; where both may lead, the capabilities that both
+    /// have, but not the kill switch.
     ///
-    /// Where both get events, the capabilities for events are the leader's (the new vendor's in
-    /// ``MigrationStage/live``), or the other one's if the leader takes none.
+    /// Where both vendors get events, the capabilities for events are the leader's (the new vendor's in
+    /// ``MigrationStage/live``), or the other vendor's if the leader takes no events.
     public var capabilities: Set<Capability> {
         Self.capabilities(at: plan.stage, old: old.capabilities, new: new.capabilities)
     }
@@ -81,7 +81,7 @@ public struct MigratingProvider: ExperimentationProvider {
         return roles(of: migration)
     }
 
-    /// Starts both vendors; checks nothing but the plan itself, and writes nothing of the move.
+    /// Starts both vendors; checks nothing but the plan itself, and writes nothing about the move.
     func begin(in context: ProviderContext) async throws(ExperimentationError) -> Migration {
         try plan.validate()
         guard old.destination != new.destination else {
@@ -109,7 +109,8 @@ public struct MigratingProvider: ExperimentationProvider {
     private func check(_ migration: Migration) async throws(ExperimentationError) {
         var kept: Standing?
         do throws(ExperimentationError) { kept = try await migration.reread() } catch {
-            // An unreadable store mustn't keep the application from starting; what it has counts once it can be read.
+            // An unreadable store mustn't keep the application from starting; what the store holds counts once it can
+            // be read.
             migration.checkLater()
         }
         guard migration.stage == plan.stage, migration.share == plan.share else { return }
@@ -163,7 +164,7 @@ public struct MigratingProvider: ExperimentationProvider {
             for party in parties { try await party.roles.prepare?(event) }
         }
         roles.forget = { userID async throws(ExperimentationError) in
-            // What fails at one doesn't keep the other from forgetting.
+            // A failure at one vendor doesn't keep the other from forgetting.
             var failure: ExperimentationError?
             do throws(ExperimentationError) { try await migration.people.forget(userID) } catch { failure = error }
             for party in parties {

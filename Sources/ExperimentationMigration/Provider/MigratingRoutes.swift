@@ -44,7 +44,7 @@ struct MigratingRoutes {
     }
 }
 
-/// Delivers to a destination of both vendors of a move: what either one is owed, once.
+/// Delivers to a destination of both vendors of a move: each event that either vendor is owed, once.
 private struct SharedSink: EventSink {
     let old: MigratingSink
     let new: MigratingSink
@@ -60,6 +60,6 @@ private struct SharedSink: EventSink {
         }
     }
 
-    // Through one sink only: two would write one file side by side.
+    // Uses one sink only: two would write one file side by side.
     func deliver(_ batch: [Envelope]) async -> DeliveryReport { await old.deliver(batch) }
 }

@@ -19,8 +19,8 @@ struct MigratingSink: EventSink {
         let standing = migration.standing
         switch event.kind {
         case .exposure(let exposure):
-            // In any stage: a session may still show what a vendor answered in an earlier one. What has no mark was
-            // decided before there was a move.
+            // Holds in any stage: a session may still show what a vendor answered in an earlier one. An assignment
+            // without a mark was decided before there was a move.
             guard MarkedCatalogues.side(of: exposure.assignment) ?? .old == side else {
                 throw ExperimentationError(.unsupported, "The exposure belongs to the vendor that answered.")
             }
@@ -57,7 +57,7 @@ struct MigratingSink: EventSink {
         for (envelope, verdict) in zip(batch, report.verdicts(count: batch.count)) where verdict == .delivered {
             count(envelope, stage)
         }
-        // What the store can't take now is written with the next batch.
+        // Counts that the store can't take now are written with the next batch.
         try? await migration.noteAlarms()
         try? await migration.noteUnsupported()
         return report

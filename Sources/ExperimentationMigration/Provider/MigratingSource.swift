@@ -36,12 +36,12 @@ struct MigratingSource: DecisionSource {
             let allocated = person.take(dealt, by: side, isSticky: party.policy.isSticky, in: plan.mapping)
             if side == .old { person.know(plan.mapping, overriddenBy: context.overrides) }
             if side == .new, allocated.keys.contains(where: { $0.hasPrefix("old/") }) {
-                // Before the user's record: a reader that finds the record must find this too.
+                // Written before the user's record: a reader that finds the record must find this too.
                 let now = try await migration.noteDealt()
                 guard now.stage == standing.stage, now.share == standing.share else { continue }
             }
             if mayKeep(context.user), !watch.isRemoved {
-                // Otherwise another instance has changed the record; decides again from what it wrote.
+                // If this fails, another instance has changed the record; decides again from what that instance wrote.
                 guard try await keep(person, over: found, of: identity, watch) else { continue }
                 if found.person.side == nil, let pinned = person.side { migration.tally.pin(pinned) }
                 migration.tally.allocate(learned.merging(allocated) { $1 }, in: standing.stage)
@@ -50,7 +50,7 @@ struct MigratingSource: DecisionSource {
             if isChanged { migration.tally.change() }
             try? await migration.noteAlarms()
             if context.user.consent == .denied {
-                // Only who answers this user hears of them.
+                // Only the vendor that answers this user learns of them.
                 heedStageFlag(answer, side, nil)
             } else {
                 heedStageFlag(answer, side, tell(side.other, person, context).0)
@@ -81,8 +81,8 @@ struct MigratingSource: DecisionSource {
         user.consent == .granted || (user.consent == .unknown && !needsConsent)
     }
 
-    /// Writes a user's record, and removes it again if the user was removed meanwhile, also if the store has failed in the
-    /// middle of it.
+    /// Writes a user's record, and removes it again if the user was removed meanwhile, even if the store failed during
+    /// the write.
     ///
     /// - Returns: Whether the decision stands; if not, the record has to be read again.
     private func keep(
@@ -160,7 +160,7 @@ struct MigratingSource: DecisionSource {
         return (told, carried)
     }
 
-    /// Whether a vendor shows a user something else than what the other one has shown.
+    /// Whether a vendor shows a user something other than what the other vendor has shown.
     private func changes(_ dealt: [Assignment], of person: Person, by side: MigrationSide) -> Bool {
         dealt.contains { assignment in
             if assignment.isHoldout { return false }

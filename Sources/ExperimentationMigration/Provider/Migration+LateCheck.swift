@@ -1,15 +1,15 @@
 import Experimentation
 import Synchronization
 
-/// Reading where the move stands, also after the store couldn't be read or written at the beginning.
+/// Reading where the move stands, even after the store couldn't be read or written at the beginning.
 extension Migration {
-    /// Reads the stored stage, and notes the plan if the store couldn't be told of it.
+    /// Reads the stored stage, and notes the plan if the store couldn't record it.
     func catchUp() async throws(ExperimentationError) {
         try await reread()
         if isUnnoted.withLock({ $0 }) { await notePlan() }
     }
 
-    /// Has the plan checked as soon as the store can be read.
+    /// Lets the plan be checked as soon as the store can be read.
     func checkLater() { isUnchecked.withLock { $0 = true } }
 
     /// Whether a vendor may have users' events; either may while it isn't known where the move stands.
@@ -17,13 +17,13 @@ extension Migration {
         standing.hasReached(side) || isUnchecked.withLock { $0 } || isBehind.withLock { $0 }
     }
 
-    /// Reads where the move stands before an event is accepted, which is owed to the vendors of the present stage.
+    /// Reads where the move stands before an event is accepted: the event is owed to the vendors of the current stage.
     ///
-    /// - Throws: ``ErrorCode/store`` if it has never been read and can't be: an event that one of two vendors is owed
-    ///   would be lost there.
+    /// - Throws: ``ErrorCode/store`` if the stage has never been read and can't be read now: an event that one of the
+    ///   two vendors is owed would be lost to it.
     func prepare(for event: TrackingEvent) async throws(ExperimentationError) {
         switch event.kind {
-        // Goes by its mark, whichever stage it is.
+        // An exposure goes by its mark, in whichever stage.
         case .exposure: return
         case .consentChanged(granted: false):
             // Another instance may have moved a moment ago, and sent events of this user.

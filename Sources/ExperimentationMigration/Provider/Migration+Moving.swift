@@ -9,7 +9,7 @@ extension Migration {
     ///   - stage: The target stage; the current one to change only the share.
     ///   - share: The share of users that the new vendor leads in the stage `live`, from 0 to 1; unchanged if `nil`.
     /// - Throws: `ErrorCode.configuration` with all objections: experiments to finish first, unmapped variations, a
-    ///   sample-ratio alarm. `ErrorCode.store` if it can't be stored. In both cases nothing has changed.
+    ///   sample-ratio alarm. `ErrorCode.store` if the move can't be stored. In both cases nothing has changed.
     public func move(to stage: MigrationStage, share: Double? = nil) async throws(ExperimentationError) {
         try await move(to: stage, share: share, isOutside: false)
     }
@@ -19,8 +19,8 @@ extension Migration {
     /// - Parameters:
     ///   - stage: The target stage.
     ///   - share: The share; unchanged if `nil`.
-    ///   - isOutside: Whether no client runs here. A plan that isn't stored has then taken no user anywhere; a client
-    ///     goes by its plan even if it couldn't store it.
+    ///   - isOutside: Whether no client runs here. If none does, a plan that isn't stored has moved no user; a client
+    ///     goes by its plan even if it couldn't store the plan.
     /// - Throws: As ``move(to:share:)``.
     func move(to stage: MigrationStage, share: Double?, isOutside: Bool) async throws(ExperimentationError) {
         if let share, !(share.isFinite && (0...1).contains(share)) {
@@ -38,9 +38,9 @@ extension Migration {
 
     /// Goes to the stage and share of another version of the plan, which counts as applied from then on.
     ///
-    /// Of the plan, only stage, share and revision are taken over. If it is the last plan that was applied, as by another
-    /// instance, the move stays where it stands: it may have been moved since. So it does if another plan or a move is
-    /// written after this call has begun, and before it ends.
+    /// Only the plan's stage, share and revision are taken over. The move stays where it stands if the plan is the last
+    /// one that was applied, for example by another instance, because there may have been a move since. It also stays
+    /// if another plan or a move is written while this call is under way.
     ///
     /// - Throws: As ``move(to:share:)``.
     public func follow(_ plan: MigrationPlan) async throws(ExperimentationError) {
@@ -91,7 +91,7 @@ extension Migration {
             }
             standing.flag = FollowedFlag(value, asked: asked, after: standing.flag)
         }
-        // Otherwise operators still need the reasons of an earlier refusal.
+        // Without a change, operators still need the reasons of an earlier refusal.
         if isChange { hold([]) }
         adopt(after)
     }
@@ -111,8 +111,8 @@ extension Migration {
         )
     }
 
-    /// Records that the plan is applied, so that its instances follow later ones from then on; if that fails, the next
-    /// reading of the stage tries again.
+    /// Records that the plan is applied, so that instances with this plan follow later ones from then on; if that
+    /// fails, the next reading of the stage tries again.
     func notePlan() async {
         // An unwritable store mustn't keep the application from starting.
         var isLate = false

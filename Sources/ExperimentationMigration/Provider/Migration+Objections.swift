@@ -77,7 +77,7 @@ extension Migration {
         return plan.pins == .ignored && share < before.share
     }
 
-    /// Logs what a stage is for and the new vendor lacks, though the move may go there.
+    /// Logs what a stage is meant for but the new vendor lacks, although the move may go there.
     func warn(of stage: MigrationStage) {
         guard stage == .dualWrite, old.roles.takesEvents, !new.roles.takesEvents else { return }
         environment.log.log(
@@ -152,7 +152,7 @@ extension Migration {
         return reasons
     }
 
-    /// How long it takes until unmapped experiments that were finished at an asked vendor hold nothing any more.
+    /// How long it takes until unmapped experiments that were finished at an asked vendor no longer hold the move.
     private func waiting(for open: [VendorExperiment]) async -> String {
         guard let hours = await old.seen?.hoursLeft(of: open) else { return "" }
         let time = hours > 0 ? "in \(hours) hours at the earliest" : "with its next answer at the earliest"

@@ -50,7 +50,7 @@ extension Migration {
         return report
     }
 
-    /// The reports as ``reports()`` gives them, each with the ledgers of a client's store.
+    /// The reports of ``reports()``, each with the ledgers of a client's store.
     ///
     /// - Parameter client: The client that moves.
     /// - Returns: The reports; without ledgers while the store can't be read.

@@ -11,7 +11,7 @@ public final class Migration: Sendable {
     private struct State {
         var standing: Standing
         var read: ContinuousClock.Instant?
-        /// How often this instance has moved, and so replaced ``standing`` by what it wrote.
+        /// How often this instance has moved, and so replaced ``standing`` with what it wrote.
         var moves = 0
         var flagRead: ContinuousClock.Instant?
         var heeded: (text: String?, instant: ContinuousClock.Instant)?
@@ -23,7 +23,7 @@ public final class Migration: Sendable {
 
     /// The plan that the move began with.
     ///
-    /// After ``follow(_:)``, its stage, share and revision are still those of the beginning.
+    /// After ``follow(_:)``, its stage, share and revision are still the ones from the beginning.
     public let plan: MigrationPlan
     let old: Party
     let new: Party
@@ -37,7 +37,7 @@ public final class Migration: Sendable {
     private let followed: Mutex<PlanInForce>
     /// Whether the store couldn't be read when the plan was checked.
     let isUnchecked = Mutex(false)
-    /// Whether the store couldn't be told that the plan is applied.
+    /// Whether the store couldn't record that the plan is applied.
     let isUnnoted = Mutex(false)
     /// Whether the store couldn't be read when a denial of consent asked where the move stands.
     let isBehind = Mutex(false)
@@ -59,7 +59,8 @@ public final class Migration: Sendable {
         let account = MigrationPlan.digest(of: new.destination)
         record = StandingRecord(in: context.state, of: move, to: account, log: log)
         unsupported = UnsupportedRecord(in: context.state, of: move, log: log)
-        // Only a vendor that honors earlier variations has any kept; others would be asked to no avail.
+        // The client has kept variations only for a vendor that honors earlier ones; for others, a lookup would find
+        // nothing.
         var kept: People.Kept?
         if old.policy.isSticky { kept = old.kept.assignments(of:) }
         var found: People.Imported?
@@ -144,12 +145,12 @@ public final class Migration: Sendable {
         return kept
     }
 
-    /// Continues from where the move stands now, and tells listeners if that is another stage or share.
+    /// Continues from where the move stands now, and notifies listeners if that is another stage or share.
     ///
     /// - Parameters:
     ///   - standing: Where the move stands.
-    ///   - count: The number of this instance's moves when it was read, which must not take a later one back; `nil` for
-    ///     what this instance wrote.
+    ///   - count: The number of this instance's moves when the standing was read, so that it doesn't undo a later move;
+    ///     `nil` for what this instance wrote.
     func adopt(_ standing: Standing, since count: Int? = nil) {
         let former = state.withLock { state -> Standing? in
             if let count, state.moves != count { return nil }
@@ -173,7 +174,7 @@ public final class Migration: Sendable {
     /// Sets why the last requested move was refused; empty if it wasn't.
     func hold(_ reasons: [String]) { state.withLock { $0.held = reasons } }
 
-    /// Adds this instance's counts of unsupported events to those of every other one and of earlier runs.
+    /// Adds this instance's counts of unsupported events to those of all other instances and of earlier runs.
     func noteUnsupported() async throws(ExperimentationError) {
         let counts = tally.takeUnwritten()
         if counts.isEmpty { return }
@@ -227,7 +228,7 @@ public final class Migration: Sendable {
     /// Stops the move and both vendors.
     func stop(by deadline: ContinuousClock.Instant) async {
         stop()
-        // Together: each has all the time that is left.
+        // Concurrently, so that each has all the time that is left.
         async let first: Void = old.roles.stop(deadline)
         await new.roles.stop(deadline)
         await first

@@ -22,8 +22,8 @@ extension MigrationRecord {
         in store: any StateStore,
         environment: ClientEnvironment = ClientEnvironment()
     ) async throws(ExperimentationError) -> MigrationRecord {
-        // Not started like a client: a plan that couldn't start mustn't keep anyone from moving back, and a move that is
-        // refused leaves the store as it was.
+        // The provider isn't started like a client's: a plan that couldn't start mustn't keep operators from moving
+        // back, and a move that is refused leaves the store as it was.
         let migration = try await provider.begin(in: ProviderContext(of: provider, in: store, environment))
         var failure: ExperimentationError?
         do throws(ExperimentationError) {

@@ -11,8 +11,8 @@ public struct MigrationRecord: Sendable, Hashable {
     public var people: Int
     /// The number of users pinned to each side.
     public var sides: [MigrationSide: Int]
-    /// For each vendor, the number of events delivered to the other one that it doesn't support, over all instances and
-    /// runs; a kill may lose the counts of one batch.
+    /// For each vendor, the number of events that it doesn't support and that were delivered to the other one, over all
+    /// instances and runs; a killed process may lose the counts of one batch.
     public var unsupported: [MigrationSide: Int]
 
     /// Reads a store.
@@ -20,7 +20,7 @@ public struct MigrationRecord: Sendable, Hashable {
     /// - Parameters:
     ///   - plan: The plan; its stage applies if the store has none for it.
     ///   - provider: The old vendor.
-    ///   - new: The new vendor; `nil` for that of the last move in the store.
+    ///   - new: The new vendor; `nil` for the new vendor of the last move in the store.
     ///   - store: The store of the client that moves.
     /// - Throws: `ErrorCode.store`.
     public init(

@@ -82,7 +82,7 @@ final class Party: Sendable {
     ///   - count: As for `KeptSwitch.flip(to:asOf:)`.
     func setOff(_ isOff: Bool, asOf count: Int? = nil) async {
         _ = killSwitch.flip(to: isOff, asOf: count)
-        // If the store fails, an answer of the vendor a few seconds later has it tried again.
+        // If the store fails, an answer of the vendor a few seconds later tries again.
         try? await killSwitch.store()
     }
 
@@ -102,9 +102,9 @@ final class Party: Sendable {
             return true
         }
         guard isDue, let user else { return !isOff }
-        // The next delivery shows it.
+        // The next delivery shows whether it is.
         guard roles.decisions != nil else { return true }
-        // The event may be a denial, and of the answer only the switch counts.
+        // The event may be a denial; only the switch in the answer counts.
         let asked = User(
             id: user.id,
             anonymousID: user.anonymousID,
@@ -145,7 +145,7 @@ final class Party: Sendable {
         }
     }
 
-    /// Returns the experiments of the rules at hand, fetching them if there are none, or those seen in answers.
+    /// Returns the experiments of the known rules, fetched if there are none, or the experiments seen in answers.
     ///
     /// A new vendor without experiments, or disabled when it was last asked, is asked again: that may have changed.
     ///

@@ -69,7 +69,7 @@ actor PartyRules {
     ///
     /// - Parameters:
     ///   - user: The user to decide for.
-    ///   - inSession: Whether it is a session that asks. Asking again without one, as on a server, doesn't mean that newer
+    ///   - inSession: Whether a session asks. Asking again without a session, as on a server, doesn't mean that newer
     ///     rules are wanted.
     ///   - isForced: Whether to fetch even if the rules are fresh, or a request is under way.
     ///   - isShadow: Whether they are only for a comparison, in which a failed fetch must show.
@@ -111,7 +111,8 @@ actor PartyRules {
 
     /// Returns the outcome of a request, which is made unless another one that suffices has finished meanwhile.
     private func outcome(from first: Int, isShadow: Bool) async throws(ExperimentationError) -> Held? {
-        // First, because it is the last word, also if an earlier request that suffices brought rules.
+        // Checked first, because it is what the vendor said last, even if an earlier request that suffices brought
+        // rules.
         if let disabled, disabled.request >= first { return nil }
         if let held, held.request >= first { return held }
         if !isShadow, let failure, failure.request >= first { throw failure.error }
@@ -169,7 +170,7 @@ actor PartyRules {
         guard served.use(user) == nil else { throw error }
         if let held { return serve(held, to: user, after: error) }
         guard let restored else { throw error }
-        // A session that has its decisions of the earlier run says how old they are.
+        // A session that has its decisions from the earlier run reports how old they are.
         if inSession, await client?.hasDecisions(of: user.text) == true { throw error }
         return serve(restored, to: user, after: error)
     }

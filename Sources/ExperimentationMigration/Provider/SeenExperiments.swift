@@ -7,10 +7,10 @@ actor SeenExperiments {
     private let time: any TimeSource
     /// What was seen; `nil` before the first answer.
     private var seen: SeenGroups?
-    /// When what couldn't be written is written again; `nil` if the store lacks nothing.
+    /// When to retry a write that failed; `nil` if the store lacks nothing.
     private var retry: ContinuousClock.Instant?
     private static let key = "migration/experiments"
-    /// How long a store that failed isn't tried again; users come faster than it recovers.
+    /// How long a failed store isn't tried again; users come faster than a store recovers.
     private static let patience = Duration.seconds(2)
 
     init(in context: ProviderContext) {
@@ -29,7 +29,7 @@ actor SeenExperiments {
         all.note(assignments, at: hour)
         guard all != seen || retry.map({ $0 <= time.instant }) == true else { return }
         seen = all
-        // Answers that come meanwhile needn't write the same.
+        // Answers that come meanwhile needn't write the same again.
         retry = nil
         do throws(ExperimentationError) {
             try await keep(assignments, at: hour)
@@ -44,7 +44,7 @@ actor SeenExperiments {
         return seen?.running
     }
 
-    /// Returns for how many hours at the least one of these experiments counts as running, if it isn't shown again.
+    /// Returns for at least how many hours one of these experiments counts as running if it isn't shown again.
     func hoursLeft(of experiments: [VendorExperiment]) -> Int {
         let hour = SeenGroups.hour(of: time.now)
         return experiments.map { seen?.hoursLeft(of: $0.group, at: hour) ?? 0 }.max() ?? 0
@@ -56,7 +56,7 @@ actor SeenExperiments {
             let kept = written.map { SeenGroups(stored: $0) }
             var all = seen ?? SeenGroups()
             if let kept { all.merge(kept) }
-            // After what is there, whose clock may be ahead.
+            // Added after the stored ones, whose clock may be ahead.
             all.note(assignments, at: hour)
             guard all.groups != kept?.groups, let bytes = all.stored else { return merge(all) }
             guard case .conflict(let other) = try await state.update(Self.key, to: bytes, if: written) else {

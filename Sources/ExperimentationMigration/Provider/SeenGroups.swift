@@ -37,12 +37,12 @@ struct SeenGroups: Sendable, Equatable {
         return (try? encoder.encode(groups)).map(Array.init)
     }
 
-    /// The hours since 1970, the unit of what is kept: times more exact would be written more often.
+    /// The hours since 1970, the unit of what is kept: more exact times would be written more often.
     static func hour(of date: Date) -> Int { Int((date.timeIntervalSince1970 / 3_600).rounded(.down)) }
 
     /// Adds an answer's assignments.
     mutating func note(_ assignments: [Assignment], at hour: Int) {
-        // After a clock that was ahead, a group that is shown must not look older than other answers.
+        // If a clock was ahead earlier, a group that is shown must not look older than other answers.
         let hour = max(hour, answered ?? hour)
         let shown = assignments.filter { !$0.isHoldout }
         // Most answers tell nothing new, and aren't worth a copy.
@@ -80,7 +80,7 @@ struct SeenGroups: Sendable, Equatable {
         }
     }
 
-    /// Returns for how many hours more a group counts as running at the least, if it isn't shown again.
+    /// Returns for at least how many more hours a group counts as running if it isn't shown again.
     func hoursLeft(of group: String, at hour: Int) -> Int {
         guard let shown = groups[group]?.shown else { return Self.window }
         return max(0, shown + Self.window - hour)
@@ -96,7 +96,7 @@ struct SeenGroups: Sendable, Equatable {
         return answered - shown >= Self.window
     }
 
-    /// Gives each group the latest answer, and those without an hour the benefit of the doubt.
+    /// Sets each group's latest answer; a group without an hour counts as shown by that answer.
     private mutating func settle() {
         guard let answered else { return }
         for key in groups.keys {

@@ -66,8 +66,8 @@ final class Tally: Sendable {
     init(_ plan: MigrationPlan, countingUsers most: Int = 100_000) {
         mapping = plan.mapping
         counted = Mutex(CountedUsers(limit: most))
-        // One half is for the sides and, of each experiment with weights, its first places and its exposures; the other
-        // for the same places and exposures in each stage.
+        // One half is shared by the tests of the sides and of each weighted experiment's first places and exposures;
+        // the other half by the tests of the same places and exposures in each stage.
         let tests = 2 * plan.mapping.experiments.count { !$0.weights.isEmpty }
         level = 0.0005 / Double(1 + tests)
         stageLevel = 0.0005 / Double(max(tests, 1) * MigrationStage.allCases.count)
@@ -117,7 +117,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts a mismatch of which nothing is known, because configurations kept changing.
+    /// Counts a mismatch that stays undecided because configurations kept changing.
     func leaveUndecided(_ mismatch: Mismatch) { state.withLock { $0.undecided[mismatch.kind, default: 0] += 1 } }
 
     // MARK: Users and events
@@ -154,7 +154,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// Counts an event that a vendor has no word for.
+    /// Counts an event that a vendor doesn't support.
     func refuse(by side: MigrationSide) {
         state.withLock { state in
             state.unsupported[side, default: 0] += 1

@@ -1,7 +1,7 @@
 import Experimentation
 
-/// A vendor examined before a move: the experiments of its rules or, if it is asked for each user, of its answers to
-/// some.
+/// A vendor examined before a move: the experiments of its rules or, if it is asked for each user, of its answers for
+/// some users.
 public struct VendorSurvey: Sendable {
     /// The vendor's name.
     public var name: String
@@ -95,7 +95,7 @@ public struct MigrationOutlook: Sendable {
         if !new.takesEvents {
             losses.append("\(new.name) accepts no events: exposures and goals of its users are lost")
         }
-        // A vendor with overrides is told to leave out whom the old one left out.
+        // A vendor with overrides is told to leave out the users whom the old vendor left out.
         for holdout in old.experiments where holdout.isHoldout && !new.canExclude {
             losses.append("the holdout \(holdout.experiment.id) isn't carried: its users are dealt with like others")
         }

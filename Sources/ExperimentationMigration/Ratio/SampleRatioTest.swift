@@ -46,7 +46,8 @@ public struct SampleRatioTest: Sendable, Hashable {
     public mutating func count(arm: Int) {
         guard places.indices.contains(arm) else { return }
         guard let place = places[arm] else { return pValue = 0 }
-        // A user multiplies the Bayes factor by the ratio of the mixture's probability of the arm to the expected one.
+        // Each user multiplies the Bayes factor by the ratio of the mixture's probability of the arm to the expected
+        // probability.
         let prior = shares[place] * Self.concentration
         let predicted = (prior + Double(counts[place])) / (Self.concentration + Double(total))
         logBayesFactor += log(predicted) - log(shares[place])

@@ -29,7 +29,7 @@ public struct MigrationReport: Sendable, Hashable {
     public var held: [String]
     /// The number of users that this instance pinned to each side.
     public var pinned: [MigrationSide: Int]
-    /// The number of users who saw a changed variation, each once; zero where the plan promises it.
+    /// The number of users who saw a changed variation, each counted once; zero where the plan promises it.
     public var changed: Int
     /// The number of comparisons, one for each flag and user.
     public var compared: Int
@@ -50,8 +50,8 @@ public struct MigrationReport: Sendable, Hashable {
     public var latencies: [MigrationSide: LatencyHistogram]
     /// The number of exposures that each vendor accepted.
     public var exposures: [MigrationSide: Int]
-    /// For each vendor, the number of events delivered to the other one that it doesn't support, in stages that send to
-    /// both, since this instance's start; exposures go to one anyway.
+    /// For each vendor, the number of events that it doesn't support and that were delivered to the other one, in
+    /// stages that send to both, since this instance's start; exposures go to only one vendor anyway.
     public var unsupported: [MigrationSide: Int]
     /// The ledger of each destination; empty in a report that was made without the client, see
     /// ``Migration/report(of:)``.
@@ -62,7 +62,7 @@ public struct MigrationReport: Sendable, Hashable {
     public var allocations: [String: Ratio]
     /// The tests of exposures, by the old vendor's experiment.
     public var exposed: [String: Ratio]
-    /// The same tests over each stage by itself; a stage without users isn't there.
+    /// The same tests over each stage by itself; a stage without users is missing.
     public var stages: [MigrationStage: StageRatios]
 }
 

@@ -10,7 +10,7 @@ public enum MigrationStage: String, Sendable, Hashable, Codable, CaseIterable {
     case live
     /// The new vendor leads everyone; events still go to both.
     case rampDown
-    /// The new vendor leads and gets all events; the old one gets only those that still wait for it, exposures of what
+    /// The new vendor leads and gets all events; the old one gets only events that still wait for it, exposures of what
     /// it answered, and denials of consent.
     case complete
 

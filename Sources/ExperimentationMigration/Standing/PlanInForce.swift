@@ -3,7 +3,7 @@ struct PlanInForce: Sendable {
     var plan: MigrationPlan
     /// What the store had then; `nil` if that isn't known.
     ///
-    /// What the store has otherwise now came later than the plan.
+    /// Whatever differs in the store now came later than the plan.
     var origin: Standing?
 
     init(_ plan: MigrationPlan, since origin: Standing? = nil) { (self.plan, self.origin) = (plan, origin) }

@@ -48,7 +48,7 @@ struct Standing: Sendable, Hashable {
     var flag: FollowedFlag?
     /// The alarms that any instance has raised.
     var alarms: [Alarm] = []
-    /// How many applied plans are remembered; with more, instances of the oldest one would have to be long gone.
+    /// How many applied plans are remembered; with more plans, instances of the oldest one would have to be long gone.
     private static let mostPlans = 8
 
     /// Where users are before any plan has been applied.
@@ -66,10 +66,10 @@ struct Standing: Sendable, Hashable {
         hasReachedNew = stage.sendsEvents(to: .new)
     }
 
-    /// Continues what vendors may have of users after a former move, of which nothing else stays.
+    /// Takes over which vendors may have users' events after a former move; nothing else of that move stays.
     mutating func begin(after former: Standing) {
         reached = former.reached
-        // Of a record that doesn't name the vendor, it may have been this one.
+        // If the record doesn't name the vendor, it may have been this one.
         if former.hasReachedNew, let other = former.account ?? account { reached.insert(other) }
         if let account, reached.contains(account) { hasReachedNew = true }
     }
@@ -105,8 +105,8 @@ struct Standing: Sendable, Hashable {
     /// Returns where the move stands under a plan: the stage of a plan that hasn't been applied yet overrides the
     /// stored one, but not what has happened to users.
     ///
-    /// An applied plan doesn't, even if it isn't the last one: while instances are replaced, some have an earlier plan.
-    /// Nor does one that comes late.
+    /// The stage of an applied plan doesn't override it, even if the plan isn't the last one: while instances are
+    /// replaced, some have an earlier plan. Nor does the stage of a plan that comes late.
     ///
     /// - Parameters:
     ///   - plan: The plan.
@@ -127,7 +127,7 @@ struct Standing: Sendable, Hashable {
 }
 
 extension Standing: Codable {
-    /// The last plan lies apart, where earlier versions of the library expect it.
+    /// The last plan is stored separately, where earlier versions of the library expect it.
     private enum CodingKeys: CodingKey {
         case move, stage, share, planned, plannedShare, plannedRevision, plans, hasReachedNew, hasDealt, flag, alarms
         case account, reached
@@ -144,7 +144,7 @@ extension Standing: Codable {
             revision: try values.decodeIfPresent(Int.self, forKey: .plannedRevision)
         )
         plans = try (values.decodeIfPresent([Planned].self, forKey: .plans) ?? []).filter { $0 != last } + [last]
-        // A record that doesn't say may be of a move that has sent the new vendor events.
+        // A record without this value may be of a move that has sent the new vendor events.
         hasReachedNew = try values.decodeIfPresent(Bool.self, forKey: .hasReachedNew) ?? true
         account = try values.decodeIfPresent(String.self, forKey: .account)
         reached = try values.decodeIfPresent(Set<String>.self, forKey: .reached) ?? []

@@ -12,7 +12,7 @@ struct StandingRecord: Sendable {
     ///
     /// - Parameters:
     ///   - state: The move's part of a store.
-    ///   - move: The name of the move: what another one has written counts as missing. `nil` for the last one.
+    ///   - move: The name of the move: what another move has written counts as missing. `nil` for the last move.
     ///   - account: The digest of the new vendor's account; `nil` if nothing is written.
     ///   - log: Where damage is logged.
     init(in state: any StateStore, of move: String?, to account: String? = nil, log: any LogSink) {
@@ -39,7 +39,7 @@ struct StandingRecord: Sendable {
         try await update(under: plan) { (standing, _) throws(ExperimentationError) in try await change(&standing) }
     }
 
-    /// Changes where the move stands, also by what was there before the plan was applied.
+    /// Changes where the move stands, also based on what was stored before the plan was applied.
     ///
     /// - Parameters:
     ///   - plan: The plan under which it is written.
@@ -76,7 +76,7 @@ struct StandingRecord: Sendable {
         return standing
     }
 
-    /// Returns what was written of this move; what names no move was written before moves had names, so by this one.
+    /// Returns what this move wrote; a record that names no move is from before moves had names, so from this one.
     private func ofThisMove(_ standing: Standing) -> Standing? {
         guard let move else { return standing }
         guard standing.move == nil || standing.move == move else { return nil }

@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// How many events each vendor of a move had no word for, in a store that several instances share.
+/// How many events each vendor of a move didn't support, in a store that several instances share.
 struct UnsupportedRecord: Sendable {
     private struct Counts: Codable {
         /// The name of the move; `nil` if it was written before moves had names.
@@ -23,7 +23,7 @@ struct UnsupportedRecord: Sendable {
     ///
     /// - Parameters:
     ///   - state: The move's part of a store.
-    ///   - move: The name of the move: what another one has written counts as missing. `nil` for the last one.
+    ///   - move: The name of the move: what another move has written counts as missing. `nil` for the last move.
     ///   - log: Where damage is logged.
     init(in state: any StateStore, of move: String?, log: any LogSink) {
         store = SealedState(state, log: log)
@@ -40,7 +40,7 @@ struct UnsupportedRecord: Sendable {
 
     /// Adds counts to what is there.
     ///
-    /// - Throws: ``ErrorCode/store``; nothing was added then.
+    /// - Throws: ``ErrorCode/store``; in that case nothing was added.
     func add(_ more: [MigrationSide: Int]) async throws(ExperimentationError) {
         var written = try await store.value(for: Self.key)
         for _ in 0..<32 {

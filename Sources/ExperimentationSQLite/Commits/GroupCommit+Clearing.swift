@@ -16,7 +16,7 @@ extension GroupCommit {
                 if isLargeNow { isLarge() }
             }
         } fail: { [self] _ in
-            // Whatever is done with a delivery next does it.
+            // The next operation on a delivery deletes them.
             waiting.withLock { $0.clearing = nil }
         }
         let isFirst = waiting.withLock { waiting in

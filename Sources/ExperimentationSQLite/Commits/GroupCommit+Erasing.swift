@@ -9,8 +9,8 @@ extension GroupCommit {
 
     /// Rewrites the file soon, when there is nothing else to do.
     ///
-    /// Not at once, and later the longer it takes: otherwise each of many removals in a row would rewrite the whole
-    /// file.
+    /// Waits first, and longer if the last rewriting took long: otherwise each of many removals in a row would rewrite
+    /// the whole file.
     func eraseLater(_ erasing: Erasing) {
         let wait = waiting.withLock { waiting -> Double? in
             if waiting.isErasingPlanned { return nil }
@@ -20,9 +20,9 @@ extension GroupCommit {
         guard let wait else { return }
         DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [weak self] in
             guard let self else { return }
-            // Before looking: what is owed from now on is planned anew.
+            // Reset before looking: what is owed from now on is planned anew.
             waiting.withLock { $0.isErasingPlanned = false }
-            // A caller that waited for it may have had it done meanwhile.
+            // Erasing may have been done meanwhile, for a caller that waited for it.
             if erasing.traces.isErasingOwed { submit(erasing) { _ in } }
         }
     }

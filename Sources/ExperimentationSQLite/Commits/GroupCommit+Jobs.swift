@@ -9,8 +9,8 @@ extension GroupCommit {
         case read
         /// It adds something, in a transaction that it may share.
         case write
-        /// It removes something or leads to that, in such a transaction; if the disk is full, the reserve is given up
-        /// for it.
+        /// It removes something or leads to a removal, in a transaction that it may share; if the disk is full, the
+        /// reserve is given up for it.
         case removal
     }
 
@@ -38,7 +38,7 @@ extension GroupCommit {
         var erasingAnswers: [@Sendable (Result<Void, ExperimentationError>) -> Void] = []
         /// The number of groups that went before it.
         var groupsBeforeErasing = 0
-        /// Whether a timer will have it begin by itself.
+        /// Whether a timer will start it.
         var isErasingPlanned = false
         /// The number of seconds that it took last time.
         var lastErasing = 0.0

@@ -5,10 +5,10 @@ import Synchronization
 
 /// The only access to the database: simultaneous requests share one transaction.
 ///
-/// The first caller runs; a caller that arrives meanwhile waits without a thread and joins the next transaction, or this
-/// one if its commit waits for the disk and hasn't begun. Answers are given after the commit. If a commit doesn't wait for
-/// the disk, the first caller runs its own transaction on its own thread, which saves two changes of thread; everything
-/// else runs on the database's queue.
+/// The first caller runs; a caller that arrives meanwhile waits without a thread and joins the next transaction, or
+/// this one if its commit waits for the disk and hasn't begun. Callers are answered after the commit. If a commit
+/// doesn't wait for the disk, the first caller runs its own transaction on its own thread, which saves two changes of
+/// thread; everything else runs on the database's queue.
 final class GroupCommit: Sendable {
     /// The maximum number of groups that go before the file is rewritten.
     static let mostBeforeErasing = 64
@@ -159,7 +159,7 @@ final class GroupCommit: Sendable {
         do {
             for tell in try table.withLock({ try commit(&group, database, &$0) }) { tell() }
         } catch {
-            // Where the caller's thread would wait, or repeat the others' work, the database's queue does.
+            // Where the caller's thread would have to wait or repeat the others' work, the database's queue does it.
             if isOnCaller, error.isBusy || group.count > 1 { return Left(jobs: group) }
             if error as? StoreFault == .replaced { return goElsewhere(with: group, database) }
             // Alone, each job would wait for the other process as long as the whole group did.

@@ -6,13 +6,13 @@ import Foundation
 ///
 /// It is written with every delivery or removal, with every 256th accepted event and when the store is closed, without
 /// waiting for the disk, and read only when the store is damaged. It names destinations as the store does and holds
-/// nothing of users.
+/// nothing about users.
 struct AccountsCopy: Sendable, Equatable {
     /// A destination's ledger, without what waits.
     struct Lane: Sendable, Equatable {
         var destination: Destination
         var ledger: Ledger
-        /// Up to this sequence, deliveries that aren't held are made, although their rows may still exist.
+        /// Up to this sequence, deliveries that aren't held have been made, although their rows may still exist.
         var head: Int64
     }
 

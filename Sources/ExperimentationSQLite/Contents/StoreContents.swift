@@ -35,7 +35,7 @@ struct StoreContents: Sendable {
         var lane: OutboxLane
         /// The lane counts what was accepted up to this sequence.
         var through: Int64
-        /// Up to this sequence, deliveries that aren't held are made, although their rows may still exist.
+        /// Up to this sequence, deliveries that aren't held have been made, although their rows may still exist.
         var head: Int64 = 0
         /// The deliveries that are owed, by sequence.
         var deliveries: [Int64: Delivery] = [:]

@@ -21,7 +21,7 @@ extension Row {
         return number
     }
 
-    /// A string, including what follows a zero byte: as a string the row has only what precedes it.
+    /// A string, including what follows a zero byte: read as a string, the row has only what precedes it.
     func text(_ place: Int) -> String? {
         guard place < count, String.fromDatabaseValue(self[place]) != nil else { return nil }
         let bytes: Data? = self[place]

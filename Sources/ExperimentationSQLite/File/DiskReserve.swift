@@ -8,7 +8,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// Disk space that is given up when there is none left, so that events can still be delivered and removed.
+/// Disk space that is given up when no other is left, so that events can still be delivered and removed.
 ///
 /// Deleting needs space too: SQLite writes to its log first. The log's maximum size is enough, because once the
 /// log is back in the database, deletions need nothing but the log.
@@ -55,7 +55,7 @@ final class DiskReserve: Sendable {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
         if facts.st_size >= size || allot(descriptor) { return true }
-        // A part of a reserve would take the space of events.
+        // A partial reserve would only take space from events.
         if facts.st_size == 0 { unlink(path) } else { ftruncate(descriptor, facts.st_size) }
         return false
     }

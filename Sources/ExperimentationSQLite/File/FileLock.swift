@@ -30,7 +30,7 @@ final class FileLock: Sendable {
     /// Releases the lock, before the file itself is closed.
     func release() { descriptor.withLock { _ = flock($0, LOCK_UN) } }
 
-    /// Takes the lock exclusively for a moment, for which others that arrive wait.
+    /// Takes the lock exclusively for a moment; others that arrive meanwhile wait.
     ///
     /// - Returns: Whether no other process has the file open.
     func tryAlone() -> Bool {

@@ -59,7 +59,7 @@ struct StoreFile: Sendable {
                 throw ExperimentationError(.store, "The folder \(named) can't be made.", cause: error)
             }
         }
-        // Before anything is created beside them.
+        // Done before anything is created beside them.
         for file in [path, path + "-wal", path + "-shm", lockPath] { try close(file) }
     }
 
@@ -89,7 +89,7 @@ struct StoreFile: Sendable {
 
     /// Removes others' access to a file; refuses anything but a regular file.
     ///
-    /// By name and not by descriptor: closing any descriptor of a database drops this process's locks on it.
+    /// Works by name and not by descriptor: closing any descriptor of a database drops this process's locks on it.
     private func close(_ file: String) throws(ExperimentationError) {
         var facts = stat()
         guard lstat(file, &facts) == 0 else { return }

@@ -8,9 +8,9 @@ import Synchronization
 /// It has a connection of its own, opened when the log is first long enough: SQLite lets one connection write the log
 /// back while another one appends to it. A commit writes the log back itself only if this can't keep up.
 ///
-/// It never begins where everything is written back: before version 3.51.3, SQLite may take the next commits for
-/// written back as well if one of them begins the log anew at that moment (the "WAL-reset bug"), and they are lost.
-/// It can't know what other processes have written back, so it no longer begins once one of them has written.
+/// It never begins when everything is written back: before version 3.51.3, SQLite may then take the next commits for
+/// written back as well, and lose them, if one of them begins the log anew at that moment (the "WAL-reset bug"). It
+/// can't know what other processes have written back, so it no longer begins once one of them has written.
 final class Checkpointer: Sendable {
     /// The number of pages that commits may add while the log is written back.
     private static let mostMeanwhile = 150
@@ -24,8 +24,10 @@ final class Checkpointer: Sendable {
         var lengthWritten = 0
         var isClosed = false
 
-        /// Opens the file if it is still there: it may have been deleted, and nothing is created in its place, or
-        /// replaced, and the log doesn't belong to the other file.
+        /// Opens the file if it is still there.
+        ///
+        /// If it was deleted, nothing is created in its place; if it was replaced, the log doesn't belong to the other
+        /// file.
         ///
         /// - Returns: Whether it is open.
         mutating func open(_ path: String) -> Bool {
@@ -80,8 +82,8 @@ final class Checkpointer: Sendable {
     /// - Parameters:
     ///   - path: The database.
     ///   - pages: The number of pages that the log should have at most.
-    ///   - isBeside: Whether it writes the log back beside the commits; otherwise they do it.
-    ///   - queue: Where it does that.
+    ///   - isBeside: Whether it writes the log back beside the commits; otherwise the commits write it back.
+    ///   - queue: The queue on which it writes the log back.
     init(
         path: String,
         pages: Int,
@@ -96,9 +98,9 @@ final class Checkpointer: Sendable {
 
     deinit { close() }
 
-    /// Counts the commits of a connection, which must not outlive this.
+    /// Counts the commits of a connection, which must not outlive this object.
     ///
-    /// It takes the place of SQLite's own checkpoints, which setting `wal_autocheckpoint` later would bring back.
+    /// This replaces SQLite's own checkpoints; setting `wal_autocheckpoint` later would bring them back.
     func follow(_ database: Database) {
         state.withLock { $0.file = FileIdentity(of: path) }
         sqlite3_wal_hook(
@@ -150,7 +152,7 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Writes back what was committed by now; returns at once if another process is doing it.
+    /// Writes back what has been committed so far; returns at once if another process is doing it.
     ///
     /// - Returns: The length of the log, if all of it is written back.
     private static func writeBack(_ connection: OpaquePointer?) -> Int? {

@@ -35,12 +35,12 @@ struct StoreConnection: Sendable {
         var configuration = Configuration()
         configuration.label = "ExperimentationSQLite"
         configuration.busyMode = .callback { patience.wait(tries: $0) }
-        // Where each commit waits for the disk anyway, a second one who does so would only make it wait longer.
+        // Where each commit waits for the disk anyway, a second connection that does so would only make it wait longer.
         let isBeside = options.durability == .process
         let checkpointer =
             isExclusive ? nil : Checkpointer(path: path, pages: options.limits.logPages, isBeside: isBeside)
         configuration.prepareDatabase { database in
-            // Before the file is first accessed: otherwise the index of its log is created on disk.
+            // Set before the file is first accessed: otherwise the index of its log is created on disk.
             if isExclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
             if let checkpointer {
                 // Kept by this closure as long as the connection is open.
@@ -76,7 +76,7 @@ struct StoreConnection: Sendable {
 
     /// Writes the log back and empties it.
     func emptyLog(_ database: Database) throws {
-        // SQLite refuses it at once while the log is being written back.
+        // SQLite refuses this at once while the log is being written back.
         checkpointer?.finish()
         try database.checkpoint(.truncate)
     }
@@ -94,7 +94,7 @@ struct StoreConnection: Sendable {
             do {
                 return try DatabaseQueue(path: path, configuration: configuration)
             } catch {
-                // Its reads never wait, but opening it does, for another process that migrates the file.
+                // The reader's reads never wait, but opening it waits for another process that migrates the file.
                 guard error.isBusy, patience.wait(tries: tries) else { throw error }
                 tries += 1
             }
@@ -103,7 +103,7 @@ struct StoreConnection: Sendable {
 
     /// Finds damage that reads and writes don't notice.
     private static func check(_ database: Database) throws {
-        // The files are ours alone; a manipulated schema mustn't run functions.
+        // Only this library uses the files; a manipulated schema mustn't run functions.
         try database.execute(sql: "PRAGMA trusted_schema = OFF")
         try database.execute(sql: "PRAGMA cell_size_check = ON")
         guard try String.fetchOne(database, sql: "PRAGMA quick_check(1)") == "ok" else { throw StoreFault.damaged }
@@ -120,7 +120,7 @@ struct StoreConnection: Sendable {
         try database.execute(sql: "PRAGMA secure_delete = FAST")
         try limitPages(limits, database)
         try set("journal_size_limit", limits.logPages * 4_096, database)
-        // Last, and read back: the database library sets its own value while it opens.
+        // Set last, and read back: the database library sets its own value while it opens.
         try set("synchronous", durability.synchronous, database)
         guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == durability.synchronous else {
             throw ExperimentationError(.store, "The durability \(durability.rawValue) can't be set.")
@@ -129,15 +129,15 @@ struct StoreConnection: Sendable {
 
     /// Limits the file's size.
     ///
-    /// A file that is larger already, since its limit was lower then, may grow by the reserve, so that what waits in it
-    /// can be delivered.
+    /// A file that is larger already, because its limit was higher before, may grow by the reserve, so that what waits in
+    /// it can be delivered.
     static func limitPages(_ limits: StoreLimits, _ database: Database) throws {
         let used = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         let most = limits.pages.most
         try set("max_page_count", used > most ? used + limits.pages.reserve : most, database)
     }
 
-    /// Sets a pragma, which can't be bound; name and value are our own constants.
+    /// Sets a pragma, which can't be bound; name and value are constants of this library.
     private static func set(_ name: StaticString, _ value: Int, _ database: Database) throws {
         _ = try Row.fetchAll(database, sql: "PRAGMA \(name) = \(value)")
     }

@@ -4,8 +4,8 @@ internal import GRDB
 
 /// What to do when a store's file was deleted or replaced while it was open.
 ///
-/// Processes that have the old file open can still use it. Its contents are moved to what is at the path now: to a
-/// new store if nothing is, to a store that is found there, and nowhere if it is something else.
+/// Processes that have the old file open can still use it. Its contents are moved to what is at the path now: to a new
+/// store if nothing is there, to a store that is found there, and nowhere if something else is there.
 struct StoreMove: Sendable {
     /// Opens what is at the path.
     let opening: StoreOpening
@@ -53,7 +53,7 @@ struct StoreMove: Sendable {
         let opened = try opening.open()
         let table = try opened.connection.database.writeWithoutTransaction { database in
             var ended = firstEpochs
-            // Another process has given its events numbers after those of the file it found.
+            // Another process has moved the events into the file it found, with numbers after those of that file.
             if former.isMoved, try StoreSchema.salt(database) != former.salts.first {
                 ended.merge(former.epochs) { max($0, $1) }
             }
@@ -92,8 +92,7 @@ struct StoreMove: Sendable {
         defer { try? StoreConnection.limitPages(limits, database) }
         try database.inTransaction(.immediate) {
             try table.refresh(database)
-            // A file with the same random bytes is an earlier copy of this one, such as a backup: this one is the
-            // later.
+            // A file with the same random bytes is an earlier copy of this one, such as a backup: this one is newer.
             let isOlder = !contents.lanes.isEmpty && contents.salts.first == table.consent.salts.first
             if isOlder {
                 try OutboxTable.clear(database)

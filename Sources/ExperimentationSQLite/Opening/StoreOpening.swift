@@ -43,10 +43,10 @@ struct StoreOpening: Sendable {
         guard isAlone || lock.takeTogether(within: seconds) else {
             throw ExperimentationError(.store, "\(file.name): another process keeps it locked.")
         }
-        // A process that died while it replaced a damaged file had set that aside already.
+        // A process that died while it replaced a damaged file had already set that file aside.
         var hasSetAsideDamage = isAlone && file.takeRepaired()
         let isNew = try file.prepare()
-        // The copy in it is about the file that was here before.
+        // The copy in the lock file is about the database that was here before.
         if isNew, isAlone { lock.clear() }
         let copy = isNew ? nil : lock.accounts()
         var connection: StoreConnection
@@ -70,7 +70,7 @@ struct StoreOpening: Sendable {
     private func takeOver(_ database: Database, isAlone: Bool) throws {
         do {
             if let account { try Self.claim(account, database) }
-            // All leases are those of dead processes: no other process has the file open.
+            // All leases belong to dead processes: no other process has the file open.
             if isAlone { try StoredLane.takeBack(database) }
         } catch  where error.isFull {
             if database.isInsideTransaction { try database.rollback() }
@@ -91,7 +91,8 @@ struct StoreOpening: Sendable {
         do {
             return try connect(isExclusive: false)
         } catch  where isAlone && error.isWithoutRoom {
-            // No room for the log's index, which is then kept in memory; migrating an older file may still need some.
+            // There is no room for the log's index, which is then kept in memory; migrating an older file may still
+            // need some.
             if error.isFull { unlinkReserve() }
             return try connect(isExclusive: true)
         }

@@ -4,7 +4,7 @@ internal import GRDB
 /// Reads a table's rows by their numbers, around unreadable parts.
 ///
 /// It reads from both ends until a page stops it, then from the middle of the rest in both directions, and so on:
-/// behind a lost page there may be others that aren't.
+/// behind a lost page there may be others that aren't lost.
 struct HoleReader {
     /// The maximum number of probes; what is between two close keys is abandoned.
     private static let mostProbes = 4_096

@@ -23,7 +23,7 @@ struct Salvage: Sendable {
     /// - Parameters:
     ///   - file: The file.
     ///   - copy: The ledgers copied beside it, if any.
-    /// - Throws: The system's error if it can't be copied; what couldn't be read for that reason isn't lost.
+    /// - Throws: The system's error if the file can't be copied; what couldn't be read for that reason isn't lost.
     init(_ file: StoreFile, copy: AccountsCopy?) throws {
         file.forgetSalvage()
         defer { file.forgetSalvage() }
@@ -58,7 +58,7 @@ struct Salvage: Sendable {
                 try manager.copyItem(atPath: file.path + "-wal", toPath: file.salvagePath + "-wal")
             }
         } catch {
-            // Without the file's path.
+            // The error without the file's path.
             throw (error as? CocoaError)?.underlying as? POSIXError ?? POSIXError(.EIO)
         }
         let descriptor = open(file.salvagePath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)

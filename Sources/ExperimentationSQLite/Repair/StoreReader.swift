@@ -4,7 +4,7 @@ internal import GRDB
 
 /// Reads everything that a store of the current schema holds, around unreadable parts.
 ///
-/// By column index and not by name, so that a damaged name doesn't hide a column.
+/// Reads by column index and not by name, so that a damaged name doesn't hide a column.
 struct StoreReader {
     /// The database.
     let database: Database
@@ -20,7 +20,7 @@ struct StoreReader {
         contents.lastSequence = contents.lanes.values.map(\.through).max() ?? 0
         let bound = max(contents.lastSequence, copy?.lastSequence ?? contents.lastSequence + 20_000)
         let eventsAreWhole = readEvents(upTo: bound, into: &contents)
-        // Where destinations can't be read, their deliveries may be.
+        // Where destinations can't be read, their deliveries may be readable.
         var ids = Set(contents.lanes.keys).union(copy?.lanes.keys.map(\.self) ?? [])
         if !lanesAreWhole { ids.formUnion(1...8) }
         let known = Set(contents.lanes.keys)
@@ -133,7 +133,7 @@ struct StoreReader {
 
     /// Adds the deliveries without rows: those of events that came after a destination was last written.
     private func readTail(of ids: Set<Int64>, known: Set<Int64>, into contents: inout StoreContents) {
-        // If a destination's row can't be read: of the events after all deliveries.
+        // If a destination's row can't be read, adds those of the events after all deliveries.
         let ends = contents.lanes.values.map { max($0.through, $0.deliveries.keys.max() ?? 0) }
         for id in ids {
             let through = (known.contains(id) ? contents.lanes[id]?.through : ends.max()) ?? 0

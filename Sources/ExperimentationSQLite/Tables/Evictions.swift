@@ -9,13 +9,13 @@ struct Evictions: Sendable {
     private(set) var bytes = 0
     /// The number of their deliveries.
     private(set) var deliveries = 0
-    /// Whether a holder whose lease has expired may still be sending one of them, so that it has to be told now.
+    /// Whether a holder whose lease has expired may still be sending one of them, so the holder must learn of it now.
     private(set) var areUrgent = false
     /// Whether another process may have leased, delivered or deleted some of them.
     private(set) var areStale = false
     /// For each priority, where the search for the next one goes on.
     private var search = [Search](repeating: Search(), count: 3)
-    /// The leases that keep events before that from being evicted.
+    /// The leases that keep events before that point from being evicted.
     private var leases: [Int64: Lease] = [:]
 
     /// A lease whose events are spared.

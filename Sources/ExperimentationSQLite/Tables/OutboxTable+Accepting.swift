@@ -6,7 +6,7 @@ internal import GRDB
 struct StoredEvent: Sendable {
     var user: String
     var priority: Int
-    /// Whether a denial keeps it: the consent signal itself.
+    /// Whether the event is kept on a denial, as only the consent signal is.
     var isKept: Bool
     var date: Double
     var body: [UInt8]
@@ -41,7 +41,7 @@ struct EncodedEvents: Sendable {
     private(set) var stored: [StoredEvent] = []
     /// The place of each of them among the events.
     private var places: [Int] = []
-    /// For each event why it can't be stored.
+    /// For each event, why it can't be stored.
     private(set) var refusals: [ExperimentationError?]
 
     /// Encodes events.
@@ -74,7 +74,8 @@ struct EncodedEvents: Sendable {
 extension OutboxTable {
     /// Accepts events and makes room for them.
     ///
-    /// - Returns: For each whether it was accepted; an event isn't if its user denies consent, nor is consent alone.
+    /// - Returns: For each, whether it was accepted; an event isn't if its user denies consent, nor is consent without
+    ///   an event.
     mutating func append(_ events: [StoredEvent], now: Date, _ database: Database) throws -> [Bool] {
         var written = 0
         var accepted: [Bool] = []

@@ -36,16 +36,16 @@ extension OutboxTable {
     /// Whether something was accepted since the ledgers were copied beside the file.
     var isCopyBehind: Bool { lastSequence > upkeep.copied && !consent.salts.isEmpty }
 
-    /// Puts back the copy after a transaction that failed: within another one, because other processes write it, too.
+    /// Restores the copy after a failed transaction, within another one, because other processes write the copy, too.
     func restoreCopy(_ lock: FileLock, _ database: Database) {
         try? HotStatement("BEGIN IMMEDIATE", database).run()
         defer { if database.isInsideTransaction { try? database.rollback() } }
         var found = self
-        // If the file can't be read, what was found in it last.
+        // If the file can't be read, uses what was last found in it.
         if (try? found.refresh(database)) == nil { found = self }
         if found.consent.salts.isEmpty { lock.clear() } else { lock.write(AccountsCopy(found)) }
     }
 
-    /// Has this transaction copy the ledgers.
+    /// Makes this transaction copy the ledgers.
     mutating func oweCopy() { upkeep.copied = min(upkeep.copied, lastSequence - Self.mostBeforeCopy) }
 }

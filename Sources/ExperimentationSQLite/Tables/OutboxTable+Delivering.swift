@@ -78,7 +78,7 @@ extension OutboxTable {
             }
             let attempts = Int(min(max(rows.int(1), 0), 1_000_000))
             batch.add(sequence: sequence, attempts: attempts) { rows.append(2, to: &$0) }
-            // One that was retried is in the index of delayed ones, too, which the head leaves as it is.
+            // A retried delivery is also in the index of delayed ones, which the head leaves as it is.
             if rows.int(4) == 0 { lanes[place].front.end() }
             lanes[place].front.add(sequence)
         }

@@ -2,7 +2,7 @@
 import Foundation
 internal import GRDB
 
-/// Room for new events in a full store: the oldest of the least important make it.
+/// Makes room for new events in a full store by evicting the oldest of the least important ones.
 extension OutboxTable {
     /// The maximum number of evicted events whose rows still exist.
     private static let mostEvicted = 256
@@ -76,7 +76,7 @@ extension OutboxTable {
         return false
     }
 
-    /// Returns a lane to which an event is owed, and whether it is held there; otherwise `nil`.
+    /// Returns a lane to which an event is owed, and whether it is held there; `nil` if there is none.
     private func delivery(
         of sequence: Int64,
         at place: Int,

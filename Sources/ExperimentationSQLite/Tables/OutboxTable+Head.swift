@@ -5,10 +5,15 @@ internal import GRDB
 /// The head: deliveries made from the front of a lane whose rows still exist.
 ///
 /// When a vendor has taken exactly the first events of a lane, one number in the destination's row records that, which
-/// writes one page instead of a dozen. The rows are deleted when the lane is empty, all at once if nothing else is in
-/// the store, and behind everything else if there are many; behind everything else when the lane is released; before
-/// anything else is done with deliveries; and otherwise as fast as new events arrive. Readers skip them. The end of the
-/// head is in the destination's row: ``StoredLane/head``.
+/// writes one page instead of a dozen. Readers skip the rows of the head, whose end is in the destination's row:
+/// ``StoredLane/head``.
+///
+/// The rows are deleted:
+///
+/// - when the lane is empty: all at once if nothing else is in the store; if there are many, behind everything else
+/// - when the lane is released: behind everything else
+/// - before anything else is done with deliveries
+/// - otherwise as fast as new events arrive
 extension OutboxTable {
     /// How many rows are deleted in one transaction where they needn't all go, and how many new events prompt that.
     static let headPortion = 1_600

@@ -54,7 +54,7 @@ extension OutboxTable {
 
     /// The number of waiting deliveries, held or not.
     private func count(_ place: Int, isHeld: Bool, _ database: Database) throws -> Int {
-        // Not through the combined view, which looks up a lane's head again for each row.
+        // This doesn't use the combined view, which looks up a lane's head again for each row.
         let rows = try HotStatement(
             """
             SELECT (SELECT count(*) FROM delivery WHERE destination = ?1 AND held = ?2 AND sequence > ?3)
@@ -69,7 +69,7 @@ extension OutboxTable {
         return try rows.step() ? Int(rows.int(0)) : 0
     }
 
-    /// When the first event owed to one of these, in the order of acceptance, happened.
+    /// When the first event, in the order of acceptance, that is owed to one of these lanes happened.
     private func oldest(_ places: [Int], _ database: Database) throws -> Date? {
         let first = try database.cachedStatement(
             sql: """

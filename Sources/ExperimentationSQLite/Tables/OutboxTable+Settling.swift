@@ -33,7 +33,7 @@ extension OutboxTable {
         if isHolder {
             count = try remove(delivered.sorted(), place, database)
         } else {
-            // One by one: an event that the current holder is sending ends its round; one long gone doesn't.
+            // Removed one by one: an event that the current holder is sending ends its round; one long gone doesn't.
             for sequence in delivered.sorted() where try remove([sequence], place, database) > 0 {
                 count += 1
                 lanes[place].lane.disturb(sequence)
@@ -107,7 +107,7 @@ extension OutboxTable {
         return removed
     }
 
-    /// Deletes those of these events that are no longer owed to any destination.
+    /// Deletes the given events, except those that are still owed to a destination.
     mutating func removeBodies(_ sequences: [Int64], _ database: Database) throws {
         // A single destination has no others to check.
         let delete = try HotStatement(

@@ -5,8 +5,8 @@ internal import GRDB
 /// The tail: the latest events, whose deliveries have no rows of their own yet.
 ///
 /// An event itself records its destinations, so that accepting one writes one page. Its deliveries get rows together
-/// with others', before anything is done with any of them; readers look at both. The start of a destination's tail is
-/// in its row: after ``StoredLane/through``.
+/// with others', before anything is done with any of them; readers look at the rows and at the tail. The start of a
+/// destination's tail is in its row: after ``StoredLane/through``.
 extension OutboxTable {
     /// The maximum number of events in the tail, apart from those of one transaction.
     private static let longestTail: Int64 = 256

@@ -61,9 +61,9 @@ extension OutboxTable {
         try Erasing.owe(database)
     }
 
-    /// Ends leases of former files, whose sequences belong to other events here: those before an epoch.
+    /// Ends leases from before an epoch, which are those of former files: their sequences belong to other events here.
     ///
-    /// The leases of this file begin there, so that they are told apart.
+    /// The leases of this file begin at that epoch, which tells the two apart.
     mutating func endLeases(before epochs: [Destination: Int64], _ database: Database) throws {
         for (destination, epoch) in epochs {
             let place = try place(of: destination, database)

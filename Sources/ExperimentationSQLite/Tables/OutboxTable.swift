@@ -13,11 +13,11 @@ struct OutboxTable: Sendable {
     var lanes: [StoredLane] = []
     /// The highest sequence ever assigned.
     var lastSequence: Int64 = 0
-    /// What is known of waiting events.
+    /// What is known about waiting events.
     var extent = Extent()
     /// What decides when the next upkeep is due.
     var upkeep = Upkeep()
-    /// What is known of consent.
+    /// What is known about consent.
     var consent = ConsentMemory()
     /// The events that make room for others, and still have rows.
     var evictions = Evictions()
@@ -33,7 +33,7 @@ struct OutboxTable: Sendable {
         var bytes = 0
         /// A lower bound of the events' dates.
         var oldestDate = Double.infinity
-        /// Whether, since the events were counted, nothing was deleted but everything at once.
+        /// Whether, since the events were counted, nothing was deleted except everything at once.
         var isExact = true
 
         /// Notes that this process has deleted events; finding out their size would cost as much as deleting them.
@@ -56,7 +56,7 @@ struct OutboxTable: Sendable {
         var copied: Int64 = 0
     }
 
-    /// What is known of consent without reading the file.
+    /// What is known about consent without reading the file.
     struct ConsentMemory: Sendable {
         /// The salts of users' digests, which make them meaningless outside this file: its own first, then those of
         /// files whose marks were taken over.
@@ -148,7 +148,7 @@ struct OutboxTable: Sendable {
             database.cachedStatement(sql: "SELECT count(*), coalesce(sum(length(body)), 0), min(date) FROM event")
         )
         guard let row else { return }
-        // Of stale ones, it isn't known how many are left.
+        // It isn't known how many stale ones are left.
         let evicted =
             evictions.areStale ? (count: 0, bytes: 0) : (count: evictions.sequences.count, bytes: evictions.bytes)
         extent = Extent(

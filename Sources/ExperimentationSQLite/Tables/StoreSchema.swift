@@ -13,8 +13,8 @@ enum StoreSchema {
 
     private static let steps: [String] = [
         // Events are written once and deleted once; what happens to them in between is in `attempt`, so that leasing a
-        // hundred events doesn't rewrite a hundred bodies. We assign the sequence without gaps: the highest one ever
-        // assigned is the number of events ever accepted.
+        // hundred events doesn't rewrite a hundred bodies. The store assigns the sequence without gaps: the highest one
+        // ever assigned is the number of events ever accepted.
         """
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
@@ -64,9 +64,9 @@ enum StoreSchema {
         // An event is written once and owed to each of its destinations by a narrow row of its own, which is all that a
         // delivery touches. The latest events, those after `through`, don't have these rows yet: `owed` says to whom
         // they are owed, two bits per destination, and `kept` and `user` hold the future contents of the rows. A
-        // destination is also a lane: who delivers it, and its ledger. Up to `head`, deliveries that aren't held are
-        // made and counted, although their rows may still exist. A file of an earlier version names at most the account
-        // that owns its events; they belong to the first destination that fits.
+        // destination is also a lane: who delivers it, and its ledger. Up to `head`, deliveries that aren't held have
+        // been made and counted, although their rows may still exist. A file of an earlier version names at most the
+        // account that owns its events; they belong to the first destination that fits.
         """
         CREATE TABLE destination (
             id INTEGER PRIMARY KEY,

@@ -11,10 +11,11 @@ struct StoredLane: Sendable {
     /// The row counts what was accepted up to this sequence, and each of its deliveries has a row; later events are
     /// counted by themselves.
     ///
-    /// So accepting an event writes neither. An operation on a delivery writes both first.
+    /// So accepting an event writes neither this row nor those of deliveries. An operation on a delivery writes both
+    /// first.
     var through: Int64
-    /// Up to this sequence, deliveries that aren't held are made and counted, although their rows may still exist; 0 if
-    /// there are none.
+    /// Up to this sequence, deliveries that aren't held have been made and counted, although their rows may still
+    /// exist; 0 if there are none.
     var head: Int64 = 0
     /// The deliveries that come first behind the head, in order, as far as the leases of this round have read them and
     /// nothing has happened to a delivery since.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The users who may have left traces in the file: those whose events were stored since it was last rewritten.
 ///
-/// SQLite overwrites what it deletes, but where it moves rows between pages copies stay behind in the unused part of
-/// the old page. Only rewriting the file removes those, so it is done only where there may be any.
+/// SQLite overwrites what it deletes, but where it moves rows between pages, copies stay behind in the unused part of
+/// the old page. Only rewriting the file removes these copies, so it is rewritten only where there may be any.
 final class Traces: Sendable {
     private struct State {
         var users: Set<String> = []

@@ -31,7 +31,7 @@ struct FlagsCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the flags that a vendor publishes, and says what of them can't be read.
+    /// Returns the flags that a vendor publishes, and reports what can't be read of them.
     static func published(by configuration: Configuration) async throws -> PublishedFlags {
         let warnings = Warnings()
         let client = try await configuration.client(store: .inMemory(), log: warnings)
@@ -54,7 +54,7 @@ struct FlagsCommand: AsyncParsableCommand {
     }
 }
 
-/// Keeps what an adapter warns of.
+/// Keeps an adapter's warnings.
 private final class Warnings: LogSink {
     let level = LogLevel.warning
     private let kept = Mutex<[String]>([])

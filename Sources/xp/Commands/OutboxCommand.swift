@@ -177,8 +177,8 @@ struct OutboxCommand: AsyncParsableCommand {
 extension WaitingEvent {
     /// Whether its user must have consented: it isn't held, and a vendor that needs consent is owed it.
     ///
-    /// A store remembers denials, but not who consented. Vendors that don't need consent tell nothing, and neither does
-    /// the consent signal, which is never held.
+    /// A store remembers denials, but not who consented. Vendors that don't need consent tell nothing about it, and
+    /// neither does the consent signal, which is never held.
     fileprivate var restsOnConsent: Bool {
         !envelope.event.isConsentSignal && deliveries.allSatisfy { !$0.isHeld }
             && deliveries.contains { VendorCatalog.needsConsent(destination: $0.destination.provider) }

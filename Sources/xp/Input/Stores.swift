@@ -27,7 +27,7 @@ enum Stores {
         for provider: (any ExperimentationProvider)? = nil
     ) async throws -> ClientStore { ClientStore(try await file(path, for: provider)) }
 
-    /// Opens an existing store file, as ``openExisting(_:for:)`` does, for what only files can tell.
+    /// Opens an existing store file, as ``openExisting(_:for:)`` does, for information that only files have.
     static func file(_ path: String, for provider: (any ExperimentationProvider)? = nil) async throws -> SQLiteStore {
         guard try exists(path) else { throw Failure(.input, "\(path): no such file") }
         try check(path, mayBeEmpty: false)

@@ -67,7 +67,7 @@ struct YAMLDepth {
             }
             return end(close, .quote)
         case UInt8(ascii: "["), UInt8(ascii: "{"):
-            // Elsewhere in a block it may belong to a plain text, in which quotes and commas mean nothing.
+            // Elsewhere in a block, the bracket may belong to a plain text, in which quotes and commas mean nothing.
             if depth == 0, !beginsList { isCertain = false }
             depth += 1
             return end(place, .opening)

@@ -54,6 +54,6 @@ struct Failure: Error {
 }
 
 extension ErrorCode {
-    /// Whether the vendor has given no answer, or none that can be read.
+    /// Whether the vendor has returned no answer, or none that can be read.
     var isWithoutAnswer: Bool { isOutage || self == .parseError }
 }

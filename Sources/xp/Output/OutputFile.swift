@@ -31,7 +31,8 @@ enum OutputFile {
             (mode, owner, group) = (information.st_mode & 0o7777, information.st_uid, information.st_gid)
         }
 
-        /// Applies them to another file as far as allowed; setuid and setgid only if owner and group could be set, too.
+        /// Applies the rights to another file as far as allowed; setuid and setgid only if owner and group could be
+        /// set, too.
         func give(to descriptor: Int32) {
             let isOwned = fchown(descriptor, owner, group) == 0
             if !isOwned { _ = fchown(descriptor, uid_t.max, group) }
@@ -83,8 +84,8 @@ enum OutputFile {
 
     /// Writes a temporary file and renames it, so that readers never see a partial one.
     ///
-    /// An existing file in whose folder nothing may be created, or that nothing may take the place of, as in a sticky
-    /// folder or if it is mounted there, is overwritten.
+    /// An existing file is overwritten if nothing may be created in its folder, or if nothing may replace it, as in a
+    /// sticky folder or if it is mounted there.
     private static func replace(_ target: String, with text: String, _ rights: Rights?, named path: String) throws {
         let beside = folder(of: target) + "/.xp-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         // Not readable by others until it has the old file's rights.

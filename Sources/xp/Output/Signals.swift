@@ -45,8 +45,8 @@ final class Signals: Sendable {
             source.resume()
             await isRegistered.wait()
             #if !os(Linux)
-                // Elsewhere a source watches beside the default action, which would end the process. On Linux it takes
-                // its place, and a signal that is ignored meanwhile would be lost.
+                // Elsewhere, a source watches beside the default action, which would end the process. On Linux, the
+                // source replaces the default action, and a signal that is ignored meanwhile would be lost.
                 signal(number, SIG_IGN)
             #endif
             sources.append(source)
@@ -67,7 +67,7 @@ final class Signals: Sendable {
         return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Not a task, because all threads of the pool may be blocked.
+    /// Uses no task, because all threads of the pool may be blocked.
     private static func endLater(_ lastWord: @escaping @Sendable () -> Failure?) {
         DispatchQueue.global().asyncAfter(deadline: .now() + grace) {
             guard let failure = lastWord() else { exit(0) }
@@ -88,8 +88,8 @@ final class Signals: Sendable {
 final class EndingWork: Sendable {
     private let sources: [any DispatchSourceSignal]
 
-    /// Has each signal carry out the work and then end the process, with the status that shells give to it: 129, 130 or
-    /// 143.
+    /// Makes each signal carry out the work and then end the process, with the status that shells give to it: 129, 130
+    /// or 143.
     init(_ work: @escaping @Sendable () -> Void) async {
         sources = await Signals.handled(by: { number in
             work()

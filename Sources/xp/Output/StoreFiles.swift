@@ -4,11 +4,11 @@ import Foundation
 
 /// The store files of a run, in a temporary folder.
 struct StoreFiles: Sendable {
-    /// What the stores of a case need at most, roughly.
+    /// Roughly what the stores of a case need at most.
     private static let room = 1 << 20
     private let folder = TemporaryFolder(of: "conform")
 
-    /// Opens the file of an id; the same id gives the same file.
+    /// Opens the file of an id; the same id opens the same file.
     func open(_ id: String) async throws -> ClientStore {
         try folder.create()
         return try await .sqlite(at: folder.url.appending(path: "\(id).sqlite"))
@@ -27,6 +27,6 @@ struct StoreFiles: Sendable {
     /// Removes the folder.
     func remove() { folder.remove() }
 
-    /// Has the folder removed once this process has ended.
+    /// Arranges for the folder to be removed once this process has ended.
     func removeAfterwards() { folder.removeAfterwards() }
 }

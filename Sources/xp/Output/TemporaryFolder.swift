@@ -23,8 +23,8 @@ struct TemporaryFolder: Sendable {
 
     /// Removes it.
     ///
-    /// An attempt fails when a store of a killed client makes or deletes a file meanwhile. One that works on after a
-    /// hundred attempts loses the folder when this process ends.
+    /// An attempt fails when a store of a killed client makes or deletes a file meanwhile. If one still works after a
+    /// hundred attempts, the folder is removed when this process ends.
     func remove() {
         for _ in 0..<100 where FileManager.default.fileExists(atPath: url.path) {
             try? FileManager.default.removeItem(at: url)
@@ -32,7 +32,7 @@ struct TemporaryFolder: Sendable {
         if FileManager.default.fileExists(atPath: url.path) { removeAfterwards() }
     }
 
-    /// Has it removed once this process has ended, because until then its stores would create their files anew.
+    /// Arranges for it to be removed once this process has ended: until then, its stores would create their files anew.
     func removeAfterwards() {
         let remover = Process()
         remover.executableURL = URL(filePath: "/bin/sh")

@@ -28,8 +28,8 @@ enum Terminal {
     static func keepPlaces() {
         for (number, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(number, F_GETFD) < 0 {
-            // Returns the lowest free descriptor, which is this one; the mode makes reads and writes fail as on a
-            // closed one.
+            // `open` returns the lowest free descriptor, which is this one; the mode makes reads and writes fail as on
+            // a closed one.
             _ = open("/dev/null", mode)
         }
     }
@@ -75,7 +75,7 @@ enum Terminal {
 }
 
 extension String {
-    /// Returns the text without a prefix, if it has it.
+    /// Returns the text without a prefix, if it has that prefix.
     func trimming(prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }
 }
 
