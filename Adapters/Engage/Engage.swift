@@ -24,11 +24,11 @@ public struct Engage: Sendable {
     let journal: EngageJournal
     let events: EngageEventSink
     let linker: EngageLinker
-    /// One launch or change of the session's clock at a time, so that each event of theirs is tracked once.
+    /// Admits one launch or change of the session's clock at a time, so that each of their events is tracked once.
     let sessions: AsyncSemaphore
     private let resuming: ResumingTask
 
-    /// Takes the vendor's own features from a client.
+    /// Provides the vendor's own features of a client.
     ///
     /// - Parameter client: A client of an ``EngageProvider``.
     /// - Throws: `ErrorCode.unsupported` if the client has another vendor.
@@ -39,7 +39,7 @@ public struct Engage: Sendable {
         self = engage
     }
 
-    /// Creates what lives as long as a client.
+    /// Creates everything that lives as long as a client.
     init(_ configuration: EngageConfiguration, transport: any HTTPTransport, in context: ProviderContext) {
         self.configuration = configuration
         for case let plugin as PlacePlugin in configuration.augmentation.plugins {
@@ -85,7 +85,7 @@ public struct Engage: Sendable {
         )
     }
 
-    /// The roles that the vendor plays.
+    /// The vendor's roles.
     var roles: ProviderRoles {
         var roles = ProviderRoles(events: events, identity: linker)
         roles.extras = self

@@ -4,14 +4,14 @@ extension EngageEventSink {
     /// Opts out the recipient of a user who withdrew consent.
     func optOut(_ user: String) async -> Verdict {
         do throws(ExperimentationError) {
-            // In turn: a recipient that is still being added, in spite of the denial, must be found.
+            // Waits for its turn, because a recipient that is still being added, in spite of the denial, must be found.
             try await recipients.turn.take()
             defer { recipients.turn.leave() }
             try await profile.load()
             let client = XMLAPIClient(connection: connection)
             var recipient = profile.record.recipient(of: user)
             if recipient.isEmpty {
-                // Usually the denial has removed it here, so the vendor is asked.
+                // Usually the denial has removed the recipient here, so the vendor is asked.
                 let column = connection.configuration.recipients.mobileUserIDColumn
                 guard let found = try await client.recipient(with: [column: user]) else {
                     return .rejected("the user is no recipient")

@@ -102,17 +102,17 @@ struct EngageEventSink: EventSink {
         do throws(ExperimentationError) {
             try await journal.note(settled)
         } catch {
-            // Only look-ups suffer; the ledger is the outbox's.
+            // Only look-ups are affected; the ledger belongs to the outbox.
             connection.environment.log.log(.warning, "engage.journal", "not written: \(error.message)")
         }
     }
 
-    /// Adds the recipient that this installation still lacks, if one of these events is of its user.
+    /// Adds the recipient that this installation still lacks, if one of these events belongs to its user.
     ///
-    /// A recipient that can't be made doesn't hold up events: they are then sent without one, and the next delivery
+    /// If the recipient can't be created, events don't wait for it: they are sent without one, and the next delivery
     /// tries again.
     ///
-    /// - Throws: What says that the vendor couldn't be asked, or that no token or no store is to be had.
+    /// - Throws: An error if the vendor couldn't be asked, or if no token or no store is available.
     private func addRecipient(for batch: [Envelope]) async throws(ExperimentationError) {
         let record = profile.record
         guard record.isWanted, batch.contains(where: { record.isOwn($0.identity.id) }) else { return }
@@ -127,12 +127,12 @@ struct EngageEventSink: EventSink {
         }
     }
 
-    /// Stores what these events bring, and adds their recipient.
+    /// Stores the campaigns that these events bring, and adds their recipient.
     private func prepare(_ batch: [Envelope]) async throws(ExperimentationError) {
         try await profile.load()
-        // The events of a user who denies consent aren't delivered.
+        // The events of a user who denies consent aren't delivered, so these users have consented again.
         for user in profile.record.denied(among: batch) { try await profile.noteConsent(of: user) }
-        // In this order: the vendor may take its time, and a user who is removed meanwhile leaves no campaign.
+        // The order matters: the vendor may take its time, and a user who is removed meanwhile leaves no campaign.
         try await keepCampaigns(of: batch)
         try await addRecipient(for: batch)
     }

@@ -41,12 +41,12 @@ final class EvergageEventSink: EventSink {
     }
 
     func check(_ event: TrackingEvent) throws(ExperimentationError) {
-        // View time isn't an action. The adapter makes it from a view that was checked.
+        // View time isn't an action. The adapter creates it from a view that was checked.
         if event.evergageViewTime == nil { _ = try EvergageTranslation.action(for: event) }
     }
 
     func deliver(_ batch: [Envelope]) async -> DeliveryReport {
-        // Events wait while it is unknown whether the vendor takes any, and while it takes none.
+        // Events wait while it is unknown whether the vendor takes events, and while it takes none.
         if let remoteSettings {
             guard let remote = await remoteSettings.value.current() else {
                 return DeliveryReport(.outage(because: EvergageErrors.unknownSettings))

@@ -1,7 +1,7 @@
 import Experimentation
 
 extension EvergageProvider {
-    /// Verifies that the service is reachable and knows the data set, without leaving a trace there.
+    /// Verifies that the service is reachable and knows the data set, without leaving a trace in it.
     ///
     /// It sends one event marked as not to be tracked, which the vendor accepts and doesn't process.
     ///

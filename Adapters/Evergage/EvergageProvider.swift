@@ -28,7 +28,7 @@ public struct EvergageProvider: ExperimentationProvider {
         self.transport = transport
     }
 
-    /// The account, the data set, and the server if it isn't the account's default one.
+    /// The account, the data set, and the server if it isn't the account's default.
     public var scope: String {
         let server = configuration.usesDefaultServer ? "" : configuration.endpoint.description
         return "\(configuration.account)/\(configuration.dataset)/\(server)"

@@ -1,8 +1,10 @@
 import AdapterKit
 import Experimentation
 
-/// The vendor's settings of the application: requested by deliveries when they have expired, and by the client, so that
-/// an application that was switched off notices when it is back on.
+/// The vendor's settings for the application.
+///
+/// Deliveries request them when they have expired, and the client does so that an application that was switched off
+/// notices when it is back on.
 struct EvergageRemoteSettings: RemoteSwitch {
     /// How long to wait after a missing answer.
     private static let pause: Duration = .seconds(60)

@@ -9,8 +9,8 @@ extension Evergage {
     /// SDK does.
     ///
     /// It never fails: if the file can't be opened, it logs an error and keeps everything in memory. At most 1,000
-    /// events wait; beyond that, the oldest one that isn't a purchase is dropped. Events that are tracked with
-    /// ``session`` instead count by their own priority.
+    /// events wait; beyond that, the oldest one that isn't a purchase is dropped. For events tracked through
+    /// ``session`` instead, their own priority counts.
     ///
     /// - Parameters:
     ///   - anonymousID: The device's id. If `nil`, the platform's id for vendors where there is one, otherwise a

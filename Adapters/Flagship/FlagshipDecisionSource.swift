@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// The Decision API: the vendor decides, and is asked for each visitor.
+/// The Decision API: the vendor decides, and the adapter asks it for each visitor.
 struct FlagshipDecisionSource: DecisionSource {
     /// Every refresh asks the vendor, which doesn't say how long an answer is valid.
     let freshness = Freshness()

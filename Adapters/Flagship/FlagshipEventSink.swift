@@ -5,7 +5,7 @@ import Foundation
 /// Flagship's event sink: exposures go to the Decision API, hits to the collector.
 struct FlagshipEventSink: EventSink {
     let service: FlagshipService
-    /// Receives each consent that the vendor was told of.
+    /// Records each consent that the vendor has been told of.
     let consents: FlagshipConsentNotes?
 
     var batching: BatchPolicy { service.configuration.batching }
@@ -55,7 +55,8 @@ struct FlagshipEventSink: EventSink {
 
     private func send(_ part: TranslatedBatch<[FlagValue]>, in lane: Lane) async -> DeliveryReport {
         let (requests, time, entries) = (service.requests, service.environment.time, part.forms.flatMap(\.self))
-        // Users who have consented. Of those who refused, only their signals wait, a consent from before it among them.
+        // These users have consented: for users who refused, only consent signals wait, including one from before the
+        // refusal.
         let visitor = part.events.first { !$0.event.isConsentSignal }
             .map { FlagshipReport.Visitor(identity: $0.identity, hasConsented: true) }
         let start = time.instant
@@ -101,15 +102,16 @@ extension Envelope {
             common["vaid"] = .string(exposure.assignment.variation.id)
             return [.object(common)]
         }
-        // Hits put the anonymous id first, and the customer's beside it only if there are two.
+        // Hits put the anonymous id first, and add the customer's id only if there are two.
         common["vid"] = .string(ids.anonymous ?? ids.visitor)
         if ids.anonymous != nil { common["cuid"] = .string(ids.visitor) }
         common["ds"] = .string(FlagshipWire.dataSource)
         return try FlagshipTranslation.hits(of: event, id: id).map { .object($0.fields.merging(common) { $1 }) }
     }
 
-    /// Returns how long the event has waited in milliseconds, the collector's unit, which the original for iOS mistakes
-    /// for seconds.
+    /// Returns how long the event has waited, in milliseconds.
+    ///
+    /// That is the collector's unit, which the original for iOS mistakes for seconds.
     ///
     /// Never negative, even if the clock was set back.
     func queueTime(at now: Date) -> Int {

@@ -18,7 +18,7 @@ public struct FlagshipProvider: ExperimentationProvider {
     /// The settings.
     public let configuration: FlagshipConfiguration
     private let transport: (any HTTPTransport)?
-    /// Receives each consent that the vendor was told of; only Flagship's own API asks for them.
+    /// Records each consent that the vendor has been told of; only Flagship's own API needs them.
     var consents: FlagshipConsentNotes?
 
     /// Creates a provider; nothing is sent before a client starts it.
@@ -69,8 +69,8 @@ public struct FlagshipProvider: ExperimentationProvider {
             events: FlagshipEventSink(service: service, consents: consents),
             needsConsent: true
         )
-        // In API mode the vendor remembers assignments, and requests have no member for them; in bucketing mode this
-        // device has to.
+        // In API mode, the vendor remembers assignments, and requests have no member for them; in bucketing mode, this
+        // device has to remember them.
         roles.assignments.isSticky = configuration.mode == .bucketing
         roles.extras = service
         if service.observations.isWanted { roles.flagSeen = { service.observations.see($0) } }

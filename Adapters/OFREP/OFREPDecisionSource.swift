@@ -81,9 +81,10 @@ final class OFREPDecisionSource: DecisionSource {
         for userID: String,
         after change: OFREPChange?
     ) async throws(ExperimentationError) -> Decisions {
-        // Sent only with the question it was issued for, whatever else the server would confirm by it.
+        // A validator is sent only with the question it was issued for, even if the server would confirm others with
+        // it.
         let held = state.withLock { $0.answers.answer(to: question, of: userID) }
-        // A question without a held answer isn't asked because of an event.
+        // Without a held answer, the question isn't caused by an event.
         let event = held.flatMap { change?.event(since: $0.change) }
         let isConfirmable = held.map { $0.change >= change?.lastRenewal ?? 0 } ?? false
         let validator = isConfirmable ? held?.validator : nil
@@ -91,7 +92,7 @@ final class OFREPDecisionSource: DecisionSource {
         var began = environment.time.instant
         let reply = try await client.send(limits: limits) { () throws(ExperimentationError) in
             began = environment.time.instant
-            // Before each attempt: meanwhile, the answer to another question may have asked for a wait.
+            // Checked before each attempt, because the answer to another question may have asked for a wait meanwhile.
             if let objection = state.withLock({ $0.patience.objection(at: began) }) { throw objection }
             return HTTPMessage(request, body: question)
         }
@@ -99,7 +100,7 @@ final class OFREPDecisionSource: DecisionSource {
         if reply.status == 304, let held {
             listener?.noteAnswer(to: question, of: userID, at: change?.number ?? held.change)
             let isCurrent = state.withLock { $0.answers.confirm(question, of: userID, at: change?.number) }
-            // The streams may have been closed since the answer was given.
+            // The streams may have been closed since the answer arrived.
             if isCurrent { listen(to: held.streams, for: userID) }
             return held.decisions
         }

@@ -8,8 +8,8 @@ extension Sigma {
     /// Creates a client that keeps the configuration, the user, the generated id and the forced list in a file of the
     /// application's own, as the vendor's SDK does.
     ///
-    /// It sends no request before a call needs the configuration. If the file can't be opened, it logs an error and keeps
-    /// everything in memory.
+    /// It sends no request before a call needs the configuration. If the file can't be opened, it logs an error and
+    /// keeps everything in memory.
     ///
     /// - Parameters:
     ///   - projectToken: The project's token.
@@ -19,7 +19,7 @@ extension Sigma {
     ///   - cacheTTL: How long a configuration is valid, in seconds; at least 10.
     ///   - retryCount: How often a failed request is retried, at most 100.
     ///   - fetchTimeout: The time limit of one attempt, in seconds; below 0.5 means 60.
-    ///   - tag: The client's name among others.
+    ///   - tag: Distinguishes this client from others.
     ///   - folder: The folder of the file; the platform's application-support folder if `nil`.
     ///   - transport: How requests are sent; the platform's engine if `nil`.
     ///   - environment: Clock, randomness and log.
@@ -57,7 +57,8 @@ extension Sigma {
 }
 
 extension SigmaClientOptions {
-    /// The default options over a file of the application's own, which all clients share, each with its own part.
+    /// Returns the default options with a file of the application's own, which all clients share, each with its own
+    /// part.
     ///
     /// - Parameters:
     ///   - folder: The folder of the file; the platform's application-support folder if `nil`.

@@ -17,10 +17,10 @@ struct AugmentationRun: Sendable {
         var isExpired: Bool
     }
 
-    /// How it ended.
+    /// How a run ended.
     private enum Ending { case complete, expired, cancelled }
 
-    /// Completes behaviors concurrently; what finished plug-ins have added stays when the time runs out.
+    /// Completes behaviors concurrently; when the time runs out, additions by finished plug-ins stay.
     ///
     /// It ends at the deadline whatever a plug-in does on cancellation; later results are ignored.
     ///
@@ -35,7 +35,7 @@ struct AugmentationRun: Sendable {
             Task { run.race.finish(with: await takeThrough(run.progress, from: begun, until: deadline)) }
         }
         let time = time
-        // They began together, so one timer serves all.
+        // The runs began together, so one timer serves all.
         let timer = Task {
             guard (try? await time.sleep(until: deadline)) != nil else { return }
             for run in runs { run.race.finish(with: .expired) }
@@ -65,7 +65,7 @@ struct AugmentationRun: Sendable {
         while !queue.isEmpty {
             if Task.isCancelled { return .cancelled }
             if place >= queue.count {
-                // All that can be skipped have been: without a pause this would spin.
+                // All plug-ins that can be skipped have been; without a pause, this loop would spin.
                 place = 0
                 guard await pause(until: deadline) else { return .expired }
             }
@@ -75,7 +75,7 @@ struct AugmentationRun: Sendable {
             case .never:
                 queue.remove(at: place)
             case .ready:
-                // An error leaves the behaviour unchanged.
+                // An error leaves the behavior unchanged.
                 progress.event = (try? await plugin.process(event)) ?? event
                 queue.remove(at: place)
             case .notYet where plugin.isSynchronous:

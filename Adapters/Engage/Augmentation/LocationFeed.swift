@@ -87,8 +87,8 @@ public final class LocationFeed: Sendable {
     /// The maximum number of positions and places kept.
     static let longest = 1_000
 
-    /// The settings: once a provider is started with a configuration that has the plug-ins, those of that
-    /// configuration.
+    /// The settings; once a provider is started with a configuration that has the plug-ins, that configuration's
+    /// settings.
     public var settings: EngageConfiguration.Location { state.withLock(\.settings) }
     private let state: Mutex<State>
 

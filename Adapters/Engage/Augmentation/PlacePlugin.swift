@@ -3,7 +3,7 @@ import Foundation
 
 /// A plug-in that adds a feed's data about the place of a behavior.
 struct PlacePlugin: AugmentationPlugin {
-    /// What it adds, in the reference's order.
+    /// The parts that it adds, in the reference's order.
     enum Part: CaseIterable {
         /// The coordinates.
         case coordinates
@@ -26,7 +26,7 @@ struct PlacePlugin: AugmentationPlugin {
             ? (feed.position(at: event.date) != nil, feed.latestPosition, feed.settings.acquisitionTimeout)
             : (feed.placemark(at: event.date) != nil, feed.latestPlacemark, feed.settings.placemarkTimeout)
         if isKnown { return .ready }
-        // Nothing for that moment arrives any more once there are later ones.
+        // Once there is data for a later moment, none arrives any more for this one.
         let hasPassed = latest.map { $0 > event.date.addingTimeInterval(timeout / .seconds(1)) } ?? false
         return hasPassed || event.age + waited >= timeout ? .never : .notYet
     }
@@ -47,7 +47,7 @@ struct PlacePlugin: AugmentationPlugin {
 
     /// At most ten decimal places, rounded away from zero.
     static func text(_ degrees: Double) -> String {
-        // Decimal, because a number with at most ten places must stay as it is.
+        // It uses decimal arithmetic, because a number with at most ten places must stay unchanged.
         var exact = Decimal(string: String(degrees.magnitude)) ?? 0
         var rounded = Decimal()
         NSDecimalRound(&rounded, &exact, 10, .up)

@@ -29,7 +29,7 @@ public struct BehaviorTracker: Sendable {
         try await profile.load()
         if !profile.record.isInstalled {
             try await session.track(.installed, at: now)
-            // Only now: if the process ends in between, the event must not be lost.
+            // Stored only now: if the process ends in between, the event must not be lost.
             try await profile.update { $0.isInstalled = true }
         }
         try await passSession { $0.launch(at: now) }
@@ -37,8 +37,8 @@ public struct BehaviorTracker: Sendable {
 
     /// Records that the application is in use, or no longer is.
     ///
-    /// A session ends after the application was away for longer than the time-out. If the tracker has a client, it is
-    /// told as well: on the way to the background it posts waiting events.
+    /// A session ends after the application was away for longer than the time-out. If the tracker has a client, it
+    /// notifies the client too, which posts waiting events on the way to the background.
     public func setApplicationState(_ state: ApplicationState) async throws(ExperimentationError) {
         let now = now
         let timeout = engage.configuration.sessionTimeout / .seconds(1)
@@ -61,10 +61,10 @@ public struct BehaviorTracker: Sendable {
         if let failure { throw failure }
     }
 
-    /// Tracks what a change of the session's clock means, and only then stores the change.
+    /// Tracks the events that a change of the session's clock causes, and only then stores the change.
     ///
-    /// If tracking fails, or the process ends in between, the next change means the same again. The caller has the turn
-    /// of ``Engage/sessions``.
+    /// If tracking fails, or the process ends in between, the next change causes the same events again. The caller has
+    /// the turn of ``Engage/sessions``.
     private func passSession(
         _ change: (inout SessionClock) -> [SessionClock.Outcome]
     ) async throws(ExperimentationError) {
@@ -128,12 +128,12 @@ public struct BehaviorTracker: Sendable {
         try await profile.load()
         let user = session.user
         let watch = profile.watches.watch(user.id)
-        // A session that was told of consent may store one at once; the denial ends with what its store has let through.
+        // A session that learned of consent may store one at once; the denial ends with what its store has let through.
         let wasDenied = user.consent != .granted && profile.record.isDenied(user.id)
         if session.isDenied || wasDenied { throw EngageErrors.denied }
         guard let campaign = translation.scan.campaign(in: values, at: now, of: user.id) else { return }
         let isKept = try await profile.update(unlessRemoved: watch) { $0.campaigns.put(campaign) }
-        // Whether the user was removed by a denial, the checks above tell.
+        // The checks above find out whether a denial removed the user.
         if !isKept { try await storeCampaign(in: values) }
     }
 
@@ -193,14 +193,14 @@ public struct BehaviorTracker: Sendable {
     ) async throws(ExperimentationError) -> String {
         let (date, userID) = (now, session.user.id)
         let watch = profile.watches.watch(userID)
-        // First: of an event that is refused, as after a denial, nothing is kept.
+        // Tracked first: nothing is kept of an event that is refused, as after a denial.
         let event = TrackingEvent(kind, attributes: attributes)
         let eventID = try await session.trackWithID(event, at: date)
         guard let campaign = translation.campaign(of: event, at: date, to: userID) else { return eventID }
         do throws(ExperimentationError) {
             try await profile.update(unlessRemoved: watch) { $0.campaigns.put(campaign) }
         } catch {
-            // The event is accepted, and its delivery stores the campaign once more.
+            // The event is accepted, and its delivery stores the campaign again.
             engage.environment.log.log(.warning, "engage.campaign", "not stored yet: \(error.message)")
         }
         return eventID

@@ -16,7 +16,7 @@ public struct EngageEventStates: Sendable, Hashable {
     public var failed: Int
     /// Purged unsent after the retention period, which the reference doesn't count.
     public var purgedByAge: Int
-    /// `EXPIRED`: sent, or to be sent, without some plug-in, since the provider was created.
+    /// `EXPIRED`: sent, or to be sent, without some plug-in's additions, since the provider was created.
     ///
     /// They are also counted in the other states.
     public var incomplete: Int

@@ -9,8 +9,8 @@ import Foundation
 /// let event = try await events.event(id: id)
 /// ```
 ///
-/// All waiting events are included. Of the delivered and dropped ones, at least the latest 960 are;
-/// ``Engage/eventStates(in:)`` counts all of them.
+/// It includes all waiting events, and at least the latest 960 delivered and dropped ones; ``Engage/eventStates(in:)``
+/// counts all of them.
 public struct EngageEventStore: Sendable {
     let engage: Engage
     let client: ExperimentationClient
@@ -20,7 +20,7 @@ public struct EngageEventStore: Sendable {
         try await all().first { $0.id == id }
     }
 
-    /// Returns the events in some states, settled ones first, otherwise by age.
+    /// Returns the events in the given states: settled ones first, otherwise by age.
     public func events(
         in states: Set<EngageEventState> = Set(EngageEventState.allCases)
     ) async throws(ExperimentationError) -> [EngageEvent] {

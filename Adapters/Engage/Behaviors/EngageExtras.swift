@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// Features that only this vendor has, beside ``Engage/xmlapi`` and ``Engage/mobileIdentity``.
+/// Features that only this vendor has, in addition to ``Engage/xmlapi`` and ``Engage/mobileIdentity``.
 extension Engage {
     /// The vendor's older identity calls.
     public var anonymousUser: AnonymousUser { AnonymousUser(client: xmlapi, profile: profile) }
@@ -10,8 +10,8 @@ extension Engage {
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - client: The client, if ``BehaviorTracker/setApplicationState(_:)`` is to inform it as well, so that waiting
-    ///     events are posted on the way to the background.
+    ///   - client: The client, if ``BehaviorTracker/setApplicationState(_:)`` should notify it as well, so that waiting
+    ///     events are posted when the application goes to the background.
     /// - Returns: The tracker.
     public func tracker(for session: UserSession, of client: ExperimentationClient? = nil) -> BehaviorTracker {
         BehaviorTracker(engage: self, session: session, client: client)
@@ -23,7 +23,7 @@ extension Engage {
     /// No recipient's data is read or written.
     ///
     /// - Throws: `ErrorCode.unauthorized` if the credentials are refused, `ErrorCode.transport` or `ErrorCode.timeout`
-    ///   without an answer.
+    ///   if there is no answer.
     public func reach() async throws(ExperimentationError) {
         let connection = xmlapi.connection
         _ = try await connection.tokens.token(
@@ -34,8 +34,9 @@ extension Engage {
     /// The number of queued calls of the XML interface.
     public var waitingCalls: Int { xmlapi.connection.line.waiting }
 
-    /// Writes where this installation's recipient was last seen to two columns of the list, which are added before the
-    /// first write.
+    /// Writes the last known location of this installation's recipient to two columns of the list.
+    ///
+    /// The columns are added before the first write.
     ///
     /// - Parameter placemark: The place; `nil`, or one without names, is written as `UNKNOWN`.
     /// - Throws: `ErrorCode.invalidArgument` without a recipient; `ErrorCode.consentDenied` if the user denied consent;
@@ -53,7 +54,7 @@ extension Engage {
         let list = configuration.listID
         let xmlapi = xmlapi.only { !watch.has(.removed) }
         if !profile.record.hasLocationColumns {
-            // A fault says that the column exists already, which is just as good.
+            // A fault says that the column exists already, which is fine.
             try await xmlapi.send(.addColumn(settings.addressColumn, list: list, type: .text))
             try await xmlapi.send(.addColumn(settings.timestampColumn, list: list, type: .date))
         }

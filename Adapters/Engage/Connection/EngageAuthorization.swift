@@ -1,9 +1,9 @@
 import AdapterKit
 import Experimentation
 
-/// Requests the access tokens of both interfaces with the refresh token, which the vendor may replace each time.
+/// Requests the access tokens for both interfaces with the refresh token, which the vendor may replace each time.
 ///
-/// The vendor limits how many tokens are issued per hour, returns the same one for some hours, and asks for patience
+/// The vendor limits how many tokens it issues per hour, returns the same one for some hours, and asks clients to wait
 /// after failures.
 struct EngageAuthorization: Sendable {
     let configuration: EngageConfiguration
@@ -28,7 +28,7 @@ struct EngageAuthorization: Sendable {
     }
 
     private func request(_ wait: inout Duration?) async throws(ExperimentationError) -> AccessTokens.Grant {
-        // Until it is loaded, it is unknown whether a refresh token has replaced the configured one.
+        // Until the profile is loaded, it is unknown whether another refresh token has replaced the configured one.
         try await profile.load()
         let kept = profile.record
         var credentials = configuration.credentials
@@ -41,7 +41,8 @@ struct EngageAuthorization: Sendable {
         )
         wait = reply.retryAfter(at: environment.time.now)
         let grant = try EngageWire.grant(reply)
-        // Before anyone uses the token: a process that ends in between would leave a refresh token that is used up.
+        // Stored before the access token is used: a process that ends in between would leave a refresh token that is
+        // used up.
         if let next = grant.refreshToken, next != credentials.refreshToken.reveal() { await keep(next) }
         return AccessTokens.Grant(Secret(grant.accessToken), for: grant.expiresIn.map { .seconds($0) })
     }
@@ -51,7 +52,7 @@ struct EngageAuthorization: Sendable {
         String(configuration.credentials.refreshToken.reveal().utf8.fnv1a(), radix: 16)
     }
 
-    /// Stores a refresh token that replaces the configured one, for as long as the latter stays configured.
+    /// Stores a refresh token that replaces the configured one, for as long as that one stays configured.
     private func keep(_ refresh: String) async {
         do {
             try await profile.update { [origin] record in

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// What the XML interface and the behaviors share: the token, the connection, and the reaction to a 401.
+/// What the XML interface and the behaviors share: the token, the connection, and the handling of a 401.
 struct EngageConnection: Sendable {
     let configuration: EngageConfiguration
     let client: HTTPClient
@@ -13,8 +13,8 @@ struct EngageConnection: Sendable {
 
     /// Sends a request with a token, and once more with another one if the first is refused.
     ///
-    /// A token is requested until the deadline, and `make` called right before its request is sent. `read` never gets a
-    /// 401, and returns `nil` for another answer that refuses the token.
+    /// Attempts to get a token continue until the deadline. `make` is called right before its request is sent. `read`
+    /// never receives a 401, and returns `nil` for another answer that refuses the token.
     func exchange<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ make: (String) throws(ExperimentationError) -> HTTPMessage,

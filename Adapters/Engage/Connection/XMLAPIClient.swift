@@ -3,9 +3,9 @@ import Experimentation
 
 /// The XML interface: any operation, one exchange per call.
 ///
-/// Calls made before there is a token wait for it and are sent once, in order. At most the configured number is under
-/// way at a time. Nothing is retried except, once, a refused token: only the caller knows whether an operation may be
-/// repeated.
+/// Calls made before there is a token wait for it and are sent once, in order. At most the configured number of calls
+/// is in progress at a time. A call is repeated only once, and only if its token was refused: only the caller knows
+/// whether an operation may be repeated.
 public struct XMLAPIClient: Sendable {
     /// The maximum number of rows in one call.
     public static let rowLimit = 100
@@ -19,7 +19,7 @@ public struct XMLAPIClient: Sendable {
         self.isWanted = isWanted
     }
 
-    /// Returns a client whose calls are sent only while a condition holds, however long they have waited by then.
+    /// Returns a client whose calls are sent only while a condition holds, however long they have waited.
     ///
     /// A call that isn't sent ends with ``EngageErrors/forgotten``.
     func only(while isWanted: @escaping @Sendable () -> Bool) -> XMLAPIClient {
@@ -28,10 +28,10 @@ public struct XMLAPIClient: Sendable {
 
     /// Sends a call and returns the vendor's answer, including a fault.
     ///
-    /// - Throws: When there is no answer of the XML interface: `ErrorCode.transport` for redirects, statuses worth another
-    ///   attempt, HTML and lost connections, other statuses as in `ReadFailure`, `ErrorCode.timeout`, `ErrorCode.parseError` for incomplete XML,
-    ///   `ErrorCode.unauthorized` when two tokens were refused, `ErrorCode.invalidArgument` for a call that can't be
-    ///   encoded.
+    /// - Throws: Why the XML interface gave no answer: `ErrorCode.transport` for redirects, statuses worth another
+    ///   attempt, HTML and lost connections, other statuses as in `ReadFailure`, `ErrorCode.timeout`,
+    ///   `ErrorCode.parseError` for incomplete XML, `ErrorCode.unauthorized` when two tokens were refused,
+    ///   `ErrorCode.invalidArgument` for a call that can't be encoded.
     @discardableResult
     public func send(_ call: XMLAPI) async throws(ExperimentationError) -> XMLAPIResult {
         let envelope = try call.envelope()

@@ -12,8 +12,9 @@ import Foundation
 /// ```
 /// The first component of a route is the link's host; `:name` captures a component. A parameter of the query counts
 /// only if it is declared. A regular expression must match a value exactly once, anywhere in it: `[0-9]` accepts `5`
-/// and `a5`, not `55`. If no route matches, the link's last component is dropped, and so on; finally the default route
-/// applies. Of several matching routes, the one with the most literal components is taken, then the first by name.
+/// and `a5`, not `55`. If no route matches, the link's last component is dropped, and so on until a route matches;
+/// otherwise the default route applies. Of several matching routes, the one with the most literal components is taken,
+/// then the first by name.
 public struct DeepLinkRoutes: Sendable, Hashable {
     /// The handler that adds a link's parameters to the behavior.
     public static let ownHandler = "postSilverpop"
@@ -41,7 +42,7 @@ public struct DeepLinkRoutes: Sendable, Hashable {
         var literals: Int { components.count { !$0.hasPrefix(":") } }
     }
 
-    /// Whether to log what happens with links.
+    /// Whether to log how links are handled.
     public let logs: Bool
     let routes: [Route]
     let defaultHandlers: [String]
@@ -147,12 +148,12 @@ public struct DeepLinkRoutes: Sendable, Hashable {
 public struct DeepLink: Sendable, Hashable {
     /// The host and the path's components, decoded.
     public let components: [String]
-    /// The query's parameters, decoded; of a repeated name the last counts.
+    /// The query's parameters, decoded; of a repeated name, the last value counts.
     public let query: [String: String]
 
     /// Parses a link.
     ///
-    /// This never fails: what can't be decoded stays as it is.
+    /// This never fails: parts that can't be decoded stay unchanged.
     public init(_ address: String) {
         let halves = address.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var path = halves[0]
@@ -161,7 +162,7 @@ public struct DeepLink: Sendable, Hashable {
         components = path.split(separator: "/", omittingEmptySubsequences: true).map(decoded)
         var values: [String: String] = [:]
         for pair in halves.dropFirst().joined().split(separator: "&") {
-            // In such links a space is %20; a plus is a plus.
+            // In such links, a space is written %20; a plus stays a plus.
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else { continue }
             values[decoded(parts[0])] = decoded(parts[1])

@@ -1,14 +1,15 @@
 import Synchronization
 
-/// What the event store and further attempts need to know of events that aren't delivered yet: what becomes of them at
-/// the moment, and the plug-ins' results, of which the oldest are dropped first.
+/// What the event store and further attempts need to know about events that aren't delivered yet.
+///
+/// These are the events' current states and the plug-ins' results, of which the oldest are dropped first.
 final class CompletedEvents: Sendable {
     private struct State {
-        /// The events of deliveries under way.
+        /// The events of deliveries in progress.
         var current: [String: EngageEventState] = [:]
         var known: [String: AugmentationRun.Outcome] = [:]
         var order: [String] = []
-        /// How many events had to be sent without some plug-in.
+        /// How many events had to be sent without some plug-in's additions.
         var expired = 0
     }
 
@@ -18,7 +19,7 @@ final class CompletedEvents: Sendable {
     /// The additions to an event.
     subscript(id: String) -> [String: String]? { state.withLock { $0.known[id]?.event.changed } }
 
-    /// How many events plug-ins are working on, and how many were ever sent without some plug-in.
+    /// How many events plug-ins are working on, and how many were ever sent without some plug-in's additions.
     var counts: (underWay: Int, expired: Int) {
         state.withLock { state in (state.current.values.count { $0 == .hold }, state.expired) }
     }
@@ -30,7 +31,7 @@ final class CompletedEvents: Sendable {
         }
     }
 
-    /// Notes what becomes of events in a delivery; `nil` at its end.
+    /// Notes the state of events in a delivery; `nil` at its end.
     func mark(_ ids: [String], as current: EngageEventState?) {
         state.withLock { state in
             for id in ids { state.current[id] = current }

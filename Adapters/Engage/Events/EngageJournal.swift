@@ -1,9 +1,10 @@
 import Experimentation
 import Foundation
 
-/// What became of the latest events: which were delivered, and which were dropped.
+/// The outcomes of the latest events: which were delivered, and which were dropped.
 ///
-/// The outbox forgets an event as soon as it is settled; the reference keeps it for look-ups. The journal names no users.
+/// The outbox forgets an event as soon as it is settled; the reference keeps it for look-ups. The journal names no
+/// users.
 typealias EngageJournal = RollingLog<EngageEvent>
 
 extension EngageJournal {

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The vendor's older identity calls, with their own wire.
+/// The vendor's older identity calls, with their own wire format.
 ///
 /// The vendor has deprecated them; ``MobileIdentity/setupRecipient()`` and ``MobileIdentity/checkIdentity(_:)`` replace
 /// them.
@@ -13,8 +13,8 @@ public struct AnonymousUser: Sendable {
     /// Replaced by ``MobileIdentity/setupRecipient()``.
     ///
     /// - Returns: The vendor's answer, including a fault.
-    /// - Throws: What the interface throws; `ErrorCode.consentDenied` if the user denied consent, at the latest before
-    ///   the vendor answered.
+    /// - Throws: What the interface throws; `ErrorCode.consentDenied` if the user denied consent before the vendor
+    ///   answered.
     @discardableResult
     public func create(list: String) async throws(ExperimentationError) -> XMLAPIResult {
         try await profile.load()
@@ -39,9 +39,9 @@ public struct AnonymousUser: Sendable {
     ///   - primaryColumn: The column by which the known user is found.
     ///   - mergeColumn: The column that receives the id in both.
     /// - Returns: The last answer, or the first fault.
-    /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; `ErrorCode.consentDenied` if the
-    ///   user denied consent, under the new id or the former one, at the latest before the last call was sent; what the
-    ///   interface throws.
+    /// - Throws: `ErrorCode.invalidArgument` if there is no anonymous id or no user's id; `ErrorCode.consentDenied` if
+    ///   the user denied consent, under the new id or the former one, before the last call was sent; what the interface
+    ///   throws.
     @discardableResult
     public func updateToPrimaryUser(
         _ userID: String,
@@ -61,7 +61,7 @@ public struct AnonymousUser: Sendable {
         try await profile.update { record in
             let former = record.mobileUserID
             record.become(userID)
-            // They are the same person.
+            // Both ids belong to the same person.
             record.anonymousID = anonymous
             if !former.isEmpty { record.shareCampaigns(of: former, with: userID) }
         }

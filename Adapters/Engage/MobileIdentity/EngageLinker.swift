@@ -5,11 +5,11 @@ import Foundation
 /// Merges recipients when the client links an anonymous user to a known one.
 ///
 /// The notes are the ``MergeIntent``. The client stores them after each step, so the first call takes no step at all:
-/// the intent must be stored before anything is written. Without criteria the known user is found by the mobile user id
-/// itself.
+/// the intent must be stored before anything is written. Without criteria, the known user is found by the mobile user
+/// id itself.
 struct EngageLinker: IdentityLinker {
     let execution: MergeExecution
-    /// One recipient's change at a time.
+    /// Admits one change of recipients at a time.
     let turn: AsyncSemaphore
     let merges: MergeWatches
 
@@ -22,7 +22,7 @@ struct EngageLinker: IdentityLinker {
             throw ExperimentationError(.store, "the notes of the linking can't be read")
         }
         var goesOn = false
-        // Before its turn, which may take a while to come.
+        // The watch begins before the turn, which may take a while to come.
         let watch = merges.begin(intent)
         defer { if !goesOn { merges.end(intent) } }
         try await turn.take()
@@ -31,11 +31,12 @@ struct EngageLinker: IdentityLinker {
         var next = intent
         do throws(ExperimentationError) {
             next = try await execution.take(intent, watch)
-            // In the same turn: until then, another merge would take a recipient for the former id's that isn't any more.
+            // Done in the same turn: until then, another merge would treat a recipient as the former id's although it
+            // no longer is.
             if next.step == .switchIDs { next = try await execution.take(next, watch) }
         } catch {
             if intent.step == .audit, error.code != .cancelled, error.code != .consentDenied {
-                // By then the row is owed, and follows with the next merge or start: the linking itself is done.
+                // The row is owed by now, and follows with the next merge or start; the linking itself is done.
                 next.taken()
                 execution.environment.log.log(.warning, "engage.merge", "a row is still owed: \(error.message)")
             } else {
@@ -53,12 +54,13 @@ struct EngageLinker: IdentityLinker {
         return progress
     }
 
-    /// Returns how a merge goes on whose step the vendor refused for good.
+    /// Returns how to continue a merge after the vendor has refused a step for good.
     ///
-    /// Halfway, the step is retried once. Otherwise the recipient that was found may have been changed or deleted
-    /// since: another search makes a new plan.
+    /// If the merge is half finished, the step is retried once. Otherwise the recipient that was found may have been
+    /// changed or deleted since, so another search makes a new plan.
     ///
-    /// - Throws: The error, if it is no lasting refusal or the search finds the same as before; what the search throws.
+    /// - Throws: The error, if it isn't a lasting refusal or the search finds the same as before; what the search
+    ///   throws.
     private func replan(
         _ intent: MergeIntent,
         _ watch: UserWatch,

@@ -10,15 +10,15 @@ struct MergeExecution: Sendable {
     private var configuration: EngageConfiguration { client.connection.configuration }
     private var recipients: EngageConfiguration.Recipients { configuration.recipients }
 
-    /// Takes the next step of a merge, which is stored already and whose users are watched.
+    /// Takes the next step of a merge that is already stored and whose users are watched.
     ///
     /// - Returns: The merge after the step, to be stored.
-    /// - Throws: Why the step failed, or that its outcome is unknown; it may be repeated. ``EngageErrors/forgotten`` if a
-    ///   user was removed since the watch began, whatever the outcome.
+    /// - Throws: Why the step failed, or that its outcome is unknown; the step may be repeated.
+    ///   ``EngageErrors/forgotten`` if a user was removed since the watch began, whatever the outcome.
     func take(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) -> MergeIntent {
         do throws(ExperimentationError) {
             if !watch.has(.removed) {
-                // Unless something was written, it needs a new plan.
+                // The merge needs a new plan, unless something was written.
                 if watch.take(.overtaken), !intent.isBegun, intent.step != .setUp { return intent.begunAnew }
                 let next = try await step(of: intent, watch)
                 if intent.step.isWrite { profile.watches.note(.overtaken, of: intent.users, by: watch) }
@@ -74,10 +74,11 @@ struct MergeExecution: Sendable {
         return next
     }
 
-    /// Returns the id of the user's recipient, which is created if there is none, and is given the mobile user id if it
-    /// lacks it.
+    /// Returns the id of the user's recipient.
     ///
-    /// May be repeated whatever its earlier outcome.
+    /// Creates the recipient if there is none, and writes the mobile user id to it if it lacks one.
+    ///
+    /// This may be repeated, whatever its earlier outcome.
     private func recipient(
         for intent: MergeIntent,
         by client: XMLAPIClient,
@@ -117,7 +118,7 @@ struct MergeExecution: Sendable {
         }
     }
 
-    /// Records the row for the audit table as owed before it is written: if that fails, the merge is done nevertheless.
+    /// Records the row for the audit table as owed before writing it: if the write fails, the merge is still done.
     private func audit(_ intent: MergeIntent, _ watch: UserWatch) async throws(ExperimentationError) {
         guard recipients.audit != nil, let audit = OwedAudit(intent) else { return }
         try await profile.update(unlessRemoved: watch) { $0.owe(audit) }
@@ -136,10 +137,10 @@ struct MergeExecution: Sendable {
         do throws(ExperimentationError) {
             failures = try await client.insertUpdate(rows: owed.map { $0.row(in: table) }, table: table.tableID)
         } catch  where error == EngageErrors.forgotten {
-            // The others' rows are left.
+            // Only other users' rows are left.
             return try await settleAudits(demanding: key)
         }
-        // A failure without a row may concern any of them.
+        // A failure that names no row may concern any of them.
         let refused = failures.map { $0.columns[table.keyColumn] ?? "" }
         let taken = refused.contains("") ? [] : Set(owed.map(\.key)).subtracting(refused)
         try await profile.update { $0.audits.removeAll { taken.contains($0.key) } }
@@ -175,7 +176,7 @@ extension EngageErrors {
         "the user was removed before the vendor answered"
     )
 
-    /// The error for a check of a user whom another has followed.
+    /// The error for a check of a user whom another user has replaced.
     static let followed = ExperimentationError(
         .invalidArgument,
         "another mobile user id was stored meanwhile: the columns are its former user's"

@@ -7,7 +7,7 @@ public struct MergeInterruption: Error, Sendable {
     public var step: String
     /// Whether the next call or start resumes here.
     ///
-    /// Not if nothing had been written yet, nor if the vendor refuses the step permanently.
+    /// It doesn't if nothing had been written yet, or if the vendor refuses the step permanently.
     public var isResumable: Bool
     /// The reason.
     public var cause: ExperimentationError

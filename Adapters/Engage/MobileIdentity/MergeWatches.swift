@@ -1,9 +1,9 @@
 import Experimentation
 import Synchronization
 
-/// The watches over the users of merges that live from one step to the next.
+/// The watches over the users of merges, kept from one step to the next.
 final class MergeWatches: Sendable {
-    /// The maximum number of merges between two steps; some may have been abandoned.
+    /// The maximum number of merges that are between two steps; some may have been abandoned.
     private static let most = 1_000
 
     private let watches: UserWatches<UserEvent>
@@ -11,7 +11,7 @@ final class MergeWatches: Sendable {
 
     init(_ watches: UserWatches<UserEvent>) { self.watches = watches }
 
-    /// Watches the users of a merge, as far as they are known, until ``end(_:)``.
+    /// Watches the known users of a merge until ``end(_:)``.
     @discardableResult
     func begin(_ intent: MergeIntent) -> UserWatch {
         let new = watches.watch(intent.users)

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Recipients: creating one for this installation, and merging it with that of a user who signs in.
+/// Creates a recipient for this installation, and merges it with the recipient of a user who signs in.
 ///
 /// Calls run one after the other. The next call, and the next start of the provider, resume an interrupted merge (by a
 /// fault, a lost connection or the end of the process) at the step it had reached.
@@ -27,7 +27,7 @@ public struct MobileIdentity: Sendable {
     }
 
     let execution: MergeExecution
-    /// One recipient's change at a time.
+    /// Admits one change of recipients at a time.
     let turn: AsyncSemaphore
 
     private var profile: EngageProfile { execution.profile }
@@ -39,8 +39,8 @@ public struct MobileIdentity: Sendable {
 
     /// Ensures that this installation has a mobile user id and a recipient with it.
     ///
-    /// Nothing is sent if both are known and the vendor has them. If allowed, a missing mobile user id is generated and stored
-    /// before it is sent. After a lost answer the recipient is looked for before another one is added.
+    /// Nothing is sent if both are known and the vendor has them. If allowed, a missing mobile user id is generated,
+    /// and stored before it is sent. After a lost answer, a search for the recipient comes before adding another one.
     ///
     /// - Throws: `ErrorCode.configuration` without a list, without a column's name, or without a mobile user id if
     ///   none may be generated; `ErrorCode.consentDenied` if the user denied consent, in this run or an earlier one
@@ -53,10 +53,10 @@ public struct MobileIdentity: Sendable {
         return SetupResult(recipientID: done.recipientID, mobileUserID: done.mobileUserID)
     }
 
-    /// Ensures without a network that this installation has a mobile user id, so that sessions can begin with it at
-    /// once.
+    /// Ensures, without using the network, that this installation has a mobile user id, so that sessions can begin with
+    /// it at once.
     ///
-    /// The recipient is added, or a known one is given the new id, before the first behaviors of this id are posted,
+    /// The recipient is added, or a known one receives the new id, before the first behaviors of this id are posted,
     /// unless ``setupRecipient()`` does so earlier.
     ///
     /// - Returns: The mobile user id.
@@ -76,8 +76,8 @@ public struct MobileIdentity: Sendable {
     /// - Parameter fields: Columns and values, such as `["facebook_id": "100"]`; not empty.
     /// - Returns: The ids from now on.
     /// - Throws: As ``setupRecipient()``; `ErrorCode.invalidArgument` without fields, or if
-    ///   ``EngageProfile/storeMobileUserID(_:)`` names another user before the merge begins; for a failed step its error
-    ///   with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
+    ///   ``EngageProfile/storeMobileUserID(_:)`` names another user before the merge begins; for a failed step, its
+    ///   error with a ``MergeInterruption`` as the cause. The ids are then unchanged, or have changed together.
     @discardableResult
     public func checkIdentity(_ fields: [String: String]) async throws(ExperimentationError) -> CheckResult {
         try await check(fields, profile.watches.watch([.ownUser]))
@@ -123,14 +123,15 @@ public struct MobileIdentity: Sendable {
     /// Does the same as ``checkIdentity(_:)``, and switches the session to the resulting user.
     ///
     /// The reference's SDK uses the merged ids at once; a session learns of them from this call, or from
-    /// `UserSession.identify(_:)`. A session for which that has named another user by the end stays that user's.
+    /// `UserSession.identify(_:)`. If `identify(_:)` has named another user before the merge ends, the session stays
+    /// that user's.
     ///
     /// - Parameters:
     ///   - fields: Columns and values.
     ///   - session: The session of this installation's user.
     /// - Returns: The ids from now on.
-    /// - Throws: As ``checkIdentity(_:)``, and `ErrorCode.consentDenied` if the session's user denies consent, in whichever
-    ///   session; this one then stays as it was.
+    /// - Throws: As ``checkIdentity(_:)``, and `ErrorCode.consentDenied` if the session's user denies consent, in any
+    ///   session; this session then stays unchanged.
     @discardableResult
     public func checkIdentity(
         _ fields: [String: String],
@@ -147,8 +148,8 @@ public struct MobileIdentity: Sendable {
         return result
     }
 
-    /// Ensures that the installation's user is still who they were when a check was asked for: the fields are what that
-    /// user is known by.
+    /// Ensures that the installation still has the user for whom a check was requested, because the fields identify
+    /// that user.
     private func requireSameUser(_ own: UserWatch) throws(ExperimentationError) {
         if own.has(.removed) { throw EngageErrors.forgotten }
         if own.has(.followed) { throw EngageErrors.followed }
@@ -181,14 +182,14 @@ public struct MobileIdentity: Sendable {
     ) async throws(ExperimentationError) -> CheckResult {
         var intent = start
         let watch = profile.watches.watch(start.users)
-        // Only now is every removal noticed: it may have been removed since it was read.
+        // From here on, the watch notices every removal; the merge may have been removed since it was read.
         try await keep(intent, of: intent.id)
         while intent.step != .done {
             do throws(ExperimentationError) {
                 intent = try await execution.take(intent, watch)
             } catch {
                 if error.code == .consentDenied {
-                    // What is stored of it may not name the removed user yet.
+                    // The stored merge may not name the removed user yet, so it is removed here.
                     try await keep(nil, of: intent.id)
                     throw error
                 }

@@ -2,7 +2,8 @@ import Experimentation
 
 /// Gives this installation a mobile user id, and a recipient with it.
 ///
-/// Only one runs at a time, but the user may be removed while the vendor is asked: a denial of consent doesn't wait.
+/// Only one setup runs at a time, but the user may be removed while the vendor is asked: a denial of consent doesn't
+/// wait.
 struct RecipientSetup: Sendable {
     let client: XMLAPIClient
     let profile: EngageProfile
@@ -17,7 +18,7 @@ struct RecipientSetup: Sendable {
         try configuration.validateRecipients()
         try await profile.load()
         return try await ensureID { record, isNew in
-            // Where both ids are known from now on, the vendor has to be told of the new one.
+            // If both ids are known from now on, the vendor must be told of the new one.
             if record.recipientID.isEmpty || isNew { record.isWanted = true }
         }.mobileUserID
     }
@@ -34,7 +35,7 @@ struct RecipientSetup: Sendable {
         let record = profile.record
         if record.isComplete, !record.isDenied(record.mobileUserID) { return (record.recipientID, record.mobileUserID) }
         let before = try await ensureID { record, _ in
-            // At once: they may be removed while this is being stored.
+            // Watched at once, because the user may be removed while this is being stored.
             user.add([ExactText(record.mobileUserID)])
             // The next attempt must know that an answer may have been lost.
             record.addUnderWay = record.mobileUserID
@@ -42,7 +43,7 @@ struct RecipientSetup: Sendable {
         }
         let mobileUserID = before.mobileUserID
         let recipientID: String
-        // Whatever the answer: it may be lost.
+        // Noted whatever the answer, because it may be lost.
         defer { profile.watches.note(.overtaken, of: [ExactText(mobileUserID)]) }
         do throws(ExperimentationError) {
             let isRepeated = before.addUnderWay == mobileUserID || before.mayHaveRecipient
@@ -51,8 +52,8 @@ struct RecipientSetup: Sendable {
         } catch {
             let isLeft = !profile.record.isOwn(mobileUserID) && !own.has(.removed)
             if error == EngageErrors.forgotten, isLeft { return try await complete() }
-            // A refusal says that nothing was added. One of the search says nothing of an earlier attempt, and after the
-            // vendor's own failure, as after any other, the recipient may exist.
+            // A refusal to add means that nothing was added. A refused search says nothing about an earlier attempt,
+            // and after the vendor's own failure, as after any other, the recipient may exist.
             if let fault = error.cause as? XMLAPIFault, fault.operation == .addRecipient, fault.isLasting {
                 try await profile.update { if $0.addUnderWay == mobileUserID { $0.addUnderWay = nil } }
             }
@@ -72,10 +73,10 @@ struct RecipientSetup: Sendable {
 
     /// Ensures that there is a mobile user id, and changes the state together with it.
     ///
-    /// - Parameter change: Changes a state that has the id; told whether the id is new.
+    /// - Parameter change: Changes a state that has the id; receives whether the id is new.
     /// - Returns: The state before the change, but with the id.
-    /// - Throws: `ErrorCode.configuration` if there is no id and none may be generated; ``EngageErrors/denied`` if the user
-    ///   has denied consent; `ErrorCode.store`.
+    /// - Throws: `ErrorCode.configuration` if there is no id and none may be generated; ``EngageErrors/denied`` if the
+    ///   user has denied consent; `ErrorCode.store`.
     private func ensureID(
         _ change: @Sendable (inout EngageRecord, _ isNew: Bool) -> Void
     ) async throws(ExperimentationError) -> EngageRecord {
@@ -84,7 +85,7 @@ struct RecipientSetup: Sendable {
             if profile.record.isDenied(known) { throw EngageErrors.denied }
             let id = known.isEmpty ? try makeID() : known
             let before = try await profile.update { record -> EngageRecord? in
-                // Not if the user was removed since: that would bring them back.
+                // Changes nothing if the user was removed since: that would bring them back.
                 guard record.isOwn(known), !record.isDenied(known) else { return nil }
                 record.mobileUserID = id
                 let before = record

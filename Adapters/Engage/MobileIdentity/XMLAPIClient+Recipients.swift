@@ -4,7 +4,7 @@ extension XMLAPIClient {
     /// Finds the oldest recipient that has all of these values.
     ///
     /// - Returns: The recipient's id, and the mobile user id, which may be empty; `nil` if there is no such recipient.
-    /// - Throws: What ``send(_:)`` throws; any other fault, or that a success names no recipient.
+    /// - Throws: What ``send(_:)`` throws; any other fault, or an error if a success names no recipient.
     func recipient(
         with values: XMLAPIFields
     ) async throws(ExperimentationError) -> (id: String, mobileUserID: String)? {
@@ -19,10 +19,12 @@ extension XMLAPIClient {
         return (id, result.column(configuration.recipients.mobileUserIDColumn) ?? "")
     }
 
-    /// Gives a mobile user id its recipient, and returns that one's id: the known one that lacks it, or, if none is,
-    /// one that is added unless a search finds it first.
+    /// Gives a mobile user id its recipient, and returns the recipient's id.
     ///
-    /// - Throws: What ``perform(_:)`` throws, or that a success names no recipient.
+    /// That is the known recipient that lacks a mobile user id or, if none is known, one that is added unless a search
+    /// finds it first.
+    ///
+    /// - Throws: What ``perform(_:)`` throws, or an error if a success names no recipient.
     func setUp(_ mobileUserID: String, known: String, afterSearch: Bool) async throws(ExperimentationError) -> String {
         let list = connection.configuration.listID
         let column = connection.configuration.recipients.mobileUserIDColumn

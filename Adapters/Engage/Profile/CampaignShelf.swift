@@ -45,12 +45,12 @@ struct CampaignShelf: Sendable, Hashable, Codable {
 
     /// Adds the campaign of an event that has waited, unless all campaigns were removed since it happened.
     mutating func putLate(_ entry: Entry, at now: Date) {
-        // A removal in the future is one before the clock was set back: it says nothing of the order.
+        // A removal in the future was before the clock was set back: it says nothing about the order.
         if let emptied, entry.from <= emptied, emptied <= now { return }
         put(entry)
     }
 
-    /// Gives campaigns to a user, who may not be the only one to have them.
+    /// Gives campaigns to a user; other users may have them, too.
     mutating func give(to userID: String, where isGiven: (Entry) -> Bool) {
         for place in entries.indices where isGiven(entries[place]) && !entries[place].isOf(userID) {
             entries[place].users.append(userID)
@@ -104,16 +104,16 @@ struct CampaignScan: Sendable, Hashable {
         return CampaignShelf.Entry(name: name, from: date, until: until, users: userID.map { [$0] } ?? [])
     }
 
-    /// Returns the text of a key, at the top first and then ever deeper in nested objects; never in lists.
+    /// Returns the text of a key, first at the top level and then ever deeper in nested objects; never in lists.
     ///
-    /// Level by level and by sorted names, so that of several the same one is always found.
+    /// It searches level by level and by sorted names, so that of several texts it always finds the same one.
     func text(_ key: String, in values: [String: FlagValue]) -> String? {
         var level = [values]
         while !level.isEmpty {
             for object in level {
                 switch object[key] {
                 case .string(let text): return text
-                // Payloads have unquoted numbers, mostly for the key of an end in seconds.
+                // Payloads contain unquoted numbers, mostly for the key of an end in seconds.
                 case .int(let number): return String(number)
                 default: continue
                 }

@@ -6,7 +6,7 @@ import Experimentation
 /// Reading is synchronous. A change is in the store when the method that makes it returns; without a store it lives as
 /// long as the process. The access token is never stored.
 public final class EngageProfile: Sendable {
-    /// The watches over users of what is under way.
+    /// The watches over the users of operations in progress.
     let watches = UserWatches<UserEvent>()
     private let stored: StoredRecord<EngageRecord>
     private let environment: ClientEnvironment
@@ -29,7 +29,7 @@ public final class EngageProfile: Sendable {
 
     /// Reads an earlier run's state, once.
     ///
-    /// Unreadable values count as missing, and are logged: no later attempt would read them.
+    /// Unreadable values count as missing and are logged, because no later attempt could read them.
     ///
     /// - Throws: `ErrorCode.store` if the store can't be read; nothing counts as missing then.
     func load() async throws(ExperimentationError) { try await stored.load() }
@@ -44,7 +44,7 @@ public final class EngageProfile: Sendable {
         try await stored.update(change)
     }
 
-    /// Changes the state, unless a watched user was removed meanwhile: nothing of theirs may come back.
+    /// Changes the state, unless a watched user was removed meanwhile: none of their data may come back.
     ///
     /// - Returns: Whether it was changed.
     @discardableResult
@@ -67,18 +67,18 @@ public final class EngageProfile: Sendable {
     public var recipientID: String { record.recipientID }
     /// The id of the recipient that the deprecated calls created; empty if there is none.
     public var anonymousID: String { record.anonymousID }
-    /// The device's stored id, which counts if ``EngageDevice/id`` is `nil`; empty until the first behavior without one.
+    /// The device's stored id, used if ``EngageDevice/id`` is `nil`; empty until the first behavior without one.
     public var deviceID: String { record.deviceID }
 
-    /// Whether this installation's user has denied consent and not given it since.
+    /// Whether this installation's user has denied consent and hasn't given it since.
     ///
-    /// Until then nothing is prepared for them or sent about them.
+    /// While that is so, nothing is prepared for them or sent about them.
     public var isConsentDenied: Bool { record.isDenied(record.mobileUserID) }
 
     /// Stores a mobile user id chosen by the application.
     ///
-    /// Another id than the one so far is another user's. The former user's recipient, anonymous id and campaigns aren't
-    /// theirs, so store an id of the recipient that you know after this one, not before.
+    /// An id that differs from the previous one belongs to another user. The former user's recipient, anonymous id and
+    /// campaigns don't belong to that user, so if you know the recipient's id, store it after this id, not before.
     public func storeMobileUserID(_ id: String) async throws(ExperimentationError) {
         try await update { [watches] record in
             if !record.mobileUserID.isEmpty, !record.isOwn(id) { watches.note(.followed, of: [.ownUser]) }
@@ -98,13 +98,13 @@ public final class EngageProfile: Sendable {
 
     /// Records that this installation's user consents again, after a denial.
     ///
-    /// Without a mobile user id, it is the one who denied last: their former ids are removed, so they get a new one, and
-    /// with it a new session. Has no effect unless ``isConsentDenied``.
+    /// Without a mobile user id, the user is the one who denied last: their former ids are removed, so they get a new
+    /// one, and with it a new session. Has no effect unless ``isConsentDenied``.
     public func grantConsent() async throws(ExperimentationError) {
         try await update { $0.consent() }
     }
 
-    /// Records that a user consents again, as their events or their session tell.
+    /// Records that a user consents again, as their events or their session show.
     func noteConsent(of userID: String) async throws(ExperimentationError) {
         guard record.isDenied(userID) else { return }
         try await update { $0.consent(of: userID) }
@@ -121,11 +121,11 @@ public final class EngageProfile: Sendable {
         }
     }
 
-    /// Removes everything that belongs to users: ids, campaigns, session, a merge in progress and rows that are owed.
+    /// Removes everything that belongs to users: ids, campaigns, session, a merge in progress and owed rows.
     ///
     /// What belongs to the installation stays: that it was reported, that an earlier version's records were imported,
-    /// that consent was denied, and a refresh token that replaced the configured one, which the vendor may not accept
-    /// any more.
+    /// that consent was denied, and a refresh token that replaced the configured one, which the vendor may no longer
+    /// accept.
     public func clear() async throws(ExperimentationError) {
         let now = environment.time.now
         try await update { [watches] record in

@@ -1,12 +1,12 @@
 import Experimentation
 import Foundation
 
-/// The arrival of another own user, and the removal of users.
+/// Changes of this installation's own user, and the removal of users.
 extension EngageRecord {
-    /// Makes a user the own one.
+    /// Makes a user this installation's own.
     ///
-    /// What has no user yet is theirs. Of a former user, the recipient stays known as the former's, whose events may
-    /// still wait.
+    /// Everything without a user becomes theirs. A former user's recipient stays known as that user's, because that
+    /// user's events may still wait.
     mutating func become(_ userID: String) {
         guard !isOwn(userID) else { return }
         let former = self
@@ -15,7 +15,7 @@ extension EngageRecord {
         campaigns.give(to: former.mobileUserID) { $0.users.isEmpty }
         anonymousID = ""
         recipientID = former.recipient(of: userID)
-        // They may have been here before, and an answer about them been lost.
+        // The user may have been here before, and an answer about them may have been lost.
         mayHaveRecipient = recipientID.isEmpty
         if !recipientID.isEmpty { isWanted = false }
         if !former.recipientID.isEmpty { note(recipient: former.recipientID, of: former.mobileUserID) }
@@ -36,7 +36,8 @@ extension EngageRecord {
         campaigns.give(to: other) { record.isCampaign($0, of: userID) }
     }
 
-    /// Whether a campaign brought a user; one without a user brought the record's own, or the next one if it has none.
+    /// Whether a campaign brought a user; one without a user brought the record's own user, or the next one if it has
+    /// none.
     private func isCampaign(_ campaign: CampaignShelf.Entry, of userID: String) -> Bool {
         guard campaign.users.isEmpty else { return campaign.isOf(userID) }
         return mobileUserID.isEmpty || isOwn(userID)
@@ -44,7 +45,7 @@ extension EngageRecord {
 
     // MARK: Removal
 
-    /// What remains without any user: the application's installation and its token, and who denied consent.
+    /// The record without any user: the application's installation and its token, and who denied consent.
     private var withoutUsers: EngageRecord {
         var rest = EngageRecord()
         rest.isInstalled = isInstalled
@@ -63,7 +64,7 @@ extension EngageRecord {
         campaigns = CampaignShelf(emptied: now)
     }
 
-    /// Removes a user, under every id from which they were merged as far as that is still known.
+    /// Removes a user, under every id from which they were merged, as far as those ids are still known.
     mutating func forget(_ userID: String) {
         let person = person(userID)
         for id in person.ids {
@@ -86,29 +87,30 @@ extension EngageRecord {
         self = rest
     }
 
-    /// Returns the ids and recipients of a user: rows that are owed, and a merge, tell the former ones.
+    /// Returns the ids and recipients of a user; owed rows and a merge contain the former ones.
     private func person(_ userID: String) -> MergedPerson {
         var person = MergedPerson(id: userID, recipient: recipient(of: userID))
         if let merge { person.add(merge) }
-        // The latest first: its former recipient may be the new one of an earlier row.
+        // The latest row comes first, because its former recipient may be the new one of an earlier row.
         for audit in audits.reversed() { person.add(audit) }
         return person
     }
 
     // MARK: Consent
 
-    /// Whether a user denied consent while they were the own one, and hasn't consented since; an empty id stands for
-    /// one who is still to be made up.
+    /// Whether a user denied consent while they were the own user, and hasn't consented since.
+    ///
+    /// An empty id stands for a user whose id is yet to be generated.
     func isDenied(_ userID: String) -> Bool {
         userID.isEmpty ? awaited != nil : denials.contains { $0.isOf(userID) }
     }
 
-    /// Returns the users of events who denied consent, as far as is known here.
+    /// Returns the events' users who denied consent, as far as the record knows.
     func denied(among events: [Envelope]) -> [String] {
         denials.isEmpty ? [] : events.map(\.identity.id).filter { !$0.isEmpty && isDenied($0) }
     }
 
-    /// Removes a user who denies consent, and remembers that if they are the own one.
+    /// Removes a user who denies consent, and remembers the denial if they are the own user.
     mutating func deny(_ userID: String, salt: String) {
         let isOwn = isOwn(userID)
         forget(userID)
@@ -120,7 +122,7 @@ extension EngageRecord {
         awaited = mark
     }
 
-    /// Ends the own user's denial; without an own user, that of the last one who denied.
+    /// Ends the own user's denial; without an own user, the denial of the last one who denied.
     mutating func consent() {
         guard mobileUserID.isEmpty else { return consent(of: mobileUserID) }
         let last = awaited
@@ -128,7 +130,7 @@ extension EngageRecord {
         awaited = nil
     }
 
-    /// Ends the denial of a user who has consented again, and makes them the own one if there is no other since.
+    /// Ends the denial of a user who has consented again, and makes them the own user if there is no other since.
     mutating func consent(of userID: String) {
         guard !userID.isEmpty, isDenied(userID) else { return }
         denials.removeAll { $0.isOf(userID) }
@@ -137,7 +139,7 @@ extension EngageRecord {
         guard mobileUserID.isEmpty else { return }
         mobileUserID = userID
         isWanted = true
-        // The vendor may have their recipient.
+        // The vendor may already have their recipient.
         addUnderWay = userID
     }
 }

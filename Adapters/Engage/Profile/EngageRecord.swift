@@ -1,6 +1,6 @@
 import Experimentation
 
-/// The record that a profile stores; its field names are those of the file and are only ever added.
+/// The record that a profile stores; the file uses its field names, so fields are only ever added.
 struct EngageRecord: Sendable, Hashable, Codable {
     /// The maximum number of other users whose recipients are known.
     static let mostOthers = 10_000
@@ -13,8 +13,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var recipientID = ""
     var anonymousID = ""
     var deviceID = ""
-    /// The mobile user id for which a recipient was last being added, or which was last being written to it, with unknown
-    /// outcome.
+    /// The mobile user id for which a recipient was last added, or which was last written to one, with unknown outcome.
     var addUnderWay: String?
     /// Recipients of other users, by mobile user id.
     var others: [String: String] = [:]
@@ -22,14 +21,14 @@ struct EngageRecord: Sendable, Hashable, Codable {
     var handedOn: [String: [HandedOnRecipient]] = [:]
     /// Whether the mobile user id must get its recipient before its behaviors are posted.
     var isWanted = false
-    /// Whether the own user's recipient, if it isn't known, is looked for before one is added.
+    /// Whether to search for the own user's recipient, if it isn't known, before one is added.
     var mayHaveRecipient = false
     var isInstalled = false
     var hasLocationColumns = false
     var campaigns = CampaignShelf()
-    /// Those who denied consent while they were the own user; at most ``mostDenials``, the latest last.
+    /// The users who denied consent while they were the own user; at most ``mostDenials``, the latest last.
     var denials: [UserMark] = []
-    /// The last own user who was removed by a denial: no other may be made up until that one consents.
+    /// The last own user who was removed by a denial: no other id may be generated until that user consents.
     var awaited: UserMark?
     var session = SessionClock()
     /// A merge in progress.
@@ -45,7 +44,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
     /// Whether an id is the own user's; ids are compared byte by byte, as everywhere.
     func isOwn(_ userID: String) -> Bool { ExactText(userID) == ExactText(mobileUserID) }
 
-    /// Whether the own user has both ids, and the vendor knows of that.
+    /// Whether the own user has both ids, and the vendor knows both.
     var isComplete: Bool { !mobileUserID.isEmpty && !recipientID.isEmpty && addUnderWay == nil && !isWanted }
 
     /// Returns a user's recipient; empty if it isn't known.
@@ -53,8 +52,9 @@ struct EngageRecord: Sendable, Hashable, Codable {
         isOwn(userID) ? recipientID : place(of: userID, in: others).map { others[$0].value } ?? ""
     }
 
-    /// Returns a user's place among values by user; of several ids that differ only in their Unicode form, a dictionary
-    /// holds one.
+    /// Returns the index of a user's value in a dictionary by user.
+    ///
+    /// Of several ids that differ only in their Unicode form, a dictionary holds one.
     func place<Value>(of userID: String, in values: [String: Value]) -> Dictionary<String, Value>.Index? {
         guard let place = values.index(forKey: userID), ExactText(values[place].key) == ExactText(userID) else {
             return nil
@@ -62,7 +62,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         return place
     }
 
-    /// Records a user's recipient, which has their mobile user id.
+    /// Records the recipient that has a user's mobile user id.
     mutating func note(recipient: String, of mobileUserID: String) {
         if isOwn(mobileUserID) {
             recipientID = recipient
@@ -76,7 +76,7 @@ struct EngageRecord: Sendable, Hashable, Codable {
         others[mobileUserID] = recipient
     }
 
-    /// Records a row owed to the audit table; once, by its key.
+    /// Records a row owed to the audit table; only once for each key.
     mutating func owe(_ audit: OwedAudit) {
         guard !audits.contains(where: { $0.key == audit.key }) else { return }
         audits.append(audit)

@@ -8,7 +8,7 @@ import Foundation
 /// date, in UTC.
 ///
 /// The reference's quirks are kept, since existing texts may depend on them, and ``isPrecise`` reveals them: `1 month`
-/// is a minute, `13 MST` hides the date before it, `500ms` is 500 minutes, of a unit given twice the last wins, and
+/// is a minute, `13 MST` hides the date before it, `500ms` is 500 minutes, the last of a repeated unit wins, and
 /// unreadable text expires at once.
 public struct Expiration: Sendable, Hashable {
     /// The length in seconds; 0 for a date, and for unreadable text.
@@ -17,7 +17,7 @@ public struct Expiration: Sendable, Hashable {
     public let seconds: Int
     /// The date, if the text has one and no length.
     public let moment: Date?
-    /// Whether every letter and digit of the text was read as a person would.
+    /// Whether every letter and digit of the text was read as a person would read it.
     public let isPrecise: Bool
     /// Whether there was a text: `false` for `nil`.
     public let isGiven: Bool
@@ -61,7 +61,7 @@ public struct Expiration: Sendable, Hashable {
 
     // MARK: Lengths
 
-    /// Returns the sum of the lengths, and whether they are all that there is; `nil` if there is none.
+    /// Returns the sum of the lengths, and whether the text contains nothing else; `nil` if there is none.
     private static func lengths(in text: String) -> (seconds: Int, isPrecise: Bool)? {
         var numbers: [String: Int] = [:]
         var isPrecise = true
@@ -109,7 +109,7 @@ public struct Expiration: Sendable, Hashable {
         let dates = matches.compactMap { match -> Date? in
             let (_, year, month, day, time) = match.output
             let iso = "\(year)-\(month)-\(day)T\(time)Z"
-            // Written differently, it is another day or time than the text's, which doesn't exist.
+            // If it is written back differently, the text's day or time doesn't exist.
             return (try? style.parse(iso)).flatMap { style.format($0) == iso ? $0 : nil }
         }
         return (dates.last, !dates.isEmpty && matches.first?.range == text.startIndex..<text.endIndex)

@@ -1,9 +1,10 @@
 import Foundation
 
-/// A recipient that a merge has given to a known user: it is no longer that of the former mobile user id, but events of
-/// before are that person's.
+/// A recipient that a merge has given to a known user.
+///
+/// It no longer belongs to the former mobile user id, but earlier events are that person's.
 struct HandedOnRecipient: Sendable, Hashable, Codable {
-    /// The maximum number of them for one former id; the latest ones count.
+    /// The maximum number of such recipients for one former id; the latest ones are kept.
     static let mostOfOneID = 10
 
     var recipient: String

@@ -4,8 +4,8 @@ import Foundation
 /// A merge of two recipients in progress: the goal, the recipients found, and the next step.
 ///
 /// It is stored before the first write and after each step. Every step writes absolute values, or a row under a key
-/// made beforehand, so that a step with unknown outcome is simply repeated. The date is fixed once, and is the same in
-/// the list and in the audit table.
+/// generated beforehand, so that a step with unknown outcome is simply repeated. The date is fixed once, and is the
+/// same in the list and in the audit table.
 struct MergeIntent: Sendable, Hashable, Codable {
     /// The next step.
     enum Step: String, Sendable, Hashable, Codable, CaseIterable {
@@ -38,9 +38,9 @@ struct MergeIntent: Sendable, Hashable, Codable {
         case noMatch
         /// The user's own recipient has them.
         case itself
-        /// Another recipient has them, and no mobile user id, or this user's.
+        /// Another recipient has them, and has no mobile user id, or this user's.
         case unclaimed
-        /// Another recipient has them, and a mobile user id of its own.
+        /// Another recipient has them, and has a mobile user id of its own.
         case claimed
     }
 
@@ -59,7 +59,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     var scenario: Scenario?
     /// The date of the merge, fixed when the search ended.
     var moment: Date?
-    /// The key of the row in the audit table, made before it is written.
+    /// The key of the row in the audit table, generated before the row is written.
     var auditKey = ""
     /// Whether to write history into the list; fixed with the plan.
     var writesHistory = false
@@ -75,7 +75,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         self.mobileUserID = mobileUserID
     }
 
-    /// The ids of the users whom it is about; a value searched for may be one of them.
+    /// The ids of the users whom the merge is about; a value searched for may be one of them.
     var users: Set<ExactText> {
         let ids = [mobileUserID, existingMobileUserID] + fields.values
         return Set(ids.lazy.filter { !$0.isEmpty }.map { ExactText($0) })
@@ -115,7 +115,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
             scenario = .unclaimed
             step = .claimExisting
         } else if ExactText(existing.mobileUserID) == ExactText(mobileUserID) {
-            // Claimed already, by a merge that didn't get further: the column still has to be cleared.
+            // An earlier merge claimed the recipient but got no further: the column still has to be cleared.
             scenario = .unclaimed
             step = .releaseCurrent
         } else {
@@ -149,7 +149,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
         }
     }
 
-    /// The same merge without a plan: what it found may have changed since.
+    /// The same merge without a plan: the search result may have changed since.
     var begunAnew: MergeIntent { MergeIntent(id: id, fields: fields, mobileUserID: mobileUserID) }
 
     /// Records that the current step failed.
@@ -158,7 +158,7 @@ struct MergeIntent: Sendable, Hashable, Codable {
     ///   - fault: The vendor's answer; `nil` if it is unknown whether it took the step.
     ///   - isResumed: Whether the merge had been interrupted before.
     /// - Returns: Whether the merge is worth resuming. It isn't if the vendor refused it before anything was written,
-    ///   since the same check begins it again, or refused it once more for a lasting reason.
+    ///   since the same check begins it again, or if the vendor refused it again for a lasting reason.
     mutating func failed(_ fault: XMLAPIFault?, isResumed: Bool) -> Bool {
         if step == .search { return false }
         guard let fault else { return true }

@@ -28,7 +28,7 @@ struct MergedPerson: Sendable, Hashable {
         recipients.insert(audit.oldRecipient)
     }
 
-    /// Adds the former id and recipient of a merge that lacks only its row.
+    /// Adds the former id and recipient of a merge that lacks only its audit row.
     mutating func add(_ merge: MergeIntent) {
         guard owns(merge), merge.step == .audit else { return }
         ids.insert(ExactText(merge.mobileUserID))

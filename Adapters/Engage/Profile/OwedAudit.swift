@@ -2,7 +2,7 @@ import Foundation
 
 /// A row owed to the audit table for a completed merge.
 ///
-/// It is kept until the table has it, whatever is merged meanwhile. Its key was made with the merge, so writing it
+/// It is kept until the table has it, whatever is merged meanwhile. Its key was generated with the merge, so writing it
 /// twice creates one row.
 struct OwedAudit: Sendable, Hashable, Codable {
     /// The key of the row.
@@ -18,7 +18,7 @@ struct OwedAudit: Sendable, Hashable, Codable {
 }
 
 extension OwedAudit {
-    /// Creates the row of a merge; `nil` if it has none.
+    /// Creates the row of a merge; `nil` if the merge has none.
     init?(_ intent: MergeIntent) {
         guard let moment = intent.moment else { return nil }
         self.init(

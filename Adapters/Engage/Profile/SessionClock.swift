@@ -3,8 +3,8 @@ import Foundation
 /// Measures sessions of use: a pure state machine over times.
 ///
 /// A session ends when the application has been away for longer than the time-out. Its length excludes the time away,
-/// and its end is when the application was left. The state that ends it is stored, so that the next launch
-/// can end it if this one doesn't come back.
+/// and its end is when the application was left. The state from which a session ends is stored, so that the next launch
+/// can end the session if this one doesn't return.
 struct SessionClock: Sendable, Hashable, Codable {
     /// What happened.
     enum Outcome: Sendable, Hashable {

@@ -1,15 +1,15 @@
 import Experimentation
 
-/// What happens to users while something about them is under way.
+/// Events that concern users while an operation about them is in progress.
 ///
-/// A denial of consent waits neither for the vendor nor for the steps that are left, so it may remove a user in the
-/// middle. Nothing more may then be sent about them, and nothing of an answer be kept.
+/// A denial of consent waits neither for the vendor nor for the remaining steps, so it may remove a user in the middle
+/// of an operation. Nothing more may then be sent about them, and nothing of an answer may be kept.
 enum UserEvent: UInt8, Sendable {
-    /// They are removed.
+    /// The user is removed.
     case removed = 1
-    /// The application has named another in their place.
+    /// The application has named another user in their place.
     case followed = 2
-    /// Their recipients are added or changed, and a search may have found something else before.
+    /// The user's recipients are added or changed; an earlier search may have found something else.
     case overtaken = 4
 }
 

@@ -10,6 +10,6 @@ struct UserMark: Sendable, Hashable, Codable {
         digest = Digest.hex(salt, userID)
     }
 
-    /// Whether it was made of this user.
+    /// Whether the mark was made from this user's id.
     func isOf(_ userID: String) -> Bool { digest == Digest.hex(salt, userID) }
 }

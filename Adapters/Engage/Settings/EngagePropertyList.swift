@@ -21,8 +21,8 @@ public struct EngageRegistry: Sendable {
         self.places = places
     }
 
-    /// Returns the plug-ins of a class; none for one of the reference's own without a feed, and `nil` for an unknown
-    /// class.
+    /// Returns the plug-ins of a class; none for one of the reference's own classes without a feed, and `nil` for an
+    /// unknown class.
     func plugins(named name: String, attributes: EngageConfiguration.AttributeNames) -> [any AugmentationPlugin]? {
         if let plugin = plugins[name] { return [plugin] }
         guard let place = Self.placePlugins.firstIndex(of: name) else { return nil }
@@ -192,7 +192,8 @@ private struct PropertyReader {
         }
     }
 
-    /// Replaces a generator of ids with the one that the list names; the reference's own leaves it to the environment.
+    /// Replaces a generator of ids with the one that the list names; for the reference's own, the environment generates
+    /// ids.
     mutating func generator(
         _ key: String,
         _ target: inout (@Sendable () -> String)?,
@@ -209,7 +210,7 @@ private struct PropertyReader {
 }
 
 extension FlagValue {
-    /// The text, or a number as one.
+    /// The text, or a number as a text.
     fileprivate var written: String? {
         switch self {
         case .string, .int, .double: EngageTranslation.text(self)

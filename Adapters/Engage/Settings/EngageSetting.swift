@@ -12,7 +12,7 @@ enum EngageSetting: Sendable {
     /// A length of time: in seconds in configuration files, as parsed by ``Expiration`` in property lists.
     case length(Path<Duration>, String, String? = nil)
 
-    /// Those outside sections.
+    /// The settings outside sections.
     static let general: [EngageSetting] = [
         .count(\.batchSize, "batchSize", in: 1...100, "General.ubfEventCacheSize"),
         .length(\.batchInterval, "batchInterval"),
@@ -93,7 +93,7 @@ enum EngageSetting: Sendable {
         .text(\.device.appVersion, "appVersion"),
     ]
 
-    /// Those that property lists have.
+    /// The settings that property lists have.
     static let listed = [general, parameters, attributes, recipients, networking, location, augmentation].joined()
 }
 

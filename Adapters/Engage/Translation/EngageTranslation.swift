@@ -25,9 +25,9 @@ struct EngageTranslation: Sendable {
     struct Draft: Sendable {
         var type: BehaviorType
         var extras: [(name: String, value: String)] = []
-        /// Whether it names the current campaign; the installation names the last one instead.
+        /// Whether the behavior names the current campaign; the installation names the last one instead.
         var namesCurrentCampaign = true
-        /// The values in which a campaign may be found, besides the attributes; `nil` if the kind brings none.
+        /// The values, besides the attributes, that may contain a campaign; `nil` if the kind brings none.
         var scanned: [String: FlagValue]?
     }
 
@@ -99,8 +99,9 @@ struct EngageTranslation: Sendable {
         return result
     }
 
-    /// Builds a behavior: the application's attributes take precedence over those of the kind, and those over the ones
-    /// added to all.
+    /// Builds a behavior.
+    ///
+    /// The application's attributes take precedence over the kind's, and the kind's over those added to every behavior.
     ///
     /// `said` holds the attributes from the application and the plug-ins.
     func behavior(

@@ -22,9 +22,10 @@ public struct EngageSDKEvent: Sendable, Hashable {
 
     /// Parses a row; `nil` for an event that was posted or dropped, and for one that is unreadable or can't be sent.
     ///
-    /// The time in the event counts, under either of the names that the SDK gave it; otherwise the row's.
+    /// The time in the event counts, under either of the names that the SDK used for it; otherwise the row's time
+    /// counts.
     public init?(_ row: [String: FlagValue]) {
-        // Not posted, on hold, expired, in a request: all of these are owed.
+        // Events that are not posted, on hold, expired or in a request are all owed.
         guard let status = row["ZEVENTSTATUS"]?.intValue, [1, 4, 5, 6].contains(status),
             let text = row["ZEVENTJSON"]?.stringValue,
             let event = (try? JSON.parse(Array(text.utf8)))?.objectValue,
@@ -39,7 +40,7 @@ public struct EngageSDKEvent: Sendable, Hashable {
         type = BehaviorType(rawValue: code)
         attributes = [:]
         for case let pair? in (event["attributes"]?.arrayValue ?? []).map(\.objectValue) {
-            // Values that were empty then may be known now, such as the recipient's id of a first launch.
+            // Values that were empty then may be known now, such as the recipient's id at a first launch.
             guard let name = pair["name"]?.stringValue, !name.isEmpty,
                 let text = pair["value"].flatMap(EngageTranslation.text),
                 !text.isEmpty
@@ -52,14 +53,14 @@ public struct EngageSDKEvent: Sendable, Hashable {
 extension Engage {
     /// Imports events that the vendor's SDK hadn't posted, with their times; call it once.
     ///
-    /// Events carry nothing to recognize repetitions by: events that are imported twice are posted twice. Remove the
+    /// Events contain nothing that identifies repetitions: events that are imported twice are posted twice. Remove the
     /// SDK's file when this returns. An event that can't be sent because of its content is left out and logged.
     ///
     /// - Parameters:
     ///   - events: The events.
     ///   - session: The session of their user.
-    /// - Throws: As `UserSession.track`; those before the failed one are accepted. If every event is refused, it is
-    ///   the last one's reason: the session may be at fault, and the SDK's file isn't done with.
+    /// - Throws: As `UserSession.track`; the events before the failed one are accepted. If every event is refused, the
+    ///   last one's reason is thrown: the session may be at fault, and the SDK's file is still needed.
     public func takeOver(_ events: [EngageSDKEvent], in session: UserSession) async throws(ExperimentationError) {
         var isOneAccepted = false
         var refusal: ExperimentationError?
@@ -69,7 +70,7 @@ extension Engage {
                 try await session.track(.behavior(event.type, attributes: attributes), at: event.date)
                 isOneAccepted = true
             } catch  where [.unsupported, .invalidArgument, .tooLarge].contains(error.code) {
-                // Ending here would keep the file, and so repeat the earlier events with every launch.
+                // Ending here would keep the file, and so import the earlier events again with every launch.
                 environment.log.log(.warning, "engage.upgrade", "an event can't be taken over: \(error.message)")
                 refusal = error
             }

@@ -57,11 +57,11 @@ public struct EngageSDKRecords: Sendable, Hashable {
 extension Engage {
     /// Imports the entries of the vendor's SDK, once per installation; call it before you prepare the mobile user id.
     ///
-    /// Ids that are known already stay, and so does everything after a denial of consent or ``EngageProfile/clear()``:
-    /// what was removed doesn't come back. The campaign counts from now on for as long as one without an end.
+    /// Ids that are already known stay, and so does everything after a denial of consent or ``EngageProfile/clear()``:
+    /// removed data doesn't come back. The campaign counts from now on, for as long as one without an end.
     ///
     /// - Parameter records: The SDK's entries.
-    /// - Returns: Whether it was imported now.
+    /// - Returns: Whether the entries were imported by this call.
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     public func takeOver(_ records: EngageSDKRecords) async throws(ExperimentationError) -> Bool {
@@ -73,9 +73,9 @@ extension Engage {
             guard !record.hasTakenOver else { return false }
             record.hasTakenOver = true
             record.isInstalled = record.isInstalled || records.isInstalled
-            // Who denied consent doesn't come back under an earlier version's ids.
+            // A user who denied consent doesn't come back under an earlier version's ids.
             if record.awaited != nil { return true }
-            // Both ids or none: those of two people must not be mixed.
+            // Imports both ids or none: the ids of two people must not be mixed.
             if record.mobileUserID.isEmpty, record.recipientID.isEmpty {
                 record.mobileUserID = records.mobileUserID
                 record.recipientID = records.recipientID

@@ -4,9 +4,9 @@ import Foundation
 /// Completes behaviors with data known only after they happened: a place, the weather, a customer's number.
 ///
 /// Plug-ins run in their configured order when a behavior is about to be delivered. A synchronous plug-in that isn't
-/// ready holds up those after it; any other is skipped and asked again. All of them together have one time-out for a
-/// behavior, after which it is sent with what it has. A behavior that couldn't be delivered keeps what was added, as
-/// long as the process lives; after a restart it is completed again.
+/// ready holds up those after it; any other is skipped and asked again. All plug-ins together have one time-out for a
+/// behavior; after that, the behavior is sent with what it has. A behavior that couldn't be delivered keeps what was
+/// added as long as the process lives; after a restart it is completed again.
 ///
 /// ```swift
 /// struct Weather: AugmentationPlugin {
@@ -23,7 +23,7 @@ public protocol AugmentationPlugin: Sendable {
     /// Whether later plug-ins wait for this one.
     var isSynchronous: Bool { get }
 
-    /// Returns whether the plug-in has what it needs; called again, about ten times a second, while it hasn't.
+    /// Returns whether the plug-in has what it needs; called again, about ten times a second, until it does.
     ///
     /// - Parameters:
     ///   - event: The behavior as completed so far.
@@ -53,12 +53,14 @@ public struct AugmentedEvent: Sendable, Hashable {
     public let date: Date
     /// The user's id.
     public let userID: String
-    /// Its attributes: its name or goal, the campaign, those of device and user, and those from the application and
+    /// The behavior's attributes.
+    ///
+    /// They are its name or goal, the campaign, the attributes of device and user, and those from the application and
     /// earlier plug-ins.
     public private(set) var attributes: [String: String]
     /// The attributes from the application and the plug-ins.
     ///
-    /// The others are determined for each attempt: a recipient may be known by then.
+    /// The others are determined for each attempt, because a recipient may have become known.
     var changed: [String: String]
     /// How long ago it happened when plug-ins began to complete it.
     var age = Duration.zero

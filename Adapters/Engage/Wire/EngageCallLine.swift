@@ -17,7 +17,7 @@ final class EngageCallLine: Sendable {
     private let limit: Int
     private let longest: Int
 
-    /// Creates a line with a limit on the calls under way once there is a token, and one on those that wait.
+    /// Creates a line with a limit on the calls in progress once there is a token, and one on the calls that wait.
     init(limit: Int, longest: Int = 10_000) {
         self.limit = limit
         self.longest = longest

@@ -77,7 +77,7 @@ public struct EngageConfiguration: Sendable {
         public init() {}
     }
 
-    /// Settings of location.
+    /// Settings for locations.
     public struct Location: Sendable, Hashable {
         /// The desired accuracy of positions, for the application's source of positions.
         public enum Precision: String, Sendable, Hashable, CaseIterable {
@@ -89,7 +89,7 @@ public struct EngageConfiguration: Sendable {
             case nearestTenMeters = "kCLLocationAccuracyNearestTenMeters"
             /// To a hundred meters.
             case hundredMeters = "kCLLocationAccuracyHundredMeters"
-            /// To a kilometre.
+            /// To a kilometer.
             case kilometer = "kCLLocationAccuracyKilometer"
             /// To three kilometers.
             case threeKilometers = "kCLLocationAccuracyThreeKilometers"
@@ -226,7 +226,7 @@ public struct EngageConfiguration: Sendable {
     public var parameters = ParameterNames()
     /// The names of attributes on the wire.
     public var attributes = AttributeNames()
-    /// Settings of location.
+    /// Settings for locations.
     public var location = Location()
     /// How recipients are identified and merged.
     public var recipients = Recipients()

@@ -17,8 +17,10 @@ public struct EngageDevice: Sendable, Hashable {
     public var appName: String
     /// The application's build.
     public var appVersion: String
-    /// The device's id; `nil` on iOS means `identifierForVendor`, and elsewhere, or where iOS has none, an id that is
-    /// generated once and stored.
+    /// The device's id.
+    ///
+    /// `nil` on iOS means `identifierForVendor`; elsewhere, or if iOS has none, it means an id that is generated once
+    /// and stored.
     public var id: String?
 
     /// Creates a description.
@@ -40,7 +42,7 @@ public struct EngageDevice: Sendable, Hashable {
         self.id = id
     }
 
-    /// The device of this process, as far as the system tells without a permission.
+    /// The device of this process, as far as the system describes it without a permission.
     public static let current = EngageDevice(
         name: family,
         version: hardware,

@@ -6,7 +6,8 @@ import Foundation
 enum EngageErrors {
     /// Returns the error for a status; `nil` for a success.
     ///
-    /// What is worth another attempt is a transport error, as for the original: it isn't the XML interface that answered.
+    /// A status that is worth another attempt is a transport error, as in the original, because it isn't the XML
+    /// interface that answered.
     static func error(status: Int, of operation: String) -> ExperimentationError? {
         let code: ErrorCode? =
             switch status {
@@ -26,7 +27,7 @@ enum EngageErrors {
             case .listIdNotInteger, .listIdNotValid: .configuration
             default: .vendorFault
             }
-        // The fault's text may contain an address or an id: it stays in the cause.
+        // The fault's text may contain an address or an id, so it stays in the cause.
         return ExperimentationError(code, "\(fault.operation): fault \(fault.code)", cause: fault)
     }
 
@@ -40,11 +41,11 @@ enum EngageErrors {
             guard let answer = try? JSON.parse(reply.body) else { return .outage(because: .foreign) }
             guard let text = EngageWire.refusal(in: answer) else { return .delivered }
             return batch > 1 ? .split(text) : .failed(text)
-        // A token problem, and another token was already tried; so it is the vendor's own fault.
+        // The token was refused, and another one was already tried, so the vendor is at fault.
         case 401:
             let after = reply.retryAfter(at: now)
             return .outage(after: after, because: OutageReason(status: reply.status, after: after))
-        // The host isn't Engage's: no event is at fault.
+        // The host isn't Engage's, so no event is at fault.
         case 404, 405:
             return .stop(ExperimentationError(.configuration, "the host takes no behaviours (\(reply.status))"))
         default: break
@@ -60,7 +61,7 @@ enum EngageErrors {
     static func verdict(on error: ExperimentationError, after: Duration?) -> Verdict {
         switch error.code {
         case .configuration: .stop(error)
-        // Two refused tokens may be the vendor's problem; refused credentials are one of the settings.
+        // Two refused tokens may be the vendor's problem; refused credentials are a problem of the settings.
         case .unauthorized where !(error.cause is RefusedTokens): .stop(error)
         case .unauthorized: .outage(after: after, because: OutageReason(status: 401, after: after))
         default: .outage(after: after, because: after == nil ? OutageReason(error) : .patience)
@@ -69,8 +70,8 @@ enum EngageErrors {
 
     /// Returns the verdict for an opt-out from an error.
     ///
-    /// Only what the vendor would refuse again counts against it: an opt-out isn't dropped because of the vendor's own
-    /// failures, nor because of a list that is to be corrected.
+    /// Only a failure that the vendor would repeat counts against the opt-out: it isn't dropped because of the vendor's
+    /// own failures, nor because of a list that has to be corrected.
     static func verdict(onOptOut error: ExperimentationError) -> Verdict {
         guard let fault = error.cause as? XMLAPIFault else {
             return error.code == .vendorFault ? .failed(error.message) : verdict(on: error, after: nil)

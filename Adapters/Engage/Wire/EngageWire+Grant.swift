@@ -11,11 +11,11 @@ extension EngageWire {
             if let error = EngageErrors.error(status: reply.status, of: "token") { throw error }
             throw ExperimentationError(.transport, "token: the answer isn't complete, valid JSON")
         }
-        // An error in a 200 is an error too.
+        // An error in a 200 answer is an error, too.
         if let name = members["error"]?.stringValue {
             let isOurs = ["invalid_client", "invalid_grant", "invalid_token", "unauthorized_client"].contains(name)
             if isOurs || (400..<429).contains(reply.status) && reply.status != 408 && reply.status != 425 {
-                // The name is the vendor's and short; its description could repeat what was sent.
+                // The error's name is the vendor's and short; its description could repeat what was sent.
                 throw ExperimentationError(.unauthorized, "token: the credentials were refused (\(word(name)))")
             }
             throw ExperimentationError(.transport, "token: the vendor answered an error (\(word(name)))")

@@ -52,7 +52,7 @@ enum EngageWire {
         return json.bytes
     }
 
-    /// Returns how an answer with a successful status says that the submission failed.
+    /// Returns the failure of a submission that an answer with a successful status reports.
     static func refusal(in answer: FlagValue) -> String? {
         guard let members = answer.objectValue else { return nil }
         if let error = members["error"], error != .null, error != .bool(false) {

@@ -54,7 +54,7 @@ extension XMLAPI {
 
     /// Inserts rows into a relational table, or updates those with the same keys.
     ///
-    /// The vendor takes at most 100 rows per call; ``XMLAPIClient/insertUpdate(rows:table:)`` splits.
+    /// The vendor takes at most 100 rows per call; ``XMLAPIClient/insertUpdate(rows:table:)`` splits them.
     public static func insertUpdate(rows: [XMLAPIFields], table: String) -> XMLAPI {
         XMLAPI(.insertUpdateRelationalTable, ["TABLE_ID": table], rows: rows)
     }
@@ -64,10 +64,10 @@ extension XMLAPI {
         XMLAPI(.optOutRecipient, ["LIST_ID": list, "RECIPIENT_ID": recipientID])
     }
 
-    /// Writes where a recipient was last seen to its two columns.
+    /// Writes a recipient's last known location to its two columns.
     ///
-    /// The reference finds the recipient by its e-mail address, which it sets to the mobile user id and so matches no
-    /// recipient, or the wrong one; here it is found by its id.
+    /// The reference searches by e-mail address, for which it passes the mobile user id, and so matches no recipient or
+    /// the wrong one; this call finds the recipient by its id.
     ///
     /// The address is the place in one line, or `UNKNOWN`; the date is in the configured format.
     public static func updateLastKnownLocation(

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension XMLAPI {
-    /// Returns the document for the wire: no declaration, no white space, equal calls giving equal bytes.
+    /// Returns the document for the wire: no declaration, no white space; equal calls produce equal bytes.
     ///
     /// Values are escaped. Carriage returns are written as references, because XML readers turn bare ones into line
     /// feeds; characters that XML 1.0 can't represent are left out.

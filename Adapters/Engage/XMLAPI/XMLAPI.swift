@@ -74,7 +74,7 @@ public struct XMLAPIFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Creates an empty list.
     public init() {}
 
-    /// Creates fields; of two equal names the later wins.
+    /// Creates fields; of two equal names, the later one wins.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { self[name] = value }
     }

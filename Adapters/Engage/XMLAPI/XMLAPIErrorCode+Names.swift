@@ -1,5 +1,5 @@
 extension XMLAPIErrorCode {
-    /// The reference's names by number; if it has two for one number, the first.
+    /// The reference's names by number; the first one if it has two for a number.
     public static let names: [Int: String] = [
         1: "FTF_NON_NUMERIC_MAILING_KEY",
         2: "FTF_NON_NUMERIC_SENDER_KEY",

@@ -1,6 +1,6 @@
 /// A code in a fault of the XML interface.
 ///
-/// The type is open: any number may come. These are the ones for which the vendor's own SDK has constants.
+/// The type is open: any number may occur. These are the ones for which the vendor's own SDK has constants.
 public struct XMLAPIErrorCode: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByIntegerLiteral,
     CustomStringConvertible
 {

@@ -29,7 +29,7 @@ public struct XMLAPIResult: Sendable, Hashable {
         elements = bodies.flatMap(\.children).flatMap { $0.key == "result" ? $0.children : [$0] }
     }
 
-    /// Whether the vendor reports success: `TRUE`, `true`, `SUCCESS`, `yes` or `1`, and no fault beside it.
+    /// Whether the vendor reports success: `TRUE`, `true`, `SUCCESS`, `yes` or `1`, without a fault.
     ///
     /// With several results, all must be successful.
     public var isSuccess: Bool {
@@ -54,7 +54,7 @@ public struct XMLAPIResult: Sendable, Hashable {
 
     /// The recipient's e-mail address, or `nil`.
     ///
-    /// Answers have it in two spellings; the later counts.
+    /// Answers spell the element in two ways; the later one counts.
     public var email: String? { nonEmpty(elements.last { $0.key == "email" }?.text ?? "") }
 
     /// Returns the value of a column, regardless of the case of its name; `nil` if there is no such column or it is
@@ -92,7 +92,7 @@ public struct XMLAPIResult: Sendable, Hashable {
         let prefix = "columns."
         guard path.lowercased().hasPrefix(prefix) else { return nodes(at: path).first?.text ?? "" }
         // The reference compares only the part before the next dot, so it can't name a column with a dot; comparing the
-        // whole rest finds both.
+        // whole rest works for both kinds.
         return column(String(path.dropFirst(prefix.count))) ?? ""
     }
 
@@ -101,7 +101,7 @@ public struct XMLAPIResult: Sendable, Hashable {
         var found = elements
         for (index, step) in path.lowercased().split(separator: ".").enumerated() {
             found = (index == 0 ? found : found.flatMap(\.children)).filter { $0.key == step }
-            // Of two e-mail addresses the later replaces the earlier.
+            // Of two e-mail addresses, the later one replaces the earlier one.
             if step == "email", let last = found.last { found = [last] }
         }
         return path.isEmpty ? [] : found
@@ -169,8 +169,8 @@ public struct XMLAPIFault: Error, Sendable, Hashable {
     /// It may contain an address or an id, so it is left out wherever the fault is printed.
     public var text: String
 
-    /// Whether the vendor would refuse the same call again: unless the fault is a failure of its own or an expired
-    /// session.
+    /// Whether the vendor would refuse the same call again, which is so unless the fault is the vendor's own failure or
+    /// an expired session.
     var isLasting: Bool { ![.serverError, .invalidSession, .recipientOptOutInternalError].contains(code) }
 }
 

@@ -1,20 +1,21 @@
 import AdapterKit
 import Experimentation
 
-/// An event in the vendor's own shape, without what every event gets when it is sent.
+/// An event in the vendor's own shape, without the members that every event gets when it is sent.
 ///
-/// Neutral events and the calls of a context both become actions. Pure functions create one, or say why there is none.
+/// Neutral events and the calls of a context both become actions. Pure functions create an action, or say why there is
+/// none.
 struct EvergageAction: Sendable, Hashable {
     var members: [String: FlagValue]
     /// The parts that were omitted.
     var notes: [WireNote] = []
     /// The priority when the store is full: the vendor's SDK keeps purchases, and drops the oldest of all others.
     var priority: Priority = .normal
-    /// Whether changed attributes are sent with it: not with statistics.
+    /// Whether changed attributes are sent with it; statistics don't carry any.
     var carriesAttributes = true
 }
 
-/// What can be done with an item, in the vendor's words.
+/// The activities with an item, by the vendor's names.
 enum EvergageActivity: String, Sendable, Hashable {
     case viewItem = "View Item"
     case viewItemDetail = "View Item Detail"
@@ -27,7 +28,7 @@ enum EvergageActivity: String, Sendable, Hashable {
 }
 
 extension EvergageAction {
-    /// Returns an action that only the application defines.
+    /// Returns an action that the application defines itself.
     static func custom(_ name: String) throws(WireNote) -> Self {
         guard !name.isBlank else { throw .warning("an action without a name was dropped") }
         return Self(members: ["action": .string(cut(name))])
@@ -41,7 +42,7 @@ extension EvergageAction {
         return action
     }
 
-    /// Returns an activity with an item; `actionName` is another name for it, and a blank one counts as none.
+    /// Returns an activity with an item; `actionName` is another name for it, and a blank one is ignored.
     static func activity(
         _ activity: EvergageActivity,
         _ item: EvergageItem?,
@@ -120,14 +121,14 @@ extension EvergageAction {
         for line in order.lineItems ?? [] {
             do throws(WireNote) { lines.append(try line.wire(&notes)) } catch { notes.append(error) }
         }
-        // Without lines the vendor would empty the mirrored cart, or take its lines as those that were bought.
+        // Without lines, the vendor would empty the mirrored cart, or take the cart's lines as the purchased ones.
         if lines.isEmpty, order.lineItems?.isEmpty == false {
             throw .error("\(name): not one line may be sent; dropped")
         }
         return (order, lines)
     }
 
-    /// Creates one of the vendor's own actions; `part` is the name of the member that tells what it is about.
+    /// Creates one of the vendor's own actions; `part` is the name of the member that says what the action is about.
     private init(_ name: String, _ part: String, _ value: FlagValue, _ notes: [WireNote]) {
         self.init(members: ["action": .string(name), "itemAction": .string(name), part: value], notes: notes)
     }
@@ -165,7 +166,7 @@ extension EvergageAction {
         )
     }
 
-    /// Returns a click on a notification that the application had drawn itself; the vendor's part is under `evg`.
+    /// Returns a click on a notification that the application has displayed itself; the vendor's part is under `evg`.
     static func click(notification: [String: FlagValue]?, actionIdentifier: String?) throws(WireNote) -> Self {
         let part = notification?[object: "evg"] ?? [:]
         guard let experience = part["experienceId"]?.stringValue?.unlessBlank else {

@@ -33,7 +33,7 @@ extension EvergageItem {
         json.arrayValue.map { $0.compactMap(EvergageItem.init(json:)) }
     }
 
-    /// Returns the form inside an event, where the type's name surrounds it, with notes on what was left out.
+    /// Returns the form inside an event, where the type's name encloses it, with notes on what was left out.
     func catalogJSON() -> (members: [String: FlagValue], notes: [WireNote]) {
         var notes: [WireNote] = []
         var members = (kind.sharedMembers + kind.ownMembers).write(self, &notes)
@@ -79,7 +79,7 @@ private enum ItemMembers {
 }
 
 extension EvergageItem.Kind {
-    /// The members for what a neutral item has, too.
+    /// The members for fields that a neutral item has, too.
     var sharedMembers: [JSONMember<EvergageItem>] {
         switch self {
         case .product: ItemMembers.names + ItemMembers.prices + ItemMembers.categories
@@ -88,7 +88,7 @@ extension EvergageItem.Kind {
         }
     }
 
-    /// The members for what only the vendor's items have.
+    /// The members for fields that only the vendor's items have.
     var ownMembers: [JSONMember<EvergageItem>] {
         switch self {
         case .product: ItemMembers.descriptions + ItemMembers.offers
@@ -100,7 +100,7 @@ extension EvergageItem.Kind {
 }
 
 extension JSONMember<EvergageItem> {
-    /// Items of one kind inside an item, where a tag or a category is only a name for it.
+    /// Items of one kind inside an item; a tag or a category is only named there.
     fileprivate static func items(
         _ name: String,
         _ property: any WritableKeyPath<EvergageItem, [EvergageItem]> & Sendable,
@@ -159,13 +159,13 @@ extension EvergageLocation {
     /// The JSON form.
     public var json: [String: FlagValue] { Self.members.write(self) }
 
-    /// Creates a location from its JSON form; `nil` if it says nothing of a place.
+    /// Creates a location from its JSON form; `nil` if it names no place.
     public init?(json: FlagValue) {
         self.init()
         if Self.members.read(json.objectValue ?? [:], into: &self).isEmpty { return nil }
     }
 
-    /// Returns the form inside an item; `nil` for a place that says nothing or isn't on Earth.
+    /// Returns the form inside an item; `nil` for a location that names no place or isn't on Earth.
     fileprivate func wire(_ notes: inout [WireNote]) -> FlagValue? {
         func lies(_ value: Double?, within range: ClosedRange<Double>) -> Bool { value.map(range.contains) ?? true }
         guard lies(latitude, within: -90...90), lies(longitude, within: -180...180) else {

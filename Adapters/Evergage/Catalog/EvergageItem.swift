@@ -66,7 +66,7 @@ public struct EvergageItem: Sendable, Hashable {
 
     /// The unit price; for products.
     ///
-    /// A view may omit it, a cart or an order should not.
+    /// A view may omit it; a cart or an order shouldn't.
     public var price: Double?
     /// A description of the price.
     public var priceDescription: String?

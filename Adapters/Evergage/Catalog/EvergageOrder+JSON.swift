@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension EvergageLineItem {
-    /// The members by which a cart or an order describes a line's item, besides its id.
+    /// The members besides the id that describe a line's item in a cart or an order.
     private static let itemMembers: [JSONMember<EvergageItem>] = [.text("name", \.name), .number("price", \.price)]
 
     /// The JSON form: the whole item and the quantity.

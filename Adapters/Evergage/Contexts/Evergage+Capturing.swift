@@ -17,7 +17,7 @@ extension Evergage {
         return false
     }
 
-    /// Captures a call, as it is now, for sending.
+    /// Captures a call in its current state, for sending.
     func capture(_ content: Captured.Content, surface: String?) {
         guard isCapturing else { return }
         let captured = captured(content, on: surface)
@@ -26,7 +26,8 @@ extension Evergage {
         limitCallsBeforeStart()
     }
 
-    /// Drops the oldest calls that wait for a start if there are more than a hundred; calls after it wait only briefly.
+    /// Drops the oldest calls that wait for a start if more than a hundred wait; calls after the start wait only
+    /// briefly.
     func limitCallsBeforeStart() {
         let excess = waiting.count { !$0.isLaunch } - 100
         guard configuration == nil, excess > 0 else { return }
@@ -38,8 +39,7 @@ extension Evergage {
         drop(.warning, "more than 100 calls wait for the start; the \(which) dropped")
     }
 
-    /// Removes a waiting call; the attributes that it was to carry go with the next call that can, as if it had never been
-    /// made.
+    /// Removes a waiting call; its attributes go with the next call that can carry them, as if it had never been made.
     func takeOut(_ place: Int) {
         let call = waiting.remove(at: place)
         guard var attributes = call.attributes else { return }
@@ -52,7 +52,7 @@ extension Evergage {
         }
     }
 
-    /// Returns a call as it is now; the data for the next event goes with it, if it can carry any.
+    /// Returns a call in its current state; the data for the next event goes with it, if it can carry any.
     func captured(_ content: Captured.Content, on surface: String? = nil) -> Captured {
         var attributes: EvergageAttributes?
         if case .action(let action) = content, action.carriesAttributes {
@@ -69,7 +69,7 @@ extension Evergage {
         )
     }
 
-    /// The targets of a surface that have handlers while there is no session to hold them, sorted.
+    /// The targets of a surface that have handlers, sorted; used while there is no session to hold the handlers.
     private func handledTargets(on surface: String?) -> [String] {
         contexts.first { $0.surface == surface }?.handlers.keys.sorted() ?? []
     }
@@ -81,7 +81,7 @@ extension Evergage {
         } catch {
             drop(.error, "an event was refused: \(error)")
         }
-        // Its screen may have gone while the call waited, and the event opened the surface again.
+        // The screen may have disappeared while the call waited, and the event has opened its surface again.
         if let surface = captured.surface, !contexts.contains(where: { $0.surface == surface }) {
             session.closeSurface(surface)
         }

@@ -4,14 +4,15 @@ extension Evergage {
     private static let consentKey = "evergage.consent"
     private static let failure = "a change of consent isn't carried out yet"
 
-    /// Gives or withdraws consent.
+    /// Grants or denies consent.
     ///
-    /// It belongs to the device, whichever user is signed in. While it is denied, nothing is captured, and everything that
-    /// waits is removed; it holds over restarts until consent is given again. `unknown` states nothing, and changes
-    /// nothing. The vendor's protocol has no consent, so nothing is sent.
+    /// Consent belongs to the device, whichever user is signed in. While it is denied, nothing is captured, and
+    /// everything that waits is removed; a denial survives restarts until consent is granted again. `unknown` states
+    /// nothing and changes nothing. The vendor's protocol has no consent, so nothing is sent.
     ///
-    /// If the store fails, that is logged and tried again: with the next call of this method, with a flush, and on the
-    /// way to the background and back. Until what waits is removed, nothing is sent.
+    /// If the store fails, the failure is logged and the change is tried again: with the next call of this method, with
+    /// a flush, and when the application goes to the background and returns. Nothing is sent until everything that
+    /// waits is removed.
     public func setConsent(_ consent: Consent) {
         catchUp()
         if consent == self.consent.current || consent == .unknown { return finish() }
@@ -21,7 +22,7 @@ extension Evergage {
             forgetCaptured()
             dropCampaigns()
         } else {
-            // What waited at a denial must not be sent because of a later grant.
+            // Whatever waited at a denial must not be sent because of a later grant.
             finish()
         }
         let change = EvergageConsent.Change(consent: consent, userID: userID, isForSession: session != nil)
@@ -29,12 +30,12 @@ extension Evergage {
         perform {
             await $0.carryOut(change)
             $0.consent.underWay -= 1
-            // At once, because later calls are tracked directly from here on.
+            // Tracked at once, because later calls are tracked directly from here on.
             if $0.consent.underWay == 0 { $0.noteWaiting() }
         }
     }
 
-    /// Tries again what a failing store left undone of the latest change, and of the launch.
+    /// Retries what a failing store left undone of the latest change and of the launch.
     func finish() {
         perform {
             if let change = $0.consent.unfinished { await $0.carryOut(change) }
@@ -47,13 +48,13 @@ extension Evergage {
         try await store.state.text(for: Self.consentKey).flatMap(Consent.init(rawValue:)) ?? .unknown
     }
 
-    /// Resumes the consent of an earlier run, unless this one has heard another since.
+    /// Resumes the consent of an earlier run, unless the application has stated another in this run.
     func restore(_ consent: Consent) {
         if !self.consent.isStated { self.consent.current = consent }
         if self.consent.current == .denied { forgetCaptured() }
     }
 
-    /// Discards what was captured and isn't tracked yet.
+    /// Discards everything that was captured but isn't tracked yet.
     private func forgetCaptured() {
         discardUnstoredLaunch()
         waiting = []
@@ -61,24 +62,25 @@ extension Evergage {
         discardViewTime()
     }
 
-    /// Stores a change, and tells the client of it.
+    /// Stores a change and notifies the client.
     func carryOut(_ change: EvergageConsent.Change) async {
-        // First: if the process ends before the client is told, the next run begins with it.
+        // Stored first: if the process ends before the client is notified, the next run begins with it.
         let word = change.consent.rawValue
         let isStored = await trying(try await store.state.setText(word, for: Self.consentKey), Self.failure)
-        // What a session has tracked since it began with a later statement must not be purged by this one.
+        // If a session has begun with a later statement, this change must not purge what it has tracked since.
         let isOutdated = !change.isForSession && change.consent != consent.current
         let isTold = isOutdated ? true : await tell(change)
         consent.unfinished = isStored && isTold ? nil : change
     }
 
-    /// Tells the client whose consent it is: that of the session's user, of the device, and of the user at the time.
+    /// Tells the client whose consent changes: the session's user, the device, and the user at the time.
     ///
     /// - Returns: Whether the stores have taken everything.
     private func tell(_ change: EvergageConsent.Change) async -> Bool {
         guard let client, let session, let knownAnonymousID else { return true }
         let consent = change.consent
-        // Until its removal succeeds: what waits may belong to users who have signed out, whom nothing else stops.
+        // Held until the removal succeeds: waiting events may belong to users who have signed out, and nothing else
+        // holds theirs.
         if consent == .denied { await client.holdDelivery() }
         var isTold = await trying(try await session.setConsent(consent), Self.failure)
         let people = Set([nil, change.userID].map { identity(of: $0, anonymousID: knownAnonymousID) })

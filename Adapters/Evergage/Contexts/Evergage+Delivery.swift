@@ -3,15 +3,15 @@ import Experimentation
 extension Evergage {
     /// Sets whether there is a network; without one, deliveries wait instead of failing.
     ///
-    /// It may be set before ``start(_:)``, and holds until it is set again.
+    /// It may be set before ``start(_:)``, and stays in effect until it is set again.
     public func setConnectivity(_ connectivity: Connectivity) {
         self.connectivity = connectivity
         perform { await $0.client?.setConnectivity(connectivity) }
     }
 
-    /// Drops the campaigns of all events so far, held ones and those on their way; handlers stay.
+    /// Drops the campaigns of all events so far, both held and not yet received; handlers stay.
     ///
-    /// The session does so too when it is told of a denial, but that waits for the store.
+    /// The session also does so when it learns of a denial, but that waits for the store.
     func dropCampaigns() {
         for context in contexts {
             session?.clearCampaigns(on: context.surface)
@@ -21,7 +21,8 @@ extension Evergage {
 
     /// Delivers what can be delivered, and waits for it.
     ///
-    /// - Parameter duration: How long to wait at most, also for a store that doesn't answer; what is under way then goes on.
+    /// - Parameter duration: How long to wait at most, also for a store that doesn't answer; whatever is in progress
+    ///   then continues.
     public func flush(within duration: Duration = .seconds(30)) async {
         act { _ in finish() }
         let deadline = environment.time.instant.advanced(by: duration)
@@ -31,12 +32,12 @@ extension Evergage {
         }
     }
 
-    /// Delivers what can be delivered once the operations before have ended.
+    /// Delivers what can be delivered once all earlier operations have ended.
     ///
-    /// Later operations don't wait for it: a withdrawal of consent must not wait for a slow vendor.
+    /// Later operations don't wait for it: a denial of consent must not wait for a slow vendor.
     ///
     /// - Parameters:
-    ///   - duration: How long to go on at most.
+    ///   - duration: How long to continue at most.
     ///   - retrying: Whether to wait for retries; if not, everything is tried once.
     func deliverSoon(within duration: Duration = .seconds(30), retrying: Bool = true) {
         finish()

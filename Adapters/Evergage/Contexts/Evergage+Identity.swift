@@ -7,9 +7,10 @@ extension Evergage {
 
     /// The id of a signed-in user; set it at every launch, because it isn't stored.
     ///
-    /// `nil` makes the user anonymous again, and also sets the account's id to `nil`. A blank id is ignored. It takes
-    /// effect with the next call; attributes that wait for an event are dropped when a named user becomes another. What
-    /// is viewed stays, and its time so far counts for the user so far. Campaigns of the user so far are dropped.
+    /// `nil` makes the user anonymous again, and also sets the account's id to `nil`. A blank id is ignored. The new id
+    /// takes effect with the next call; attributes that wait for an event are dropped when a named user becomes
+    /// another. The current view stays, and its time so far counts for the previous user. The previous user's campaigns
+    /// are dropped.
     public var userID: String? {
         get { ids[.user] }
         set {
@@ -63,7 +64,7 @@ extension Evergage {
         pending[party, default: [:]][name] = value.map(FlagValue.string) ?? .null
     }
 
-    /// Drops the attributes of a named user or account that would go with an event of another one.
+    /// Drops the attributes of a named user or account that would go with another one's event.
     func keepOwn(_ attributes: inout EvergageAttributes, of ids: EvergageIDs, for next: EvergageIDs) {
         for kind in attributes.keepOwn(of: ids, for: next) {
             drop(.warning, "\(kind) attributes that weren't sent belonged to another \(kind) and were dropped")

@@ -4,9 +4,9 @@ import Experimentation
 extension Evergage {
     private static let versionKey = "evergage.applicationVersion"
 
-    /// Captures the launch as it is now: its user, and the data for the next event.
+    /// Captures the launch in its current state: its user, and the data for the next event.
     ///
-    /// After a start that failed there is one already, and a process has one alone.
+    /// After a failed start there is one already, and a process has only one.
     func captureLaunch(in account: String) {
         guard sendsLifecycleEvents, isListening, !process.launches.contains(account),
             !waiting.contains(where: \.isLaunch)
@@ -20,7 +20,7 @@ extension Evergage {
         ApplicationLaunch(of: applicationVersion, after: try await store.state.text(for: Self.versionKey))
     }
 
-    /// Makes the waiting launch that of the process, or drops it if another instance was first.
+    /// Makes the waiting launch the process's launch, or drops it if another instance was first.
     ///
     /// - Parameters:
     ///   - names: The names of its actions; the first one carries its attributes.
@@ -38,8 +38,9 @@ extension Evergage {
         }
     }
 
-    /// Discards the launch that the store may not have: its events go with the client or at a denial, and the next start
-    /// tracks it anew.
+    /// Discards the launch that the store may not have.
+    ///
+    /// Its events are lost with the client or removed at a denial, and the next start tracks it anew.
     func discardUnstoredLaunch() {
         if let unstoredLaunch { process.launches.remove(unstoredLaunch) }
         unstoredLaunch = nil
@@ -48,8 +49,8 @@ extension Evergage {
 
     /// Stores the version once the events of its first launch are stored.
     ///
-    /// If the process or the client ends in between, the next launch tracks the install or the upgrade again: it must
-    /// not be lost.
+    /// If the process or the client ends in between, the next launch tracks the install or the upgrade again, because
+    /// that event must not be lost.
     func storeLaunch() async {
         guard let client, unstoredLaunch != nil || unstoredVersion != nil else { return }
         let (generation, version) = (generation, unstoredVersion)

@@ -20,7 +20,7 @@ extension Evergage {
         } catch {
             return drop(.error, "not started: \(error.message)")
         }
-        // Time before the start counts only if calls before it do.
+        // View time before the start counts only if calls before the start do.
         catchUp()
         self.configuration = configuration
         if configuration.useDesignMode { drop(.info, "there is no design mode here") }
@@ -32,7 +32,7 @@ extension Evergage {
     /// Ends what ``start(_:)`` began, so that it can be called again for another data set.
     ///
     /// It discards the settings, unsent events, held campaigns, the ids of user and account, and their unsent
-    /// attributes. Handlers, what is visible and what is viewed stay, and so does the anonymous id.
+    /// attributes. Handlers, visible screens, current views and the anonymous id stay.
     public func reset() {
         discardViewTime()
         catchUp()
@@ -50,15 +50,15 @@ extension Evergage {
         discardUnstoredLaunch()
     }
 
-    /// Removes what a client hasn't sent, and ends it.
+    /// Removes everything that a client hasn't sent, and ends the client.
     private func discard(_ client: ExperimentationClient) async {
-        // The removal also stores what a failing store hasn't taken yet, and none of that may be sent first.
+        // The removal also stores what a failing store hasn't accepted yet, and none of that may be sent first.
         await client.holdDelivery()
         await trying(try await client.removeWaitingEvents(), "events that weren't sent could not be removed")
         await client.shutdown(within: .zero)
     }
 
-    /// Logs a failure, and goes on.
+    /// Logs a failure, and continues.
     ///
     /// - Returns: Whether it succeeded.
     @discardableResult
@@ -85,8 +85,8 @@ extension Evergage {
     private func open(_ configuration: EvergageConfiguration, _ generation: Int) async {
         let provider = EvergageProvider(configuration: configuration, transport: transport)
         var options = ClientOptions()
-        // What an earlier run left waits too: there may be no network, and no consent any more, and a reset may have
-        // come before the client.
+        // An earlier run's events wait, too: there may be no network or no consent any more, and a reset may have come
+        // before the client.
         options.waitsForUser = true
         let client: ExperimentationClient
         let anonymousID: String
@@ -103,7 +103,7 @@ extension Evergage {
                 environment: environment
             )
         } catch {
-            // What waits, the launch among it, waits for the next start.
+            // Everything that waits, including the launch, waits for the next start.
             if generation == self.generation {
                 self.configuration = nil
                 limitCallsBeforeStart()
@@ -121,12 +121,12 @@ extension Evergage {
         refreshAll(at: environment.time.instant)
         claimLaunch(as: launch.kind.actions, in: configuration.account)
         noteWaiting()
-        // A launch that is wanted and wasn't tracked, as during a denial, leaves the install or the upgrade to a later one.
+        // If a wanted launch wasn't tracked, as during a denial, a later launch tracks the install or the upgrade.
         let isUnwanted = !sendsLifecycleEvents && !process.launches.contains(configuration.account)
         if unstoredLaunch != nil || isUnwanted { unstoredVersion = launch.versionToStore }
         setAlarm()
         if consent.current == .denied {
-            // Deliveries begin there, once what an earlier run left is removed.
+            // This begins deliveries once the earlier run's events are removed.
             await carryOut(EvergageConsent.Change(consent: .denied, userID: userID))
         } else {
             await client.beginDelivery()
@@ -134,7 +134,7 @@ extension Evergage {
         await storeLaunch()
     }
 
-    /// Tracks the waiting calls, each for the user it belonged to.
+    /// Tracks the waiting calls, each for its own user.
     func noteWaiting() {
         guard let session else { return }
         for captured in waiting {

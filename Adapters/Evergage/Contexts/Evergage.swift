@@ -4,7 +4,7 @@ import Experimentation
 /// The API of the vendor's own SDK: started once, with a user, contexts and their life cycle.
 ///
 /// When started, it creates an ``EvergageProvider`` and a client of its own, both of which can be used directly as
-/// well. It lives on the main actor, as screens do; every call returns at once and captures a snapshot.
+/// well. It is isolated to the main actor, as screens are; every call returns at once and captures a snapshot.
 ///
 /// ```swift
 /// import EvergageSQLite
@@ -35,7 +35,7 @@ public final class Evergage {
     let store: ClientStore
     let preStartPolicy: PreStartPolicy
     let applicationVersion: String?
-    /// Tests play several processes.
+    /// Tests simulate several processes.
     var process = EvergageProcess.current
     /// The account in which this instance tracked the launch, until the store is known to have it.
     var unstoredLaunch: String?
@@ -54,12 +54,12 @@ public final class Evergage {
     var waiting: [Captured] = []
     /// The attributes for the next action.
     var pending: EvergageAttributes = [:]
-    /// Whose a call is that is made now.
+    /// The user and account that a call made now belongs to.
     var ids: EvergageIDs = [:]
     var knownAnonymousID: String?
 
     private var global: EvergageContext?
-    /// What is viewed in each context, also in a screen that has gone until its view is concluded.
+    /// The current view in each context; a screen that has gone keeps its view until that is concluded.
     private var viewings: [EvergageViewing] = []
     private var screenCount = 0
     private let alarm: Alarm
@@ -78,15 +78,15 @@ public final class Evergage {
     /// Creates an instance that hasn't been started.
     ///
     /// - Parameters:
-    ///   - store: Where events wait and the anonymous id is stored; `EvergageSQLite` has an initializer without it,
-    ///     over a file of the application's own.
+    ///   - store: Where events wait and the anonymous id is stored; `EvergageSQLite` has an initializer without this
+    ///     parameter, which uses a file of the application's own.
     ///   - anonymousID: The device's id; if `nil`, the platform's id for vendors or, without one, an id generated once
     ///     and stored.
     ///   - applicationVersion: Distinguishes an upgrade from a launch; the main bundle's `CFBundleShortVersionString`
     ///     if `nil`.
-    ///   - sendsLifecycleEvents: Whether to track install, upgrade, launch and the way to the background and back. A
-    ///     launch is tracked once in a process for each account, whatever is reset and started again; after a reset once
-    ///     more if the store isn't known to have it.
+    ///   - sendsLifecycleEvents: Whether to track install, upgrade, launch, and changes between background and
+    ///     foreground. A launch is tracked once per process and account, whatever is reset and started again; after a
+    ///     reset it is tracked once more if the store isn't known to have it.
     ///   - preStartPolicy: What happens to calls before ``start(_:)``.
     ///   - transport: Sends requests; the platform's own if `nil`.
     ///   - environment: Clock, ids and log.
@@ -118,7 +118,7 @@ public final class Evergage {
 
     /// Whether the vendor's kill switch is on.
     ///
-    /// The vendor is asked again from time to time; `client.statusEvents()` announces changes.
+    /// The adapter asks the vendor again from time to time; `client.statusEvents()` announces changes.
     public var isDisabled: Bool { events?.remote.map { !$0.isEnabled } ?? (client?.status == .disabled) }
 
     /// The context that always exists; `nil` while the vendor's kill switch is on.
@@ -147,7 +147,7 @@ public final class Evergage {
 
     var contexts: [EvergageContext] { viewings.compactMap(\.context) }
 
-    /// Tracks the remaining view time of screens that have gone, and closes their surfaces.
+    /// Tracks the remaining view time of screens that no longer exist, and closes their surfaces.
     private func concludeLostViews(at moment: ContinuousClock.Instant) {
         for viewing in viewings.filter({ $0.context == nil }) {
             viewings.removeAll { $0 === viewing }
@@ -169,10 +169,10 @@ public final class Evergage {
         }
     }
 
-    /// Sets whether the application is in front of its user.
+    /// Sets whether the user has the application in front of them.
     ///
-    /// On the way to the background waiting events are sent, for five seconds at most; on the way back, what still waits
-    /// is tried at once.
+    /// When it goes to the background, waiting events are sent, for five seconds at most; when it returns, events that
+    /// still wait are tried at once.
     public func setApplicationState(_ state: ApplicationState) {
         let isForeground = state != .background
         let changes = isForeground != attention.isForeground
@@ -192,7 +192,7 @@ public final class Evergage {
         for context in contexts { context.refresh(at: now) }
     }
 
-    /// Does something that may change what is due next, once everything is done that has become due.
+    /// Performs an action that may change what is due next, after everything that has become due.
     func act(_ action: (ContinuousClock.Instant) -> Void) {
         catchUp()
         action(environment.time.instant)
@@ -203,14 +203,14 @@ public final class Evergage {
     func catchUp() {
         let now = environment.time.instant
         let idle = attention.idleMoment(after: remote.userIdle)
-        // They may have gone after the user went idle.
+        // These screens may have gone after the user went idle.
         concludeLostViews(at: min(now, idle ?? now))
         if let idle, idle <= now {
             attention.grewIdle()
             refreshAll(at: idle)
         }
         for context in contexts { context.catchUp(at: now) }
-        // What is viewed stays, but time in which nothing is captured never counts.
+        // Current views stay, but time in which nothing is captured never counts.
         if !isCapturing { discardViewTime() }
     }
 

@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 
 extension Evergage {
-    /// A call, as it was when it was made.
+    /// A call, in its state when it was made.
     struct Captured: Sendable {
         enum Content: Sendable {
             case action(EvergageAction)
@@ -17,7 +17,7 @@ extension Evergage {
         var surface: String?
         /// The targets of the surface that had handlers, sorted.
         var targets: [String]
-        /// Whether it stands for the launch, whose actions are known later.
+        /// Whether it represents the launch, whose actions become known later.
         var isLaunch = false
 
         var event: TrackingEvent {
@@ -68,17 +68,17 @@ typealias EvergageIDs = [EvergageParty: String]
 typealias EvergageAttributes = [EvergageParty: [String: FlagValue]]
 
 extension EvergageAttributes {
-    /// Adds attributes that were set earlier; of those with one name the later stays.
+    /// Adds attributes that were set earlier; if both have a name, the later value stays.
     mutating func add(earlier: Self) {
         merge(earlier) { own, earlier in own.merging(earlier) { later, _ in later } }
     }
 
-    /// Removes those of a named user or account that would go with an event of another one.
+    /// Removes the attributes of a named user or account that would go with another one's event.
     ///
-    /// - Returns: Whose attributes were removed.
+    /// - Returns: The parties whose attributes were removed.
     mutating func keepOwn(of ids: EvergageIDs, for next: EvergageIDs) -> [EvergageParty] {
         EvergageParty.allCases.filter { party in
-            // A first id changes nothing.
+            // The first id of a party changes nothing.
             guard let id = ids[party], ExactText(id) != next[party].map(ExactText.init) else { return false }
             return removeValue(forKey: party)?.isEmpty == false
         }

@@ -4,7 +4,7 @@ import Experimentation
 extension EvergageContext {
     // MARK: Statistics of campaigns
 
-    /// Tracks that a campaign was shown, or would have been if its user weren't in the control group.
+    /// Tracks that a campaign was shown, or would have been shown if the user weren't in the control group.
     public func trackImpression(_ campaign: Campaign?) {
         capture(try .stat(.impression, of: campaign))
     }
@@ -19,7 +19,7 @@ extension EvergageContext {
         capture(try .stat(.click, of: campaign))
     }
 
-    /// Tracks a click on a notification that the application had drawn itself.
+    /// Tracks a click on a notification that the application has displayed itself.
     ///
     /// Notifications that aren't the vendor's, and the platform's own dismissal, are ignored.
     ///
@@ -30,7 +30,7 @@ extension EvergageContext {
         capture(try .click(notification: notification, actionIdentifier: actionIdentifier))
     }
 
-    /// Tracks a click on a notification that the application had drawn itself, from the system's `userInfo`.
+    /// Tracks a click on a notification that the application has displayed itself, from the system's `userInfo`.
     ///
     /// Values that can't be represented, such as dates, are left out.
     public func trackClickthrough(userInfo: [AnyHashable: Any], actionIdentifier: String? = nil) {
@@ -63,7 +63,7 @@ extension EvergageContext {
 
     private func view(_ view: EvergageActivity, _ item: EvergageItem?, _ actionName: String?) {
         guard let owner else { return }
-        // What is viewed changes even if the call isn't captured: later time must not count for an earlier item.
+        // The view changes even if the call isn't captured: later time must not count for an earlier item.
         let isListening = owner.isListening
         owner.act { now in
             guard let item else { return note(viewing.timer.view(nil, at: now)) }
@@ -97,7 +97,7 @@ extension EvergageContext {
         capture(try .viewCart(order))
     }
 
-    /// Tracks that an order was placed; without lines the vendor takes the cart's, and it counts an id only once.
+    /// Tracks that an order was placed; without lines, the vendor takes the cart's, and it counts an id only once.
     public func purchase(_ order: EvergageOrder?) {
         capture(try .purchase(order))
     }
@@ -128,7 +128,8 @@ extension EvergageContext {
         capture(try .activity(.favorite, item))
     }
 
-    /// Tracks an action that only the application defines, by a short name; anything beyond 1,024 characters is cut.
+    /// Tracks an action that the application defines itself, by a short name; anything beyond 1,024 characters is cut
+    /// off.
     public func trackAction(_ action: String) {
         capture(try .custom(action))
     }

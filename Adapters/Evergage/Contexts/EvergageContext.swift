@@ -1,10 +1,10 @@
 import AdapterKit
 import Experimentation
 
-/// A part of the application with a life of its own: its events, its view and its campaign handlers.
+/// A part of the application with a life cycle of its own: its events, its view and its campaign handlers.
 ///
-/// Most are an ``EvergageScreen``; ``Evergage/globalContext`` is the one that always exists. Calls return at once;
-/// invalid ones are logged and dropped, and never turned into something else.
+/// Most contexts are an ``EvergageScreen``; ``Evergage/globalContext`` is the one that always exists. Calls return at
+/// once; invalid ones are logged and dropped, and never turned into something else.
 @MainActor
 public class EvergageContext {
     weak var owner: Evergage?
@@ -58,7 +58,7 @@ public class EvergageContext {
         }
     }
 
-    /// Override point; ordinary contexts do nothing.
+    /// An override point; by default it does nothing.
     func handlersChanged(at now: ContinuousClock.Instant) {}
 
     /// Registers this context with a new session.
@@ -68,10 +68,11 @@ public class EvergageContext {
     }
 
     private func register(_ target: String) {
-        // The session doesn't hold the application's handler itself: it would keep alive what the handler captures.
+        // The session doesn't hold the application's handler itself, because that would keep alive what the handler
+        // captures.
         let relay: CampaignHandler = { [weak self] campaign in self?.handlers[campaign.target]?(campaign) }
         let handler = handlers[target].map { _ in relay }
-        // It can't fail: the vendor has campaigns, and the target isn't blank.
+        // This can't fail: the vendor has campaigns, and the target isn't blank.
         try? owner?.session?.setCampaignHandler(forTarget: target, on: surface, handler)
     }
 
@@ -98,7 +99,7 @@ public class EvergageContext {
     }
 }
 
-/// What is viewed in a context, and on which surface; its owner concludes the view after the context has gone.
+/// The current view in a context, and its surface; the owner concludes the view after the context has gone.
 @MainActor
 final class EvergageViewing {
     typealias Timer = ViewTimer<EvergageSubject>

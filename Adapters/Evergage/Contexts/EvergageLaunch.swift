@@ -1,7 +1,7 @@
 import AdapterKit
 
 extension ApplicationLaunch.Kind {
-    /// The names of its actions: at most one of install and upgrade, then launch.
+    /// The names of the launch's actions: at most one of install and upgrade, then launch.
     var actions: [String] {
         switch self {
         case .install: ["App Install", "App Launch"]
@@ -11,7 +11,7 @@ extension ApplicationLaunch.Kind {
     }
 }
 
-/// What a process has told of itself, whatever is reset and started in it.
+/// What a process has reported about itself, whatever is reset and started in it.
 @MainActor
 final class EvergageProcess {
     static let current = EvergageProcess()

@@ -5,10 +5,12 @@
     extension UIViewController {
         /// The screen of this view controller in ``Evergage/shared``, created at the first access.
         ///
-        /// It appears and disappears with the view controller, by way of an invisible child; methods aren't swizzled.
+        /// It appears and disappears with the view controller, by means of an invisible child; methods aren't swizzled.
         /// Its events carry a name only if you set ``EvergageScreen/evergageName``.
-        /// `nil` without a shared instance, while the vendor's kill switch is on, and in a container of UIKit's own, where
-        /// a child would be one more tab, page or column: use the screens of its children. Not tested on Linux.
+        ///
+        /// It is `nil` without a shared instance, while the vendor's kill switch is on, and in UIKit's own containers,
+        /// where a child would be one more tab, page or column: use the screens of the container's children. Not tested
+        /// on Linux.
         public var evergageScreen: EvergageScreen? {
             guard let shared = Evergage.shared, !shared.isDisabled, !showsItsChildren else { return nil }
             if let child = children.lazy.compactMap({ $0 as? EvergageAppearanceObserver }).first { return child.screen }
@@ -22,7 +24,7 @@
             return screen
         }
 
-        /// Whether any child is shown as one of this controller's own parts.
+        /// Whether this controller shows its children as parts of its own, such as tabs.
         private var showsItsChildren: Bool {
             self is UITabBarController || self is UINavigationController || self is UISplitViewController
                 || self is UIPageViewController

@@ -3,9 +3,9 @@ import Experimentation
 /// A context that appears and disappears with a part of the interface.
 ///
 /// Call ``didAppear()`` and ``willDisappear()``. Set its handlers and its view just before it appears. When it
-/// disappears, its handlers and held campaigns are removed, and answers to its events come too late; the same happens
+/// disappears, its handlers and held campaigns are removed, and answers to its events come too late. The same happens
 /// if it hasn't appeared half a minute after its last handler was set, so that a handler that holds its screen doesn't
-/// keep it alive. What is viewed stays.
+/// keep it alive. The current view stays.
 @MainActor
 public final class EvergageScreen: EvergageContext {
     /// The name that this screen's events carry; best set before it appears.
@@ -24,7 +24,7 @@ public final class EvergageScreen: EvergageContext {
         super.init(owner: owner, surface: Self.surface(number, 0))
     }
 
-    // Each time it is visible it has a new surface, so that answers to an earlier one find no handler.
+    // A screen has a new surface each time it is visible, so that answers for an earlier one find no handler.
     private static func surface(_ number: Int, _ epoch: Int) -> String {
         "evergage.screen.\(number).\(epoch)"
     }

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 
 extension EvergageItem {
-    /// Creates the vendor's item for a neutral one; fields that the neutral one lacks may be in its attributes under
+    /// Creates the vendor's item for a neutral one; fields that the neutral item lacks may be in its attributes, under
     /// the vendor's names.
     ///
     /// - Parameters:
@@ -22,7 +22,7 @@ extension EvergageItem {
             tags.append(.tag(id: id, type: type))
             read.insert(type.name)
         }
-        // It is in the kind already.
+        // The kind already contains it.
         if case .tag = self.kind, EvergageTagType(attributeOf: item) != nil { read.insert("tagType") }
         unread.formUnion(Set(attributes.keys).subtracting(read))
         unread.formUnion(item.givenFields.subtracting(self.kind.sharedMembers.map(\.name)))

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// Translates neutral types into the vendor's, and back; only this file and the one beside it know both.
+/// Translates neutral types into the vendor's, and back; only this file and `EvergageTranslation+Items` know both.
 enum EvergageTranslation {
     /// The native events of this adapter.
     enum Native {
@@ -15,8 +15,8 @@ enum EvergageTranslation {
 
     /// Returns the vendor's event for a neutral one.
     ///
-    /// - Throws: ``ErrorCode/unsupported`` for what the vendor has no word for, ``ErrorCode/invalidArgument`` for what
-    ///   it wouldn't take.
+    /// - Throws: ``ErrorCode/unsupported`` for an event that the vendor doesn't have, ``ErrorCode/invalidArgument`` for
+    ///   one that it wouldn't take.
     static func action(for event: TrackingEvent) throws(ExperimentationError) -> EvergageAction {
         do throws(WireNote) {
             var unread: Set<String> = []
@@ -45,7 +45,7 @@ enum EvergageTranslation {
             EvergageItem(item, as: kind, unread: &unread)
         }
         func line(_ line: LineItem, in currency: String? = nil) -> EvergageLineItem {
-            // On the wire, a line has no more of its item than id, name and price.
+            // On the wire, a line carries only its item's id, name and price.
             unread.formUnion(line.item.attributes.values.filter { $0.value != .null }.keys)
             if !line.item.categories.isEmpty { unread.insert("categories") }
             if let own = line.item.currency, own != currency { unread.insert("currency") }
@@ -115,7 +115,7 @@ enum EvergageTranslation {
         let ids = envelope.identity.evergageIDs
         let user = ["anonId": ids.anonymous, "id": ids.named].compactMapValues { $0.map(FlagValue.string) }
         members[object: "user"].merge(user) { $1 }
-        // Statistics have no place for them.
+        // Statistics have no place for attributes.
         if members["campaignStats"] == nil {
             let changes = envelope.attributeChanges.values.mapValues(attribute)
             members[object: "user"][object: "attributes"].merge(changes) { own, _ in own }
@@ -136,7 +136,7 @@ enum EvergageTranslation {
 
     /// Returns the campaigns of an answer, one for each target.
     ///
-    /// Unpublished ones count only if the event asked for a test.
+    /// Unpublished campaigns count only if the event asked for a test.
     static func campaigns(in answer: EvergageAnswer, isTest: Bool) -> [Campaign] {
         answer.campaignResponses.flatMap { response -> [Campaign] in
             guard response.state == "Published" || isTest else { return [] }
@@ -182,7 +182,7 @@ enum EvergageTranslation {
 }
 
 extension TrackingEvent {
-    /// What this event says of view time; `nil` for any other event.
+    /// What this event says about view time; `nil` for any other event.
     var evergageViewTime: [String: FlagValue]? {
         guard case .native(let native) = kind, native.type == EvergageTranslation.Native.viewTime else { return nil }
         return native.payload

@@ -12,7 +12,7 @@ public struct EvergageConfiguration: Sendable, Hashable {
     public let account: String
     /// The data set.
     public var dataset: String
-    /// The server; `https://{account}.evergage.com` unless another is given.
+    /// The server; `https://{account}.evergage.com` by default.
     public var endpoint: Endpoint
     /// The kind of application, by which the vendor's source rules recognize it.
     public var channel: String
@@ -22,12 +22,12 @@ public struct EvergageConfiguration: Sendable, Hashable {
     public var locale: String?
     /// Whether to send notification tokens.
     ///
-    /// None is sent, for the vendor's address for them isn't published: the option exists so that settings can be
-    /// carried over, and has no effect.
+    /// The option exists only so that settings can be carried over, and has no effect: no token is sent, because the
+    /// vendor's address for tokens isn't published.
     public var usePushNotifications: Bool
     /// Whether the gesture that connects to the vendor's screen mapping console is enabled.
     ///
-    /// There is no console here: the option exists so that settings can be carried over, and has no effect.
+    /// The option exists only so that settings can be carried over, and has no effect: this adapter has no console.
     public var useDesignMode: Bool
     /// Whether events wait for a configuration from the vendor and follow it.
     ///

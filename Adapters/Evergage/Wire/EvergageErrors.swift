@@ -30,8 +30,8 @@ enum EvergageErrors {
 
     /// Returns the verdict on view time, which is answered with a status in words.
     ///
-    /// Any other answer with a success status is final: sent again the time would count twice, and hold up what
-    /// follows.
+    /// Any other answer with a success status is final: if sent again, the view time would count twice and hold up
+    /// later events.
     static func verdict(onPing reply: HTTPReply, now: Date) -> Verdict {
         guard (200..<300).contains(reply.status) else { return verdict(onStatus: reply, now: now) }
         guard let status = (try? JSON.parse(reply.body))?.objectValue?["status"]?.stringValue else {

@@ -7,7 +7,7 @@ struct EvergageRequests: Sendable {
     let configuration: EvergageConfiguration
     private var endpoint: Endpoint { configuration.endpoint }
 
-    /// Builds the request for an event; the vendor recognizes repetitions by its id.
+    /// Builds the request for an event; the vendor recognizes repetitions by the event's id.
     func event(id: String, _ event: FlagValue) throws(ExperimentationError) -> HTTPMessage {
         var headers = try Self.headers(id: id)
         headers[.contentType] = "application/json; charset=utf-8"
@@ -52,7 +52,7 @@ struct EvergageRequests: Sendable {
 
     private static func headers(id: String) throws(ExperimentationError) -> HTTPFields {
         var fields: HTTPFields = [.accept: "application/json"]
-        // Ids of the sender's own choice may hold what a field can't.
+        // Ids that the sender chose may contain what a header field can't.
         try fields.put(PercentEncoding.encode(id), named: "X-Event-Id")
         return fields
     }
@@ -65,7 +65,7 @@ struct EvergageRequests: Sendable {
 extension Identity {
     /// The vendor's two ids of a user.
     ///
-    /// A user whose only id is the anonymous one has no name yet.
+    /// A user whose only id is the anonymous one isn't named yet.
     var evergageIDs: (named: String?, anonymous: String?) {
         let isAnonymous = !isAuthenticated && ExactText(id) == anonymousID.map(ExactText.init)
         return (isAnonymous ? nil : id, anonymousID)

@@ -10,7 +10,7 @@ struct EvergageAnswer: Sendable, Hashable {
     init?(_ json: FlagValue) {
         guard let members = json.objectValue else { return nil }
         let code = members["errorCode"]
-        // An error is an error, even if something on the way has turned the number into a text.
+        // An error stays an error, even if something on the way has turned the number into a string.
         errorCode = code?.intValue ?? code?.stringValue.flatMap { Int($0) } ?? 0
         campaignResponses = members["campaignResponses"]?.arrayValue?.compactMap(CampaignResponse.init) ?? []
     }
@@ -77,7 +77,7 @@ extension EvergageAnswer.Message {
     }
 }
 
-/// The vendor's settings of the application, for events that wait for them.
+/// The vendor's settings for the application, for events that wait for them.
 struct EvergageRemoteConfiguration: Sendable, Hashable {
     var isEnabled: Bool
     var lifetime: Duration = .seconds(3600)
@@ -85,7 +85,7 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
     var viewTimePing = portions.upperBound
     var screenVisibleDeadline: Duration = .seconds(30)
 
-    /// How short and how long a view time may be that is reported on its own.
+    /// The minimum and maximum of a view time that is reported on its own.
     static let portions: ClosedRange<Duration> = .seconds(2)...(.seconds(60))
 
     init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
@@ -99,10 +99,10 @@ struct EvergageRemoteConfiguration: Sendable, Hashable {
             }
             return .milliseconds(milliseconds)
         }
-        // With a shorter one, each event and each check of the client would ask again.
+        // With a shorter lifetime, each event and each check of the client would ask again.
         lifetime = max(duration("ttlMillis", lifetime), .seconds(1))
         userIdle = duration("userIdleMillis", userIdle)
-        // Shorter times aren't reported on their own, and longer ones not at once.
+        // Shorter times aren't reported on their own, and longer ones aren't reported at once.
         let ping = duration("viewTimePingMillis", viewTimePing)
         viewTimePing = min(max(ping, Self.portions.lowerBound), Self.portions.upperBound)
         screenVisibleDeadline = duration("screenVisibleDeadlineMillis", screenVisibleDeadline)

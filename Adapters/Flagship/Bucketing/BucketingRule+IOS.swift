@@ -1,7 +1,7 @@
 import Experimentation
 
 extension BucketingRule {
-    /// Whether the condition holds by the iOS SDK's rules: types must match, and what can't be evaluated is false.
+    /// Whether the condition holds by the iOS SDK's rules: types must match, and it is false if it can't be evaluated.
     func holdsOnIOS(for context: EvaluationContext) -> Bool {
         // In the original, an empty list holds for all users, even without a value to compare.
         if case .array(let list) = target, list.isEmpty { return true }
@@ -22,7 +22,7 @@ extension BucketingRule {
         case (.int(let value), .int(let operand)): order(comparison, value, operand)
         case (.double(let value), .double(let operand)): order(comparison, value, operand)
         case (.bool(let value), .bool(let operand)): equality(comparison, value == operand)
-        // Values of different types are never equal, and so always unequal; nothing equals a target that can't be read.
+        // Values of different types are never equal, and so always unequal; no value equals an unreadable target.
         default: comparison == .notEquals
         }
     }

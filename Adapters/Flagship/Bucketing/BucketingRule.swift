@@ -24,7 +24,7 @@ struct BucketingRule: Sendable {
         case exists = "EXISTS"
         case notExists = "NOT_EXISTS"
 
-        /// Whether it has to hold for all values of a list, rather than for any.
+        /// Whether the condition must hold for all values of a list, rather than for any.
         var isNegative: Bool { self == .notEquals || self == .notContains }
     }
 
@@ -32,10 +32,10 @@ struct BucketingRule: Sendable {
     /// The device's value of an attribute that the application doesn't set.
     var fallback: FlagValue?
     var comparison: Comparison?
-    /// The value to compare with, or a list of alternatives; null if there is none that these rules can read.
+    /// The value to compare with, or a list of alternatives; null if these rules can't read it.
     var target: FlagValue
 
-    /// Prepares a condition in its written form, to be evaluated by these rules and with the device's part of the context.
+    /// Prepares a condition in its written form for evaluation by these rules, with the device's part of the context.
     init(_ members: [String: FlagValue], rules: FlagshipRules, automatic: [String: FlagValue]) {
         let (key, value) = (members.text("key"), members["value"] ?? .null)
         switch key {
@@ -91,7 +91,7 @@ struct BucketingRule: Sendable {
         }
     }
 
-    /// Whether a value compares with the target, or with those of a list, one by one; `nil` if that can't be evaluated.
+    /// Whether a value compares with the target or, one by one, with a list's values; `nil` if it can't be evaluated.
     func compare(
         _ comparison: Comparison,
         _ value: FlagValue,
@@ -116,7 +116,7 @@ struct BucketingRule: Sendable {
         }
     }
 
-    /// Compares two values that are equal or not; `nil` if the comparison asks for more.
+    /// Compares two values for equality only; `nil` if the comparison asks for more.
     static func equality(_ comparison: Comparison, _ isEqual: Bool) -> Bool? {
         switch comparison {
         case .equals: isEqual

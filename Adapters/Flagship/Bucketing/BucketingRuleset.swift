@@ -3,14 +3,14 @@ import Foundation
 
 /// All campaigns of a bucketing file, ready to decide for any visitor.
 ///
-/// Everything that doesn't depend on the visitor is computed when it is created: the hash of each group's id, the types
-/// of each condition's target, and the possible values of each flag.
+/// Everything that doesn't depend on the visitor is computed when the ruleset is created: the hash of each group's id,
+/// the types of each condition's target, and the possible values of each flag.
 struct BucketingRuleset: Ruleset {
     struct Campaign: Sendable {
         var isOpenTo: [Range<Double>]
         /// Whether it counts towards the limit of one test per visitor.
         var isTest: Bool
-        /// Its groups, among those of all campaigns.
+        /// Its groups, among all campaigns' groups.
         var groups: Range<Int>
     }
 
@@ -19,23 +19,23 @@ struct BucketingRuleset: Ruleset {
         /// The hash of the id, to be continued with a visitor's id.
         var hash: FlagshipMurmur3
         var targeting: [[BucketingRule]]
-        /// Whether it matches a visitor whose context doesn't set the key for all visitors, if no condition asks for
-        /// anything else; `nil` if one does.
+        /// Whether it matches a visitor whose context doesn't set the key for all visitors; `nil` if a condition asks
+        /// for anything else.
         var isForEverybody: Bool?
-        /// Its variations, among those of all campaigns.
+        /// Its variations, among all campaigns' variations.
         var variations: Range<Int>
     }
 
-    /// A variation, which has the same number among the catalogue's assignments.
+    /// A variation; it has the same number among the catalogue's assignments.
     struct Choice: Sendable {
         var id: String
-        /// The part of a hundred below which it is chosen.
+        /// The position, out of a hundred, below which it is chosen.
         var upTo: Int
-        /// The flags that it sets, among the settings of all; sorted by flag.
+        /// The flags that it sets, among the settings of all variations; sorted by flag.
         var settings: Range<Int>
     }
 
-    /// A flag that a variation sets, with the value as the number of an outcome.
+    /// A flag that a variation sets, and the number of the outcome that is its value.
     struct Setting: Sendable {
         var flag: Int
         var outcome: Int
@@ -48,12 +48,12 @@ struct BucketingRuleset: Ruleset {
     private let groups: [Group]
     private let variations: [Choice]
     private let settings: [Setting]
-    /// For each flag the campaigns that can set it, those that win first.
+    /// For each flag, the campaigns that can set it, in order of precedence.
     private let candidates: [[Int]]
     /// The number of campaigns, and of lists of groups or variations, that couldn't be read.
     let unreadable: Int
 
-    /// Prepares a file, to decide by these rules and with the device's part of the context.
+    /// Prepares a file for decisions by these rules and with the device's part of the context.
     init(_ file: CampaignsDocument, rules: FlagshipRules, automatic: [String: FlagValue]) {
         self.rules = rules
         isOneTestPerVisitor = rules == .server && file.settings?.enabled1V1T == true
@@ -131,17 +131,17 @@ struct BucketingRuleset: Ruleset {
             guard isKnown ?? groups[group].isMeant(for: context, by: rules) else { continue }
             let range = groups[group].variations
             if !context.earlierAssignments.isEmpty, let earlier = context.earlierAssignments[groups[group].id] {
-                // With either rules, a deleted variation leaves its visitors without the campaign; that the original
-                // still reports them as assigned to it is a defect that isn't repeated.
+                // With either set of rules, a deleted variation leaves its visitors without the campaign. The original
+                // still reports them as assigned to it; that is a defect, which isn't repeated here.
                 let found = range.first { variations[$0].id == earlier } ?? -1
-                // The SDK remembers an assignment by its flags, and so none without.
+                // The SDK remembers an assignment by its flags, and so remembers none without flags.
                 if rules != .ios || found < 0 || !variations[found].settings.isEmpty { return found }
             }
             var hash = groups[group].hash
             hash.feed(context.flagshipVisitor)
             let place = Int(hash.value % 100)
             for index in range where place < variations[index].upTo { return index }
-            // The server considers only the first group, the SDK continues with the next.
+            // The server considers only the first group; the SDK continues with the next.
             if rules == .server { return -1 }
         }
         return -1
@@ -149,7 +149,7 @@ struct BucketingRuleset: Ruleset {
 }
 
 extension BucketingRuleset.Group {
-    /// Whether a visitor is among those that the group is for.
+    /// Whether the group is meant for a visitor.
     func isMeant(for context: EvaluationContext, by rules: FlagshipRules) -> Bool {
         switch rules {
         case .ios: return targeting.contains { $0.allSatisfy { $0.holdsOnIOS(for: context) } }

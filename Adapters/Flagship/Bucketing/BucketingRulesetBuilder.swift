@@ -28,7 +28,7 @@ struct BucketingRulesetBuilder {
                 continue
             }
             let origin = FlagshipFlagMetadata(campaign: members)
-            // Of two campaigns with the same id the server takes the first.
+            // Of two campaigns with the same id, the server takes the first.
             if rules == .server, !seen.insert(origin.campaignId).inserted { continue }
             campaigns.append(prepare(campaign: members, origin, index: campaigns.count))
         }
@@ -100,7 +100,8 @@ struct BucketingRulesetBuilder {
         return objects ?? []
     }
 
-    /// Returns the objects of a list; `nil` for one with anything else in it, which counts as empty, as in the original.
+    /// Returns the objects of a list; `nil` for one with anything else in it, which counts as empty, as in the
+    /// original.
     private static func objects(_ json: FlagValue?) -> [[String: FlagValue]]? {
         let list = json?.arrayValue ?? []
         let objects = list.compactMap(\.objectValue)
@@ -113,7 +114,7 @@ struct BucketingRulesetBuilder {
         _ index: Int
     ) -> [BucketingRuleset.Setting] {
         let assignment = assignments.count
-        // One for all: it is the largest part of a flag.
+        // All flags of a variation share one dictionary, because it is the largest part of a flag.
         let metadata = origin.toDictionary()
         assignments.append(origin.assignment(describedBy: metadata))
         let set = variation.flags.map { key, value in

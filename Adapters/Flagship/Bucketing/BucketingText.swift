@@ -6,7 +6,7 @@ enum BucketingText {
         let found = text.utf8.withContiguousStorageIfAvailable { text in
             part.utf8.withContiguousStorageIfAvailable { part in search(text, part) }
         }
-        // No contiguous bytes, or letters beyond ASCII: the slow way, by whole characters.
+        // Without contiguous bytes, or with letters beyond ASCII, it compares whole characters, which is slow.
         if case .some(.some(.some(let isThere))) = found { return isThere }
         return text.contains(part)
     }

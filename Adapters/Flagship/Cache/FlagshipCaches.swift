@@ -7,7 +7,7 @@ import Foundation
 public protocol FlagshipVisitorCache: Sendable {
     /// Stores a visitor's record, JSON in the format of ``FlagshipVisitorRecord``.
     func cacheVisitor(_ visitorID: String, _ record: Data) async
-    /// Returns a visitor's record, or `nil`. At the time-out it is cancelled, and an answer after it is ignored.
+    /// Returns a visitor's record, or `nil`. At the time-out the call is cancelled, and a later answer is ignored.
     func lookupVisitor(_ visitorID: String) async -> Data?
     /// Deletes a visitor who has withdrawn consent.
     func flushVisitor(_ visitorID: String) async
@@ -20,7 +20,7 @@ public protocol FlagshipVisitorCache: Sendable {
 public protocol FlagshipHitCache: Sendable {
     /// Stores hits by their ids.
     func cacheHits(_ hits: [String: FlagshipHitRecord]) async
-    /// Returns all stored hits by their ids. At the time-out it is cancelled, and an answer after it is ignored.
+    /// Returns all stored hits by their ids. At the time-out the call is cancelled, and a later answer is ignored.
     func lookupHits() async -> [String: FlagshipHitRecord]
     /// Deletes hits.
     func flushHits(_ ids: [String]) async
@@ -32,7 +32,7 @@ public protocol FlagshipHitCache: Sendable {
 public struct FlagshipCaches: Sendable {
     /// The cache of visitors; `nil` for the client's store.
     public var visitors: (any FlagshipVisitorCache)?
-    /// The cache of hits beside the outbox; `nil` for none, since the outbox keeps them.
+    /// The cache of hits in addition to the outbox; `nil` for none, since the outbox keeps the hits.
     public var hits: (any FlagshipHitCache)?
     /// How long looking up a visitor may take.
     public var visitorLookupTimeout: Duration
@@ -64,8 +64,9 @@ struct FlagshipStateCache: FlagshipVisitorCache {
         }
     }
 
-    /// The names under which something is stored of a visitor: the digest of the id, and that of the first releases,
-    /// which two visitors may have in common.
+    /// The names under which a visitor's data is stored.
+    ///
+    /// They are the digest of the id, and the digest that the first releases used, which two visitors may share.
     static func names(of visitorID: String, in scope: String) -> [String] {
         [Digest.hex(scope, visitorID), FlagshipMurmur3.pair(of: visitorID, in: scope)]
     }

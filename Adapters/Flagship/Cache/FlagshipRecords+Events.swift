@@ -6,10 +6,10 @@ extension FlagshipHitRecord {
     /// The members that are numbers on the wire; the original stored 0 and 1 among them as Booleans.
     private static let numbers: Set<String> = ["tr", "ts", "tt", "icn", "ip", "iq", "ev", "sn", "qt"]
 
-    /// Returns the record as an event to deliver; `nil` if it doesn't make a hit.
+    /// Returns the record as an event to deliver; `nil` if it doesn't form a hit.
     ///
-    /// Types that the original lost when it read its own records back (pages), or garbled (consent, transactions and
-    /// items with their ids swapped), are restored as they were.
+    /// Types that the original SDK lost when it read its own records back (pages), or garbled (consent, transactions
+    /// and items with their ids swapped), are restored as they were.
     public func envelope(id: String) -> Envelope? {
         var content = content
         for name in Self.numbers { if let bool = content[name]?.boolValue { content[name] = .int(bool ? 1 : 0) } }
@@ -41,7 +41,7 @@ extension FlagshipHitRecord {
         else { return nil }
         let flag = members(of: content[Internal.flag])
         var metadata = FlagshipFlagMetadata(flag["metadata"]?.objectValue ?? [:])
-        // The vendor counts by these.
+        // The vendor counts by these ids.
         (metadata.variationGroupId, metadata.variationId) = (group, variation)
         var assignment = metadata.assignment
         if metadata.campaignId.isEmpty { assignment.experiment = Experiment(id: group) }
@@ -66,13 +66,13 @@ extension FlagshipHitRecord {
         return (try? JSON.parse(Array(text.utf8)))?.objectValue ?? [:]
     }
 
-    /// The members of an exposure's record that aren't sent: JSON texts of what the application is notified of.
+    /// The members of an exposure's record that aren't sent: JSON texts for notifying the application.
     private enum Internal {
         static let flag = "internal_exposure_flag"
         static let visitor = "internal_exposure_visitor"
     }
 
-    /// Returns the event that a record's id belongs to: further hits of one event are numbered after a slash.
+    /// Returns the id of the event that a record belongs to: further hits of one event are numbered after a slash.
     static func event(of id: String) -> String {
         guard let slash = id.lastIndex(of: "/"), Int(id[id.index(after: slash)...]) != nil else { return id }
         return String(id[..<slash])
@@ -98,7 +98,7 @@ extension FlagshipHitRecord {
         guard case .exposure(let exposure) = envelope.event.kind else { return [:] }
         let ids = envelope.identity.flagship
         var visitor = FlagshipExposedVisitor(id: ids.visitor, anonymousID: ids.anonymous).toDictionary()
-        // Left out if the event doesn't say it: an empty one would count as the visitor's.
+        // The context is left out if the event has none: an empty one would count as the visitor's.
         visitor["context"] = envelope.event.attributes[FlagshipExposedVisitor.contextAttribute]
         let (flag, seer) = (FlagshipExposedFlag(exposure).toJson(), try? JSON.text(.object(visitor)))
         return [Internal.flag: flag, Internal.visitor: seer].compactMapValues { $0.map { .string($0) } }
@@ -106,7 +106,7 @@ extension FlagshipHitRecord {
 }
 
 extension [String: FlagshipHitRecord] {
-    /// The records as events, oldest first, without those that make no hit.
+    /// The records as events, oldest first, without those that don't form a hit.
     var envelopes: [Envelope] {
         compactMap { $1.envelope(id: $0) }.sorted { ($0.date, $0.id) < ($1.date, $1.id) }
     }

@@ -107,7 +107,7 @@ public struct FlagshipHitRecord: Sendable, Hashable {
     /// When it was created.
     public var time: Date
     /// The body as it is sent; an exposure's record also has `internal_exposure_flag` and `internal_exposure_visitor`,
-    /// JSON texts of what the application is notified of.
+    /// JSON texts for notifying the application.
     public var content: [String: FlagValue]
 
     /// Creates a record.

@@ -10,7 +10,7 @@ extension FlagshipHit {
         "EVENT": ["ec", "ea"], "SEGMENT": ["s"],
     ]
 
-    /// The common parameters that are texts: their wire members, and the attributes of a neutral event that they come
+    /// The common parameters that are texts: their wire members, and the neutral event's attributes that they come
     /// from.
     private static let commonTexts: [(member: String, attribute: String, path: any CommonText)] = [
         ("uip", "userIp", \.userIP), ("sr", "screenResolution", \.screenResolution),
@@ -57,9 +57,9 @@ extension FlagshipHit {
         return fields
     }
 
-    /// Takes the common parameters from a neutral event's attributes, by the names that they have here.
+    /// Takes the common parameters from a neutral event's attributes, by their names in this adapter.
     ///
-    /// - Returns: The names of those that it took; a parameter that the hit has already stays.
+    /// - Returns: The names of the attributes that it took; a parameter that the hit already has stays.
     @discardableResult
     mutating func addCommon(_ attributes: Attributes) -> Set<String> {
         var taken: Set<String> = []

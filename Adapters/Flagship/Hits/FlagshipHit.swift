@@ -28,11 +28,11 @@ public struct FlagshipHit: Sendable, Hashable {
         public var userLanguage: String?
         /// The number of the visitor's session.
         public var sessionNumber: Int?
-        /// When the session began; accepted but never sent, as in the original.
+        /// When the session began; accepted but never sent, as in the original SDK.
         public var currentSessionTimestamp: Int64?
-        /// The number of the event in its session; accepted but never sent, as in the original.
+        /// The number of the event in its session; accepted but never sent, as in the original SDK.
         public var sessionEventNumber: Int?
-        /// Where it happened; screens and pages have a location of their own.
+        /// Where the hit happened; screens and pages have a location of their own.
         public var location: String?
 
         /// Creates parameters.
@@ -199,7 +199,7 @@ public struct FlagshipHit: Sendable, Hashable {
         return FlagshipHit("SEGMENT", own: ["s": .object(texts)])
     }
 
-    /// Whether this reports consent, and so is sent although consent was refused.
+    /// Whether this hit reports consent, and so is sent even if consent was refused.
     var isConsent: Bool { type == "EVENT" && own["ea"] == "fs_consent" }
 
     /// Whether a consent hit says that consent was given.

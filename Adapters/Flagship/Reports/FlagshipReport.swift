@@ -20,10 +20,10 @@ struct FlagshipReport: Sendable, Hashable {
         case exposedUnknownFlag = "VISITOR_EXPOSED_FLAG_NOT_FOUND"
         case exposedUnreadFlag = "FLAG_EXPOSED_BEFORE_CALLING_VALUE_METHOD"
         case caught = "ERROR_CATCHED"
-        /// The only one about usage; the others are for troubleshooting.
+        /// The only report about usage; the others are for troubleshooting.
         case configuration = "SDK_CONFIG"
 
-        /// The kind of report that must be enabled for it.
+        /// The kind of report that must be enabled for this one.
         var kind: FlagshipReports { self == .configuration ? .usage : .troubleshooting }
 
         /// Its severity, which the vendor derives from the label.
@@ -40,7 +40,7 @@ struct FlagshipReport: Sendable, Hashable {
     }
 
     var label: Label
-    /// The subject's id; in a usage report a name made for this run, never the visitor's.
+    /// The subject's id; in a usage report, an id generated for this run, never the visitor's.
     var visitorID: String
     /// Its contents; the vendor takes only strings.
     var fields: [String: String]

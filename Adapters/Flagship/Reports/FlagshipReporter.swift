@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Sends the permitted reports to the vendor's developers: each once, at once, and without waiting for it.
+/// Sends the permitted reports to the vendor's developers: each once and immediately, without waiting for delivery.
 ///
 /// A report that can't be delivered is lost, as in the original.
 final class FlagshipReporter: Sendable {
@@ -50,8 +50,9 @@ final class FlagshipReporter: Sendable {
         }
     }
 
-    /// Sends a report about a visitor, or the last one noted, if the application and the vendor want it and the visitor has
-    /// consented.
+    /// Sends a report about a visitor, or the last visitor noted.
+    ///
+    /// It does so only if the application and the vendor want it and the visitor has consented.
     func report(
         _ label: FlagshipReport.Label,
         of visitor: FlagshipReport.Visitor? = nil,
@@ -72,7 +73,7 @@ final class FlagshipReporter: Sendable {
         }
     }
 
-    /// Reports an HTTP exchange, but not of a task that was cancelled, as a delivery is by a withdrawal of consent.
+    /// Reports an HTTP exchange, but not of a cancelled task; a withdrawal of consent cancels a delivery.
     func report(
         _ label: FlagshipReport.Label,
         of visitor: FlagshipReport.Visitor? = nil,
@@ -86,7 +87,7 @@ final class FlagshipReporter: Sendable {
         }
     }
 
-    /// Reports an error without an HTTP exchange, but not of a task that was cancelled.
+    /// Reports an error without an HTTP exchange, but not of a cancelled task.
     func report(_ error: ExperimentationError, of visitor: FlagshipReport.Visitor? = nil) {
         guard !Task.isCancelled else { return }
         report(.caught, of: visitor) { ["error.message": "\(error.code.rawValue): \(error.message)"] }

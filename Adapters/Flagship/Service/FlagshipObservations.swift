@@ -1,12 +1,13 @@
 import Experimentation
 import Synchronization
 
-/// The flags that a visitor has seen because of a variation, kept until the vendor has accepted the exposure and the
-/// application is notified.
+/// The flags that a visitor has seen because of a variation.
 ///
-/// The vendor counts variations, and gets each once; the application is notified of each flag.
+/// They are kept until the vendor has accepted the exposure and the application has been notified.
+///
+/// The vendor counts variations and receives each one once; the application is notified of each flag.
 final class FlagshipObservations: Sendable {
-    /// The unit that the vendor counts of a visitor.
+    /// The unit that the vendor counts for a visitor.
     private struct Mark: Hashable {
         let group: ExactText
         let variation: ExactText
@@ -15,14 +16,14 @@ final class FlagshipObservations: Sendable {
     private struct State {
         /// Visitors' contexts as of their last refresh, for exposures of an earlier run.
         var contexts = RecentlyUsed<Attributes>(limit: 1_000)
-        /// Visitors' exposures that are being delivered, each with the other flags seen because of it; apart, so that other
-        /// visitors' refreshes don't evict them.
+        /// Visitors' exposures that are being delivered, each with the other flags seen because of it; kept apart so
+        /// that other visitors' refreshes don't evict them.
         var underWay = RecentlyUsed<[Mark: [FlagSight]]>(limit: 1_000)
-        /// What the application is yet to be notified of, in order, and the task that is doing so.
+        /// The flags that the application has yet to be notified of, in order, and the task that notifies it.
         var untold: [FlagSight] = []
         var telling: Task<Void, Never>?
 
-        /// Changes what was seen because of the variation that a visitor was exposed to.
+        /// Changes the flags seen because of the variation that a visitor was exposed to.
         mutating func change<Value>(
             _ exposure: Exposure,
             of visitor: ExactText,
@@ -54,8 +55,10 @@ final class FlagshipObservations: Sendable {
         }
     }
 
-    /// Adds a flag that a visitor saw, before its exposure is tracked: the application is notified of each once the vendor
-    /// has accepted the exposure, of a further flag at once if it has.
+    /// Adds a flag that a visitor saw, before its exposure is tracked.
+    ///
+    /// The application is notified of each flag once the vendor has accepted the exposure, and of a further flag at
+    /// once if the vendor already has.
     func see(_ sight: FlagSight) {
         guard isWanted else { return }
         state.withLock { state in
@@ -69,7 +72,7 @@ final class FlagshipObservations: Sendable {
         tell()
     }
 
-    /// Removes a visitor who has withdrawn consent, and what they have seen.
+    /// Removes a visitor who has withdrawn consent, and the flags that they have seen.
     func forget(_ visitor: String) {
         let visitor = ExactText(visitor)
         state.withLock { state in
@@ -97,7 +100,7 @@ final class FlagshipObservations: Sendable {
     /// Waits until the application has been notified of everything that the vendor has accepted so far.
     func untilTold() async { await state.withLock { $0.telling }?.value }
 
-    /// Starts the one task that calls the application, unless it is running; it ends when there is nothing left to tell.
+    /// Starts the one task that notifies the application, unless it is running; it ends when no notification is left.
     private func tell() {
         guard let callback else { return }
         state.withLock { state in

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// What the roles of a client share: the settings, the transport, and what is remembered of visitors meanwhile.
+/// What a client's roles share: the settings, the transport, and what is remembered about visitors meanwhile.
 struct FlagshipService: Sendable {
     let configuration: FlagshipConfiguration
     let requests: FlagshipRequests
@@ -12,7 +12,7 @@ struct FlagshipService: Sendable {
     let reporter: FlagshipReporter?
     /// Receives visitors' contexts, and the exposures that the vendor has taken.
     let observations: FlagshipObservations
-    /// Knows who has withdrawn consent while the vendor is being asked.
+    /// Records who has withdrawn consent while a request to the vendor is in progress.
     let removals = UserRemovals()
 
     init(_ configuration: FlagshipConfiguration, transport: any HTTPTransport, environment: ClientEnvironment) {

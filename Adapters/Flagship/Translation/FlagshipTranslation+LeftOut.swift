@@ -1,7 +1,7 @@
 import Experimentation
 
 extension FlagshipTranslation {
-    /// Returns what an event's hits have no place for, as sentences for the log.
+    /// Returns, as sentences for the log, the parts of an event that its hits have no place for.
     static func leftOut(of event: TrackingEvent) -> [String] {
         var sentences: [String] = []
         func leaveOut(_ what: String, _ names: some Collection<String>) {

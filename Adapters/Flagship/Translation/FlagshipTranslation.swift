@@ -7,7 +7,7 @@ extension FlagshipFlagMetadata {
     /// The assignment: the campaign is the experiment, and stickiness is keyed by the variation group.
     var assignment: Assignment { assignment(describedBy: toDictionary()) }
 
-    /// The same, with ``toDictionary()`` that the caller has already; dictionaries are shared by their copies.
+    /// Returns the assignment from the caller's own ``toDictionary()`` result; copies of a dictionary share storage.
     func assignment(describedBy metadata: [String: FlagValue]) -> Assignment {
         Assignment(
             experiment: Experiment(
@@ -31,8 +31,8 @@ extension FlagshipFlagMetadata {
         Resolution(value, variant: variationId, reason: reason, metadata: metadata, assignment: assignment)
     }
 
-    /// The vendor states no reason, so the campaign's type replaces it: a test splits its visitors, and every other kind
-    /// targets them.
+    /// The reason, derived from the campaign's type because the vendor states none: a test splits its visitors, and
+    /// every other kind targets them.
     var reason: Reason {
         switch campaignType.lowercased() {
         case "ab": .split
@@ -43,10 +43,10 @@ extension FlagshipFlagMetadata {
 }
 
 extension [DecidedCampaign] {
-    /// The campaigns as neutral decisions; of two with the same flag the later counts.
+    /// The campaigns as neutral decisions; of two with the same flag, the later one counts.
     ///
-    /// As in the original, a visitor isn't assigned to a campaign none of whose flags is left, but is to one that sets
-    /// none in the first place, as a control often does.
+    /// As in the original, a visitor isn't assigned to a campaign if later campaigns set all of its flags. A visitor is
+    /// assigned to a campaign that sets no flags in the first place, as a control often does.
     var decisions: Decisions {
         var flags: [FlagCatalogue.Flag] = []
         var assignments: [Assignment] = []
@@ -70,7 +70,7 @@ extension [DecidedCampaign] {
 // MARK: - The visitor
 
 extension Identity {
-    /// The ids as Flagship takes them: an empty one is none, and a visitor who has only one has it as `visitor`.
+    /// The ids as Flagship takes them: an empty id counts as none, and if there is only one, it is `visitor`.
     var flagship: (visitor: String, anonymous: String?) {
         guard let anonymousID, !anonymousID.isEmpty else { return (id, nil) }
         let isAnonymous = !isAuthenticated && ExactText(id) == ExactText(anonymousID)
@@ -79,7 +79,7 @@ extension Identity {
 }
 
 extension EvaluationContext {
-    /// The id that campaigns are decided by.
+    /// The id by which campaigns are decided.
     var flagshipVisitor: String { user.id.isEmpty ? user.anonymousID ?? "" : user.id }
 
     /// Returns a visitor's whole context: the device's, the application's, and the visitor's id.
@@ -119,7 +119,7 @@ enum FlagshipTranslation {
         }
     }
 
-    /// Returns the hits for an event: several for a purchase, and none for an exposure, which has a wire of its own.
+    /// Returns the hits for an event: several for a purchase, and none for an exposure, which has its own wire format.
     ///
     /// The event's id identifies an order without an id of its own.
     ///
@@ -173,7 +173,7 @@ enum FlagshipTranslation {
         return whole
     }
 
-    /// An empty text is as good as none.
+    /// Treats an empty text as missing.
     private static func given(_ text: String?) -> String? { text?.isEmpty == true ? nil : text }
 
     private static func purchase(_ order: Order, id: String) throws(ExperimentationError) -> [FlagshipHit] {

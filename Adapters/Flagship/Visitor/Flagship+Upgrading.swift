@@ -3,11 +3,10 @@ import Experimentation
 import Foundation
 
 extension Flagship {
-    /// Imports what the vendor's SDK for iOS stored about a visitor, so that the upgrade changes no visitor's
-    /// variations.
+    /// Imports a visitor's record from the vendor's SDK for iOS, so that the upgrade changes no visitor's variations.
     ///
-    /// Of a visitor who is stored already, it only adds variations of further groups: another import of the same record
-    /// replaces nothing. Nothing is stored of a visitor who denies consent.
+    /// For a visitor who is already stored, it only adds variations of further groups, so importing the same record
+    /// again replaces nothing. It stores nothing about a visitor who denies consent.
     ///
     /// - Parameter record: The value of the column `data_visitor` in its table of visitors.
     /// - Throws: `ErrorCode.parseError` for anything but a record.
@@ -22,7 +21,7 @@ extension Flagship {
         await store(visitor, in: client?.session(for: User(id: visitor.visitorID)))
     }
 
-    /// Stores a visitor, unless they deny consent in whichever session, or withdraw it meanwhile.
+    /// Stores a visitor, unless they deny consent in any session, or withdraw it meanwhile.
     func store(_ record: FlagshipVisitorRecord, in session: UserSession?) async {
         let (visitors, id) = (visitors, record.visitorID)
         guard let session else { return await visitors.cacheVisitor(id, record.json) }
@@ -33,7 +32,7 @@ extension Flagship {
         }
     }
 
-    /// Looks up a visitor, for as long as that may take.
+    /// Looks up a visitor, within the time limit for look-ups.
     func storedVisitor(_ id: String) async -> FlagshipVisitorRecord? {
         let found = await environment.time.value(within: options.caches.visitorLookupTimeout) { [visitors] in
             await visitors.lookupVisitor(id)
@@ -52,8 +51,8 @@ extension Flagship {
     ///   - records: The values of the column `data_hit` in its table of hits, by id.
     ///   - environmentID: The environment; hits of another one are left out.
     ///   - apiKey: The key with which Flagship is then started.
-    ///   - options: The options with which it is then started.
-    ///   - store: The store with which it is then started.
+    ///   - options: The options with which Flagship is then started.
+    ///   - store: The store with which Flagship is then started.
     ///   - now: The time; hits older than four hours are left out.
     /// - Returns: How many were imported.
     /// - Throws: `ErrorCode.store` if the store can't be written; nothing was imported then.

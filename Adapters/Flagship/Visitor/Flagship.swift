@@ -3,8 +3,9 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Flagship in its own words, over the neutral client: an application that used the vendor's SDK can move to it call by
-/// call.
+/// Flagship's own API on top of the neutral client.
+///
+/// An application that used the vendor's SDK can move to it call by call.
 ///
 /// ```swift
 /// let flagship = await Flagship.start(environmentID: "bkk9glocmjcg0vtmdlng", apiKey: "key", store: store)
@@ -35,7 +36,7 @@ public final class Flagship: Sendable {
 
     private struct Current {
         var status = FlagshipStatus.notInitialized
-        /// What follows the client's status.
+        /// The task that follows the client's status.
         var watching: Task<Void, Never>?
         var sharedVisitor: FlagshipVisitor?
         var isClosed = false
@@ -68,12 +69,12 @@ public final class Flagship: Sendable {
     /// It doesn't wait for the vendor, and never fails: ``status`` shows the outcome.
     ///
     /// - Parameters:
-    ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with any other nothing is
-    ///     started, as in the original.
+    ///   - environmentID: The environment, 20 characters from `0` to `9` and `a` to `v`; with any other form nothing is
+    ///     started, as in the original SDK.
     ///   - apiKey: The key of the Decision API.
     ///   - options: The options.
-    ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be omitted, for a file of the
-    ///     application's own.
+    ///   - store: Where hits, flags, ids and files are kept; with `FlagshipSQLite` it may be omitted, and a file of the
+    ///     application's own is used.
     ///   - transport: Sends requests; the platform's own if `nil`.
     ///   - environment: Clock, randomness, ids and log.
     /// - Returns: Flagship, started or not.
@@ -140,15 +141,15 @@ public final class Flagship: Sendable {
     /// The status.
     public var status: FlagshipStatus { current.withLock { $0.status } }
 
-    /// Whether anything but fetching works: after the start, and not in panic.
+    /// Whether anything but fetching works, which is so after the start and not in panic.
     var isActive: Bool {
         let status = status
         return status != .notInitialized && status != .panic
     }
 
-    /// Sets the status to what a closure finds, which is given the current one.
+    /// Sets the status to the closure's result; the closure receives the current status.
     ///
-    /// The closure runs under the lock, so that what it finds doesn't replace what another task found later.
+    /// The closure runs under the lock, so that its result doesn't replace a later result of another task.
     @discardableResult
     func set(_ find: (FlagshipStatus) -> FlagshipStatus) -> FlagshipStatus {
         announcements.change(\.status, of: current) { current in
@@ -174,7 +175,7 @@ public final class Flagship: Sendable {
         follow()
         let events = client.statusEvents()
         let task = Task { [weak self] in
-            // What an event says may be older than a visitor's own fetch.
+            // The event itself isn't used, because it may be older than a visitor's own fetch.
             for await _ in events { self?.follow() }
         }
         current.withLock { $0.watching = task }
@@ -184,7 +185,8 @@ public final class Flagship: Sendable {
 
     /// How a new visitor is kept.
     public enum Instance: String, Sendable, Hashable, CaseIterable {
-        /// As ``Flagship/sharedVisitor``, replacing the previous one; by the caller only after ``Flagship/close(within:)``.
+        /// As ``Flagship/sharedVisitor``, replacing the previous one; only by the caller after
+        /// ``Flagship/close(within:)``.
         case shared = "SHARED_INSTANCE"
         /// By the caller only.
         case new = "NEW_INSTANCE"
@@ -202,15 +204,15 @@ public final class Flagship: Sendable {
         FlagshipVisitorBuilder(flagship: self, visitorID: visitorID, hasConsented: hasConsented, instance: instance)
     }
 
-    /// Keeps a visitor as the shared one, unless this is closed.
+    /// Keeps a visitor as the shared one, unless this instance is closed.
     func share(_ visitor: FlagshipVisitor) { current.withLock { if !$0.isClosed { $0.sharedVisitor = visitor } } }
 
     // MARK: Closing
 
     /// Delivers the waiting hits of all visitors, notifies the application of the exposures among them, and ends.
     ///
-    /// What can't be delivered stays in the store. Exposures that the application couldn't be notified of in time, because
-    /// the main actor is busy, are still announced afterwards.
+    /// Hits that can't be delivered stay in the store. Exposures that the application couldn't be notified of in time,
+    /// because the main actor is busy, are still announced afterwards.
     public func close(within duration: Duration = .seconds(5)) async {
         let deadline = environment.time.instant.advanced(by: duration)
         await client?.shutdown(within: duration)
@@ -218,7 +220,7 @@ public final class Flagship: Sendable {
             await environment.time.ends(by: deadline) { await observations.untilTold() }
         }
         let watching = current.withLock { current in
-            // The visitor keeps this alive, and this the visitor.
+            // The visitor and this instance keep each other alive.
             (current.sharedVisitor, current.isClosed) = (nil, true)
             return current.watching
         }

@@ -55,9 +55,9 @@ public struct FlagshipFlag: Sendable {
     ///
     /// - Parameters:
     ///   - defaultValue: The value to return instead.
-    ///   - visitorExposed: Whether the visitor sees the returned value, so that an exposure is reported by the policy:
-    ///     of the flag's value, or of the default if the flag is null and so leaves the value to the caller. A flag
-    ///     that is missing or has another type is never reported.
+    ///   - visitorExposed: Whether the visitor sees the returned value, so that an exposure is reported according to
+    ///     the policy: of the flag's value, or of the default if the flag is null and so leaves the value to the
+    ///     caller. A flag that is missing or has another type is never reported.
     /// - Returns: The value.
     public func value<Value: FlagshipFlagReadable>(
         default defaultValue: Value,
@@ -117,7 +117,7 @@ public struct FlagshipFlagCollection: Sendable, Sequence {
 
     private init(_ entries: [ExactText: FlagshipFlag]) { self.entries = entries }
 
-    /// A flag by its key; for an unknown key one that reads as its default and is never exposed.
+    /// Returns a flag by its key; an unknown key has a flag that reads as its default and is never exposed.
     public subscript(key: String) -> FlagshipFlag {
         get { entries[ExactText(key)] ?? FlagshipFlag(key: key, visitor: nil) }
         set { entries[ExactText(key)] = newValue }

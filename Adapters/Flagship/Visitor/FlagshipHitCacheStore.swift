@@ -3,7 +3,7 @@ import Foundation
 
 /// An outbox whose events are mirrored in an application's own cache.
 ///
-/// The underlying outbox decides and counts; the cache holds the vendor's records of what still waits, so that the
+/// The underlying outbox decides and counts; the cache holds the vendor's records of hits that still wait, so that the
 /// application can keep them wherever it likes.
 public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// The underlying outbox.
@@ -16,9 +16,9 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
     /// Creates an outbox, and imports hits that are in the cache but not in the underlying outbox.
     ///
     /// Returns `nil` if there is no cache of hits. Records older than four hours are deleted; the others are sent as if
-    /// they were new, with their own times. Hits of another environment stay where they are. A cache that exceeds the
-    /// time-out counts as empty, and its contents are left for the next start, except hits of visitors who deny consent by
-    /// then.
+    /// they were new, with their own times. Hits of another environment stay in the cache. A cache that exceeds the
+    /// time-out counts as empty, and its contents are left for the next start, except hits of visitors who deny consent
+    /// before then.
     ///
     /// - Parameters:
     ///   - store: The underlying outbox.
@@ -67,12 +67,12 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
         do throws(ExperimentationError) {
             return try await store.waiting(for: destination)
         } catch {
-            // A store that can't list its events isn't a file that outlived its process.
+            // A store that can't list its events isn't a file, so it holds no events of an earlier process.
             return error.code == .unsupported ? [:] : nil
         }
     }
 
-    /// Removes from the cache what the outbox dropped to make room.
+    /// Removes from the cache the events that the outbox dropped to make room.
     private func followDrops(isExact: Bool) async {
         await mirror.follow(dropped: base.overflowed, isExact: isExact) { try? await base.waiting(for: destination) }
     }
@@ -83,8 +83,8 @@ public struct FlagshipHitCacheStore: OutboxStoreDecorator {
 extension FlagshipHitCacheStore {
     /// Adds an earlier run's hits to the outbox, oldest first, unless it has them.
     ///
-    /// Deletes those that are too old or unreadable, and those of visitors who deny consent: the process ended before their
-    /// denial reached the cache, and a later consent isn't about them.
+    /// Deletes hits that are too old or unreadable, and hits of visitors who deny consent: the process ended before the
+    /// denial reached the cache, and a later consent doesn't cover these hits.
     ///
     /// - Returns: The imported hits; `nil` if the outbox didn't accept them.
     private static func takeOver(
@@ -103,7 +103,7 @@ extension FlagshipHitCacheStore {
         }
         let oldest = FlagshipHitRecord.oldest(at: now)
         let old = records.filter { $1.time <= oldest }
-        // A record that was imported by itself is an event of its own, whatever its id looks like.
+        // A record that was imported on its own is an event of its own, whatever its id looks like.
         let fresh = records.filter { id, _ in
             old[id] == nil && known[id] == nil && known[FlagshipHitRecord.event(of: id)] == nil
         }
@@ -144,7 +144,8 @@ extension FlagshipHitCacheStore {
         return refusals
     }
 
-    /// Records the outcomes of events; settled ones are removed from the cache, or the remaining ones replace the cache.
+    /// Records the outcomes of events; settled ones are removed from the cache, or the remaining ones replace the
+    /// cache.
     public func settle(
         _ settlements: [Settlement],
         under token: LeaseToken,
@@ -152,7 +153,8 @@ extension FlagshipHitCacheStore {
     ) async throws(ExperimentationError) -> Bool {
         let isCurrent = try await base.settle(settlements, under: token, now: now)
         guard token.destination == destination else { return isCurrent }
-        // The lease may have passed to another holder, for whom what was dropped still waits, or was only disturbed.
+        // Either another holder now has the lease, and the dropped events still wait for it, or the lease was only
+        // disturbed.
         let left = isCurrent ? [:] : await Self.waiting(in: base, for: destination)
         let gone = settlements.filter { settlement in
             switch settlement.outcome {
@@ -165,7 +167,7 @@ extension FlagshipHitCacheStore {
         return isCurrent
     }
 
-    /// Releases a lane, and with the periodic strategy caches what then waits.
+    /// Releases a lane, and with the periodic strategy caches the events that then wait.
     public func release(_ token: LeaseToken, pause: DeliveryPause?, now: Date) async throws(ExperimentationError) {
         try await base.release(token, pause: pause, now: now)
         guard token.destination == destination, mirror.strategy == .periodicCaching else { return }
@@ -206,7 +208,7 @@ extension FlagshipHitCacheStore {
         return count
     }
 
-    /// Brings the cache up to date, and waits until no trace is left of what was removed.
+    /// Brings the cache up to date, and waits until no trace of removed data is left.
     public func finishErasing() async throws(ExperimentationError) {
         await followDrops(isExact: true)
         try await base.finishErasing()

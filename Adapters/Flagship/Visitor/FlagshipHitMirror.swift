@@ -1,18 +1,18 @@
 import Experimentation
 import Synchronization
 
-/// An application's cache of hits, which follows what waits in an outbox.
+/// An application's cache of hits, which mirrors the events that wait in an outbox.
 ///
-/// Its calls are made one at a time, and each writes what waits at that moment: a list made earlier would bring back
-/// hits that are gone by then.
+/// Calls to the cache are made one at a time, and each writes the events that wait at that moment: an earlier list
+/// would bring back hits that are gone by then.
 final class FlagshipHitMirror: Sendable {
     /// Returns the cached hits; `nil` if that takes too long.
     typealias LookUp = @Sendable () async -> [String: FlagshipHitRecord]?
 
     private struct State {
-        /// What waits, by the ids of the events, and whether the outbox has it.
+        /// The waiting events by their ids, and whether the outbox has accepted each.
         var entries: [String: (envelope: Envelope, isAccepted: Bool)] = [:]
-        /// What has happened since the cache was written: the ids of what it doesn't hold yet, and what it may still hold.
+        /// The changes since the cache was written: ids of events that it lacks, and events that it may still hold.
         var news: [String] = []
         var gone: [Envelope] = []
         /// How many events the outbox has dropped to make room, as far as the cache has been told.
@@ -43,7 +43,7 @@ final class FlagshipHitMirror: Sendable {
         self.environmentID = environmentID
         self.lookUpOthers = lookUpOthers
         let entries = waiting.map { ($0.id, (envelope: $0, isAccepted: true)) }
-        // With the continuous strategy, the cache has had them since they were accepted.
+        // With the continuous strategy, the cache has had these events since they were accepted.
         let news = strategy == .periodicCaching ? waiting.map(\.id) : []
         state = Mutex(State(entries: Dictionary(entries) { $1 }, news: news, dropped: dropped))
     }
@@ -53,13 +53,14 @@ final class FlagshipHitMirror: Sendable {
 
     // MARK: Arrivals
 
-    /// Adds events that the outbox is about to get: they may be gone before it says that it has accepted them.
+    /// Adds events that the outbox is about to receive: they may be gone before it reports that it has accepted them.
     func expect(_ events: [Envelope]) {
         state.withLock { state in for event in events { state.entries[event.id] = (event, false) } }
     }
 
-    /// Confirms those of expected events that the outbox accepted, removes the others, and with the continuous strategy
-    /// caches what still waits.
+    /// Confirms the expected events that the outbox accepted, and removes the others.
+    ///
+    /// With the continuous strategy, it then caches those that still wait.
     func accept(_ accepted: Set<String>, of events: [Envelope]) async {
         let kept = events.map(\.id).filter(accepted.contains)
         state.withLock { state in
@@ -110,9 +111,9 @@ final class FlagshipHitMirror: Sendable {
     ///
     /// - Parameters:
     ///   - count: The number of events that it has dropped so far.
-    ///   - isExact: Whether one is reason enough to look for it. Otherwise a few may stay, until they are a 64th of all,
-    ///     because finding them takes a list of all that wait.
-    ///   - list: Lists what waits, by id.
+    ///   - isExact: Whether to look for even a single dropped event. Otherwise a few may stay, until they are a 64th of
+    ///     all events, because finding them takes a list of all that wait.
+    ///   - list: Lists the waiting events by id.
     func follow(dropped count: Int, isExact: Bool, in list: () async -> [String: Envelope]?) async {
         let before = state.withLock { state in
             count - state.dropped > (isExact ? 0 : state.entries.count / 64) ? state.waiting : nil
@@ -122,7 +123,7 @@ final class FlagshipHitMirror: Sendable {
         await remove(before.map(\.id).filter { left[$0] == nil })
     }
 
-    /// Writes what has changed: what has come and gone, or with the periodic strategy all that waits.
+    /// Writes the changes: new and removed events, or with the periodic strategy all that wait.
     func write() async {
         await turn.run {
             let (waiting, gone, isChanged) = self.state.withLock { state in

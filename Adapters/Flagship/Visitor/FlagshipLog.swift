@@ -12,7 +12,7 @@ public enum FlagshipLogLevel: Int, Sendable, Hashable, Codable, CaseIterable, Co
     case warning = 3
     /// Details for debugging.
     case debug = 4
-    /// Normal events; here more verbose than ``debug``, as in the original.
+    /// Normal events; here more verbose than ``debug``, as in the original SDK.
     case info = 5
     /// Everything.
     case all = 6

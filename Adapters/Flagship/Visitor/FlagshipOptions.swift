@@ -1,15 +1,15 @@
 import AdapterKit
 import Experimentation
 
-/// The settings of the original's configuration builder, as one value.
+/// The settings of the original SDK's configuration builder, as one value.
 public struct FlagshipOptions: Sendable {
     /// When hits are batched, and how they are kept until then.
     public struct Tracking: Sendable, Hashable {
         /// How hits are kept in the application's own cache.
         public enum Strategy: String, Sendable, Hashable, Codable, CaseIterable {
-            /// Each hit from its creation until it has been sent.
+            /// Each hit, from its creation until it has been sent.
             case continuousCaching = "CONTINUOUS_CACHING"
-            /// The whole pool after each batch.
+            /// The whole pool, after each batch.
             case periodicCaching = "PERIODIC_CACHING"
         }
 
@@ -52,7 +52,7 @@ public struct FlagshipOptions: Sendable {
     /// Called once for each flag that a visitor sees because of a variation, after the vendor has accepted the
     /// variation's exposure; with `ExposurePolicy.everyRead`, once for each read.
     public var onVisitorExposed: FlagshipExposureCallback?
-    /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original's behavior.
+    /// When reading a flag counts as an exposure; `ExposurePolicy.everyRead` is the original SDK's behavior.
     public var exposurePolicy: ExposurePolicy
     /// The vendor's addresses.
     public var endpoints: FlagshipConfiguration.Endpoints
@@ -61,7 +61,7 @@ public struct FlagshipOptions: Sendable {
     /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
 
-    /// Creates options; all have the original's defaults, except that no reports go to the vendor's developers.
+    /// Creates options with the original SDK's defaults, except that no reports go to the vendor's developers.
     public init(
         mode: FlagshipConfiguration.Mode = .decisionAPI,
         rules: FlagshipRules = .ios,

@@ -6,16 +6,18 @@ public enum FlagshipStatus: String, Sendable, Hashable, Codable, CaseIterable {
     case initializing = "SDK_INITIALIZING"
     /// It is ready.
     case initialized = "SDK_INITIALIZED"
-    /// The vendor's kill switch is on: only fetching works, which notices when the switch is lifted.
+    /// The vendor's kill switch is on: only fetching works, and a fetch notices when the switch is off again.
     case panic = "SDK_PANIC"
 }
 
 extension FlagshipStatus {
-    /// Returns the status that follows this one, from whether the kill switch is on, and whether there was something to
-    /// decide by a moment ago; a fetch may have found it since.
+    /// Returns the status that follows this one.
+    ///
+    /// It depends on whether the kill switch is on, and on whether there was something to decide by a moment ago; a
+    /// fetch may have found it since.
     func following(isDisabled: Bool, canDecide: Bool) -> FlagshipStatus {
         if isDisabled { return .panic }
-        // What ends a panic is rules, which may not be in use yet, and nothing may follow that says so.
+        // Rules end a panic. They may not be in use yet, and possibly no later event reports that they are.
         return canDecide || self == .initialized || self == .panic ? .initialized : .initializing
     }
 }
@@ -61,7 +63,7 @@ public enum FlagshipFlagStatus: String, Sendable, Hashable, Codable, CaseIterabl
     /// The vendor's kill switch is on, and reads return defaults.
     case panic = "PANIC"
 
-    /// Determines a flag's status by that of all flags of the visitor.
+    /// Determines a flag's status from the status of all the visitor's flags.
     init(fetchStatus: FlagshipFetchStatus, isKnown: Bool) {
         self =
             switch fetchStatus {
@@ -91,7 +93,7 @@ struct FlagshipFetchMachine: Sendable, Hashable {
     }
 
     private(set) var current = Announcement(status: .fetchRequired, reason: .visitorCreate)
-    /// Counts the changes that make flags out of date, so that a fetch that began earlier doesn't clear them.
+    /// Counts the changes that make flags out of date, so that a fetch that began before a change doesn't clear it.
     private var changes = 0
     private var fetches = 0
 
@@ -102,7 +104,7 @@ struct FlagshipFetchMachine: Sendable, Hashable {
         return Fetch(number: fetches, changes: changes)
     }
 
-    /// Takes a status from elsewhere.
+    /// Sets a status that was determined elsewhere.
     mutating func become(_ status: FlagshipFetchStatus, _ reason: FlagshipFetchReason = .none) {
         current = Announcement(status: status, reason: reason)
     }

@@ -2,11 +2,11 @@ import Experimentation
 import Synchronization
 
 extension FlagshipVisitor {
-    /// Gives or withdraws consent, and informs the vendor of a change, or of a consent that it doesn't know of.
+    /// Gives or withdraws consent, and informs the vendor of a change or of a consent that it doesn't know of.
     ///
     /// Withdrawing removes the visitor's cache and waiting hits, including those from before signing in, and nothing
-    /// more is sent except the consent itself; once consent is given again, hits are sent again. Of several calls at
-    /// once the last one counts.
+    /// more is sent except the consent itself; once consent is given again, hits are sent again. Of several concurrent
+    /// calls, the last one counts.
     public func setConsent(_ hasConsented: Bool) async {
         state.withLock { state in
             state.hasConsented = hasConsented
@@ -20,11 +20,11 @@ extension FlagshipVisitor {
 
     /// Makes the store, the caches and the vendor follow the visitor's choice.
     ///
-    /// One call at a time, and each by the choice as it then is: an earlier one that is carried out late must not undo
-    /// a later one. But consent was withdrawn under the ids of that moment, and the visitor may have signed in or out
-    /// since.
+    /// Calls are carried out one at a time, each by the choice as it then is: an earlier call that is carried out late
+    /// must not undo a later one. A withdrawal, however, applies to the ids at the moment it was made, and the visitor
+    /// may have signed in or out since.
     ///
-    /// - Parameter restating: Whether the vendor is told of a refusal that isn't new, if it is to be.
+    /// - Parameter restating: Whether to tell the vendor of a refusal that isn't new, if the vendor is to be told.
     func carryOutConsent(restating: Bool = true) async {
         await consentTurn.run {
             let (identity, hasConsented, isOwed, withdrawn) = self.state.withLock { state in
@@ -50,14 +50,14 @@ extension FlagshipVisitor {
         guard let session else { return }
         let (consents, now) = (flagship.consents, flagship.environment.time.now)
         let isKnown = await consents.isKnown(visitorID, at: now)
-        // The session reports a change only, but an earlier signal may have expired, or have had another id.
+        // The session reports only a change, but an earlier signal may have expired or had another id.
         guard await carryOut(.granted, in: session, isOwed: !isKnown), !isKnown else { return }
         await consents.wait(visitorID, at: now)
     }
 
-    /// Withdraws consent under ids from before signing in or out, under which hits wait, and under the session's if given.
+    /// Withdraws consent under ids from before signing in or out, under which hits wait, and under any current id.
     ///
-    /// Stops hits and deliveries first: the application's cache may take any time.
+    /// It stops hits and deliveries first, because the application's cache may take any time.
     private func withdraw(_ earlier: [String], and current: String? = nil, isOwed: Bool = false) async {
         let ids = (current.map { [$0] } ?? []) + earlier
         for id in ids {
@@ -65,7 +65,7 @@ extension FlagshipVisitor {
             session?.forgetExposures(of: id)
         }
         if let client = flagship.client {
-            // Their sessions deny from the beginning. The consent hit has the current id.
+            // Sessions of these ids deny from the beginning. The consent hit has the current id.
             let sessions = earlier.map { client.session(for: User(id: $0, consent: .denied)) }
             if current != nil { await carryOut(.denied, in: session, isOwed: isOwed) }
             for session in sessions { await carryOut(.denied, in: session) }
@@ -75,8 +75,9 @@ extension FlagshipVisitor {
         for id in ids { await flagship.visitors.flushVisitor(id) }
     }
 
-    /// Has the store and the delivery queue follow a choice, and returns whether they do; if it is owed, the vendor is told
-    /// although the session has had this consent before.
+    /// Applies a choice to the store and the delivery queue, and returns whether that succeeded.
+    ///
+    /// If a statement is owed, the vendor is told even though the session has had this consent before.
     @discardableResult
     private func carryOut(_ consent: Consent, in session: UserSession?, isOwed: Bool = false) async -> Bool {
         do throws(ExperimentationError) {

@@ -5,10 +5,10 @@ import Synchronization
 extension FlagshipVisitor {
     /// Brings the flags up to date: asks the vendor, or decides again by the current file.
     ///
-    /// On failure the current flags stay, including those of an earlier run; a panic removes them until a fetch succeeds.
-    /// It never throws; ``fetchStatus`` shows the outcome. In bucketing mode it waits only while there is no file to decide
-    /// by, because there is none yet or the last one ended in a panic, and no longer than ``FlagshipOptions/timeout``, also
-    /// in a cancelled task.
+    /// On failure the current flags stay, including those of an earlier run; a panic removes them until a fetch
+    /// succeeds. It never throws; ``fetchStatus`` shows the outcome. In bucketing mode it waits only while there is no
+    /// file to decide by, because none has arrived yet or the last one ended in a panic. It waits no longer than
+    /// ``FlagshipOptions/timeout``, also in a cancelled task.
     public func fetchFlags() async {
         guard let session, flagship.status != .notInitialized else {
             log.log(.info, .synchronize, "nothing was started, so there is nothing to fetch")
@@ -46,13 +46,13 @@ extension FlagshipVisitor {
 
     /// Brings the session's decisions up to date.
     ///
-    /// - Returns: Whether there are flags; not if the kill switch was on.
-    /// - Throws: Why that failed; ``ErrorCode/timeout`` if there is no file of campaigns in time.
+    /// - Returns: Whether there are flags; there are none if the kill switch was on.
+    /// - Throws: Why it failed; ``ErrorCode/timeout`` if no file of campaigns arrives in time.
     private func decide(in session: UserSession) async throws(ExperimentationError) -> Bool {
         // As in the original, a fetch decides by the stored file at once, and polling renews the file.
         if try await session.decideByRestoredRules() { return true }
         guard flagship.options.mode == .bucketing else { return try await session.refreshUnlessDisabled() }
-        // With a file this takes no time. The first one may take as long as any transfer, and comes in any case.
+        // With a file, this takes no time. The first file may take as long as any transfer, and arrives in any case.
         let (limit, time) = (flagship.options.timeout, flagship.environment.time)
         let hasFlags = try await time.value(within: limit) { () async throws(ExperimentationError) in
             try await session.refreshUnlessDisabled()
@@ -61,8 +61,9 @@ extension FlagshipVisitor {
         throw ExperimentationError(.timeout, "no file of campaigns has come within \(limit)")
     }
 
-    /// Stores the visitor, after a failure again with flags that it has: a look-up may have taken it out of the
-    /// application's cache.
+    /// Stores the visitor; after a failure, again with the flags that the visitor has.
+    ///
+    /// A look-up may have taken the visitor out of the application's cache.
     private func finishFetch(in session: UserSession, hasSucceeded: Bool) async {
         let owned = hasSucceeded ? session.decisionsOfUser : ownedDecisions
         if hasSucceeded || !owned.decisions.keys.isEmpty, let record = record(with: owned) {
@@ -75,7 +76,7 @@ extension FlagshipVisitor {
     /// Sends the visitor's context once in bucketing mode, where the vendor isn't asked for decisions.
     private func sendContext(in session: UserSession) async {
         guard flagship.options.mode == .bucketing else { return }
-        // It counts as sent from here on, so that of two fetches at once only one sends it.
+        // The context counts as sent from here on, so that only one of two concurrent fetches sends it.
         let unsent = state.withLock { state -> [String: FlagValue]? in
             let context = state.fullContext
             guard state.hasConsented, state.sentContext != context else { return nil }
@@ -124,7 +125,7 @@ extension FlagshipVisitor {
 
     /// Queues a hit, to be sent with others.
     ///
-    /// - Returns: Whether it was accepted: not before the start, during a panic or without consent, and not if the
+    /// - Returns: Whether it was accepted. It isn't before the start, during a panic, without consent, or if the
     ///   collector would refuse it. The log says why.
     @discardableResult
     public func sendHit(_ hit: FlagshipHit) async -> Bool {
@@ -133,7 +134,7 @@ extension FlagshipVisitor {
             return false
         }
         guard hasConsented else {
-            // The session may not know yet.
+            // The session may not know of a withdrawal yet.
             log.log(.info, .hit, "the hit is left out: the visitor hasn't consented")
             return false
         }
@@ -149,8 +150,10 @@ extension FlagshipVisitor {
 
     // MARK: Reading
 
-    /// The flags as currently read: none before the start, and from a panic on until a fetch succeeds; an earlier run's
-    /// before the first fetch.
+    /// The flags as currently read.
+    ///
+    /// There are none before the start, nor from a panic until a fetch succeeds. Before the first fetch, they are an
+    /// earlier run's.
     var decisions: Decisions { ownedDecisions.decisions }
 
     private var ownedDecisions: OwnedDecisions {
@@ -160,10 +163,10 @@ extension FlagshipVisitor {
         return state.withLock { $0.held } ?? session.decisionsOfUser
     }
 
-    /// A flag by its key; an unknown one reads as its default.
+    /// Returns a flag by its key; an unknown one reads as its default.
     public func flag(_ key: String) -> FlagshipFlag { FlagshipFlag(key: key, visitor: self) }
 
-    /// All current flags.
+    /// Returns all current flags.
     public func flags() -> FlagshipFlagCollection {
         FlagshipFlagCollection(keys: decisions.keys, visitor: self)
     }

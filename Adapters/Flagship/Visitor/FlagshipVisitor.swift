@@ -13,17 +13,17 @@ public final class FlagshipVisitor: Sendable {
         var context: [String: FlagValue]
         var hasConsented: Bool
         var machine = FlagshipFetchMachine()
-        /// What is read instead of the session's flags until a fetch succeeds, and whose it is: an earlier run's, or none
-        /// after a panic.
+        /// The decisions that are read instead of the session's flags until a fetch succeeds, and the ids they were
+        /// made for: an earlier run's, or none after a panic.
         var held: OwnedDecisions?
         /// The variations of earlier fetches and runs by variation group, for each id that the visitor has had.
         var history: [ExactText: [String: String]] = [:]
         /// The flags whose values were read, with the default of the last read, if it had one.
         var reads: [ExactText: FlagValue?] = [:]
         var sentContext: [String: FlagValue]?
-        /// Whether the vendor is to be told of a refusal although it isn't new.
+        /// Whether the vendor must be told of a refusal even if it isn't new.
         var owesRefusal = true
-        /// The ids under which consent was withdrawn, until that is carried out.
+        /// The ids under which consent was withdrawn, until the withdrawal is carried out.
         var withdrawn: Set<ExactText> = []
     }
 
@@ -50,7 +50,7 @@ public final class FlagshipVisitor: Sendable {
 
     var log: any LogSink { flagship.environment.log }
 
-    /// Changes the fetch status, together with what that does to the flags, and announces the change.
+    /// Changes the fetch status together with its effect on the flags, and announces the change.
     @discardableResult
     func transition<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
         announcements.change(\.machine.current, of: state, by: change) { listener?($0.status, $0.reason) }
@@ -59,7 +59,7 @@ public final class FlagshipVisitor: Sendable {
     /// Looks up the visitor in the cache, or deletes it, and applies its consent; hits left by an earlier run are
     /// delivered from then on.
     ///
-    /// Before the start and in panic the vendor isn't told: that waits for the next change or the next visitor object.
+    /// Before the start and in panic, the vendor isn't told: that waits for the next change or the next visitor object.
     func prepare() async {
         let (id, hasConsented) = state.withLock { ($0.identity.id, $0.hasConsented) }
         let isToldNow = flagship.isActive
@@ -81,7 +81,7 @@ public final class FlagshipVisitor: Sendable {
 
     /// The visitor's id.
     public var visitorID: String { state.withLock { $0.identity.id } }
-    /// The visitor's id from before signing in; `nil` for one who hasn't.
+    /// The visitor's id from before signing in; `nil` for a visitor who hasn't signed in.
     public var anonymousID: String? { state.withLock { $0.identity.anonymousID } }
     /// Whether the visitor is signed in.
     public var isAuthenticated: Bool { state.withLock { $0.identity.isAuthenticated } }
@@ -96,7 +96,7 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// Flags then need to be fetched.
     ///
-    /// In bucketing mode this has no effect, as in the original, and is logged.
+    /// In bucketing mode this has no effect, as in the original SDK, and is logged.
     public func authenticate(_ visitorID: String) {
         changeIdentity(.authenticate) { $0.authenticate(visitorID) }
     }
@@ -105,7 +105,7 @@ public final class FlagshipVisitor: Sendable {
     ///
     /// Flags then need to be fetched.
     ///
-    /// In bucketing mode this has no effect, as in the original, and is logged.
+    /// In bucketing mode this has no effect, as in the original SDK, and is logged.
     public func unauthenticate() {
         changeIdentity(.unauthenticate) { $0.unauthenticate() }
     }
@@ -116,7 +116,7 @@ public final class FlagshipVisitor: Sendable {
             return log.log(.warning, tag, "in bucketing mode this changes nothing")
         }
         guard flagship.status != .panic else { return log.log(.info, tag, "in panic this changes nothing") }
-        // The session is updated under the lock, so that it ends up where the visitor does.
+        // The session is updated under the lock, so that it ends up with the same identity as the visitor.
         let isNews = state.withLock { state in
             let before = state.identity
             change(&state.identity)
@@ -139,10 +139,10 @@ public final class FlagshipVisitor: Sendable {
     /// Sets one context value.
     public func updateContext(_ key: String, _ value: FlagValue) { updateContext([key: value]) }
 
-    /// Sets context values; those that Flagship has no type for are left out and logged, the others take effect.
+    /// Sets context values; those that Flagship has no type for are left out and logged, and the others take effect.
     ///
-    /// `fs_users` is always the visitor's id, and another value for it is left out too. Flags need to be fetched again only if
-    /// anything has changed.
+    /// `fs_users` is always the visitor's id, and another value for it is left out too. Flags need to be fetched again
+    /// only if anything has changed.
     public func updateContext(_ values: [String: FlagValue]) {
         guard flagship.isActive else {
             return log.log(.info, .updateContext, "nothing changes while the status is \(flagship.status.rawValue)")
@@ -186,7 +186,7 @@ public final class FlagshipVisitor: Sendable {
 }
 
 extension FlagshipVisitor.State {
-    /// The context with the key that follows the visitor's id.
+    /// The context, including the key that follows the visitor's id.
     var fullContext: [String: FlagValue] {
         var values = context
         if !values.isEmpty { values[FlagshipContextKey.users] = .string(identity.id) }

@@ -11,8 +11,8 @@ public struct FlagshipVisitorBuilder: Sendable {
     var isAuthenticated = false
     var onFetchStatusChanged: FlagshipFetchListener?
 
-    /// Sets the context; values that the vendor has no type for, and one for `fs_users` that isn't the visitor's id, are
-    /// left out and logged.
+    /// Sets the context; values that the vendor has no type for, and one for `fs_users` that isn't the visitor's id,
+    /// are left out and logged.
     public func context(_ context: [String: FlagValue]) -> Self {
         with { $0.context = context }
     }
@@ -27,7 +27,7 @@ public struct FlagshipVisitorBuilder: Sendable {
         with { $0.isAuthenticated = isAuthenticated }
     }
 
-    /// Sets a listener to each change of the fetch status, called in order and once.
+    /// Sets a listener that is called for each change of the fetch status, in order and once.
     public func onFetchStatusChanged(
         _ listener: @escaping @Sendable (FlagshipFetchStatus, FlagshipFetchReason) -> Void
     ) -> Self {
@@ -40,11 +40,13 @@ public struct FlagshipVisitorBuilder: Sendable {
         return copy
     }
 
-    /// Creates the visitor: looks it up in the cache, or deletes it there if it hasn't consented, and tells the vendor
-    /// of its refusal, or of its consent unless that is known already.
+    /// Creates the visitor.
     ///
-    /// It waits for the look-up no longer than its time-out, but for the application's store, and for its cache to
-    /// delete a visitor, until they return.
+    /// It looks the visitor up in the cache, or deletes it there if the visitor hasn't consented. It tells the vendor
+    /// of a refusal, or of a consent that the vendor doesn't know of yet.
+    ///
+    /// It waits for the look-up no longer than the time-out. For the application's store, and for its cache to delete a
+    /// visitor, it waits until they return.
     public func build() async -> FlagshipVisitor {
         let identity = Identity(
             id: visitorID.isEmpty ? flagship.environment.makeID().uppercased() : visitorID,
@@ -71,9 +73,9 @@ extension Flagship {
     private static let idKey = "flagship/install/id"
     private static let runKey = "flagship/install/ran"
 
-    /// Returns whether no visitor was created before; the next call returns `false`.
+    /// Returns whether no visitor has been created before; the next call returns `false`.
     fileprivate func isFirstRun() async -> Bool {
-        // Of two concurrent calls, one is the first. If the store can't tell, it counts as the first.
+        // Of two concurrent calls, only one is the first. If the store can't tell, the run counts as the first.
         guard case .conflict = try? await state.update(Self.runKey, to: [1], if: nil) else { return true }
         return false
     }
@@ -93,7 +95,7 @@ extension Flagship {
     func usable(_ values: [String: FlagValue], of visitorID: String) -> [String: FlagValue] {
         let users = FlagshipContextKey.users
         let others = values.filter { $0.key == users || !FlagshipTranslation.isContextValue($0.value) }
-        // A context that was read from a visitor has the visitor's own id.
+        // A context that was read from a visitor contains the visitor's own id.
         for (name, value) in others.sorted(by: { $0.key < $1.key }) where value != .string(visitorID) {
             let problem =
                 name == users

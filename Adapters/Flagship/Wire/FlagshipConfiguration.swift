@@ -9,9 +9,9 @@ import Experimentation
 public struct FlagshipConfiguration: Sendable {
     /// Where campaigns are decided.
     public enum Mode: String, Sendable, Hashable, Codable, CaseIterable {
-        /// By the vendor, which is asked for each visitor.
+        /// By the vendor, which the adapter asks for each visitor.
         case decisionAPI
-        /// Here, from a file of all campaigns.
+        /// On this device, from a file of all campaigns.
         case bucketing
     }
 
@@ -71,7 +71,7 @@ public struct FlagshipConfiguration: Sendable {
     /// The reports that may go to the vendor's developers.
     public var reports: FlagshipReports
 
-    /// Creates settings; each is described with its property.
+    /// Creates settings; each property's documentation describes one.
     public init(
         environmentID: String,
         apiKey: Secret,
@@ -111,7 +111,7 @@ public struct FlagshipConfiguration: Sendable {
 }
 
 extension FlagshipConfiguration {
-    /// The limits of anything but a request for campaigns.
+    /// The limits of all requests except those for campaigns.
     var transferLimits: HTTPLimits { HTTPLimits(deadline: transferTimeout) }
 
     /// Whether an environment's id has the vendor's usual form.

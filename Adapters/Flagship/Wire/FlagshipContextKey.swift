@@ -3,8 +3,9 @@ import Foundation
 
 /// The context keys that Flagship itself defines.
 ///
-/// Those with ``isAutomatic`` are filled in by the adapter, on Linux too; an attribute of the same name wins. Behind the
-/// neutral client ``firstTimeInit`` isn't: that may serve many devices, and only the application knows their first runs.
+/// The adapter fills in those with ``isAutomatic``, on Linux too; an attribute of the same name takes precedence. The
+/// neutral client doesn't fill in ``firstTimeInit``: it may serve many devices, and only the application knows their
+/// first runs.
 public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     /// Whether this is the first run of the application on this device.
     case firstTimeInit = "sdk_firstTimeInit"
@@ -28,7 +29,7 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     case ip = "sdk_ip"
     /// The operating system's actual name, on Linux too.
     case osName = "sdk_osName"
-    /// The operating system's name once more: the vendor has two keys for it.
+    /// The operating system's name again: the vendor has two keys for it.
     case osVersionName = "sdk_osVersionName"
     /// The version of the operating system.
     case osVersionCode = "sdk_osVersionCode"
@@ -44,19 +45,19 @@ public enum FlagshipContextKey: String, Sendable, Hashable, CaseIterable {
     case appVersionCode = "sdk_versionCode"
     /// The version of the vendor's SDK that this adapter replaces.
     case flagshipVersion = "sdk_fsVersion"
-    /// The interface in front.
+    /// The interface in the foreground.
     case interfaceName = "sdk_interfaceName"
 
     /// The key of a rule for all users.
     static let allUsers = "fs_all_users"
     /// The key of a rule for single visitors, by id.
     static let users = "fs_users"
-    /// The key under which the platform's name is sent beside ``osName``.
+    /// The key under which the platform's name is sent in addition to ``osName``.
     static let client = "fs_client"
-    /// The key under which the SDK's version is sent beside ``flagshipVersion``.
+    /// The key under which the SDK's version is sent in addition to ``flagshipVersion``.
     static let version = "fs_version"
 
-    /// Whether the adapter fills it in; ``firstTimeInit`` only with Flagship's own API.
+    /// Whether the adapter fills in this key; it fills in ``firstTimeInit`` only with Flagship's own API.
     public var isAutomatic: Bool {
         switch self {
         case .firstTimeInit, .locale, .deviceType, .deviceModel, .osName, .osVersionName, .osVersionCode,

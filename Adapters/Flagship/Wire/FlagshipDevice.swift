@@ -37,7 +37,7 @@ public struct FlagshipDevice: Sendable, Hashable {
         )
     }
 
-    /// The automatic part of a context, without what depends on the visitor or the installation.
+    /// The automatic part of a context, without the values that depend on the visitor or the installation.
     var context: [String: FlagValue] {
         let version = FlagshipWire.sdkVersion
         return [

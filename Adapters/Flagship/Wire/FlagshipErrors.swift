@@ -20,8 +20,8 @@ enum FlagshipErrors {
 
     /// Returns what became of the events whose request got this answer.
     ///
-    /// Its body is ignored, as by the vendor's SDKs, unless it is an HTML page: those come from a captive portal, never
-    /// from the vendor.
+    /// The body is ignored, as in the vendor's SDKs, unless it is an HTML page, which comes from a captive portal and
+    /// never from the vendor.
     static func verdict(on reply: HTTPReply, events count: Int, now: Date) -> Verdict {
         switch reply.status {
         case 200...299 where reply.isPage: .outage(because: .foreign)

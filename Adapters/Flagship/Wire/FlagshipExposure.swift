@@ -14,7 +14,8 @@ public struct FlagshipExposedVisitor: Sendable, Hashable {
     /// The visitor's context at that moment.
     ///
     /// With the neutral client these are the user's own attributes, without the keys that the adapter adds; for an
-    /// exposure left by an earlier run, those of this run's last refresh in Decision API mode, and empty without one.
+    /// exposure left by an earlier run, those of this run's last refresh in Decision API mode, and empty if there was
+    /// none.
     public var context: [String: FlagValue]
 
     /// Creates a visitor.
@@ -51,7 +52,7 @@ public struct FlagshipExposedFlag: Sendable, Hashable {
     public var key: String
     /// The flag's own value.
     public var value: FlagValue?
-    /// The default given by the caller.
+    /// The caller's default.
     public var defaultValue: FlagValue?
     /// The origin of the value.
     public var metadata: FlagshipFlagMetadata
@@ -77,7 +78,7 @@ public struct FlagshipExposedFlag: Sendable, Hashable {
 }
 
 extension FlagshipExposedFlag {
-    /// The flag through which an exposure came about.
+    /// Creates the flag that caused an exposure.
     init(_ exposure: Exposure) {
         self.init(
             key: exposure.flagKey ?? "",

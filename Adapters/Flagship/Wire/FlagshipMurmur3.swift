@@ -26,7 +26,7 @@ package struct FlagshipMurmur3: Sendable {
 
     package static func hash(_ text: String) -> UInt32 { FlagshipMurmur3(of: text).value }
 
-    /// Returns two hashes of a visitor's id in an environment, of which the keys of the first versions were made.
+    /// Returns two hashes of a visitor's id in an environment, from which the first versions made their keys.
     static func pair(of visitorID: String, in scope: String) -> String {
         let hashes = ["a", "b"].map { hash("\(scope)/\($0)/\(visitorID)") }
         return hashes.map { String($0, radix: 36) }.joined(separator: "-")

@@ -3,14 +3,14 @@ import Foundation
 
 /// The reports that may go to the vendor's developers; none by default.
 ///
-/// The original reports by default. Here reports are opt-in.
+/// The original SDK reports by default; here, reports are opt-in.
 public struct FlagshipReports: OptionSet, Sendable, Hashable {
     /// The kinds as bits.
     public let rawValue: Int
     /// Creates a set from bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Flagship's set-up: with each fetch of about two visitors in a thousand, and nothing about the visitor.
+    /// Flagship's configuration, with each fetch of about two visitors in a thousand; nothing about the visitor.
     public static let usage = FlagshipReports(rawValue: 1)
     /// Visitors' actions and failures, while the vendor is troubleshooting the account: for the share of visitors that
     /// it asks for, and of these only those who have consented.
@@ -33,8 +33,8 @@ extension FlagshipReports {
 extension AccountSettings.Troubleshooting {
     /// Whether the vendor currently wants reports about a visitor.
     ///
-    /// A share of zero selects no visitor; the original selects one in a hundred too many. It also parses only dates with
-    /// milliseconds, which the vendor's server doesn't write.
+    /// A share of zero selects no visitor; the original selects one in a hundred too many. It also parses only dates
+    /// with milliseconds, which the vendor's server doesn't write.
     func wants(_ visitorID: String, at date: Date) -> Bool {
         guard let start = Date(iso8601: startDate), let end = Date(iso8601: endDate), start < date, date < end else {
             return false

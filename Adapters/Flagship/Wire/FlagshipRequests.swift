@@ -40,7 +40,7 @@ struct FlagshipRequests: Sendable {
         )
     }
 
-    /// Fetches the file of all campaigns, unless it still has this date.
+    /// Fetches the file of all campaigns, unless the file still has this date.
     func bucketingFile(ifModifiedSince date: String?) -> HTTPMessage {
         var headers = HTTPFields()
         if let date { headers[.ifModifiedSince] = date }
@@ -49,7 +49,7 @@ struct FlagshipRequests: Sendable {
 
     /// The vendor's own fields.
     ///
-    /// The original leaves the body's type to its platform, which then declares another one.
+    /// The original leaves the body's content type to its platform, which then declares another one.
     private static func fields(apiKey: Secret? = nil) throws(ExperimentationError) -> HTTPFields {
         var fields = HTTPFields()
         try fields.put(FlagshipWire.sdkClient, named: "x-sdk-client")

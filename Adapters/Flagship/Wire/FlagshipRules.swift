@@ -1,4 +1,4 @@
-/// The program whose rules assign variations where two of the vendor's disagree.
+/// Which program's rules assign variations where two of the vendor's programs disagree.
 public enum FlagshipRules: String, Sendable, Hashable, Codable, CaseIterable {
     /// The SDK for iOS: a visitor keeps the variation that the replaced SDK would assign.
     case ios

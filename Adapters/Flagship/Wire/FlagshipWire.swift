@@ -15,10 +15,10 @@ enum FlagshipWire {
 
 /// An answer of the Decision API, or a bucketing file.
 ///
-/// Read member by member, as by the original: a missing member, or one of the wrong type, takes its default, and the rest
-/// still counts. The vendor sends the list of campaigns with every answer, though. An answer without one comes from
-/// something in between, and must not count as one without campaigns, which would remove all users' flags; the original
-/// takes it for that.
+/// Read member by member, as in the original: a missing member, or one of the wrong type, takes its default, and the
+/// rest still counts. The list of campaigns is an exception, because the vendor sends it with every answer. An answer
+/// without the list comes from something in between, and must not count as one without campaigns, which would remove
+/// all users' flags; the original makes that mistake.
 struct CampaignsDocument: Sendable {
     var isPanicking: Bool
     var campaigns: [FlagValue]
@@ -40,7 +40,7 @@ struct CampaignsDocument: Sendable {
         settings = extras["accountSettings"]?.objectValue.map(AccountSettings.init)
     }
 
-    /// Parses a document by name; the errors tell it.
+    /// Parses a document; errors contain its name.
     init(_ bytes: [UInt8], named name: String) throws(ExperimentationError) {
         do throws(ExperimentationError) {
             self = try Self(try JSON.parse(bytes))
@@ -69,7 +69,7 @@ extension DecidedCampaign {
     }
 }
 
-/// A campaign and a variation have the same members in an answer and in a bucketing file; their group hasn't.
+/// A campaign and a variation have the same members in an answer and in a bucketing file; their group doesn't.
 extension FlagshipFlagMetadata {
     init(campaign: [String: FlagValue]) {
         campaignId = campaign.text("id")
@@ -89,7 +89,7 @@ extension [String: FlagValue] {
     /// The string of a member, or an empty one.
     func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
 
-    /// The flags of a variation, sorted; without a type they don't count, as in the original.
+    /// The flags of a variation, sorted; flags without a type don't count, as in the original.
     var flags: [(key: String, value: FlagValue)] {
         guard let modifications = self["modifications"]?.objectValue, let type = modifications["type"], type != .null
         else { return [] }
@@ -112,7 +112,7 @@ struct AccountSettings: Sendable, Hashable {
     init(_ members: [String: FlagValue]) {
         enabled1V1T = members["enabled1V1T"]?.boolValue ?? false
         troubleshooting = members["troubleshooting"]?.objectValue.flatMap { block in
-            // As in the original, a block without a time zone is none, although nothing uses the zone.
+            // As in the original, a block without a time zone counts as missing, although nothing uses the zone.
             guard let start = block["startDate"]?.stringValue, let end = block["endDate"]?.stringValue,
                 block["timezone"]?.stringValue != nil, let traffic = block["traffic"]?.intValue
             else { return nil }

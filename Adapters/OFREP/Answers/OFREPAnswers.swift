@@ -37,7 +37,7 @@ struct OFREPAnswers {
 
     /// Replaces the user's answer; over the limit, evicts the least recently used ones.
     mutating func keep(_ answer: Answer, of userID: String) {
-        // It would be kept even if it were too large by itself.
+        // The cache would keep one answer even if it alone exceeded the limit.
         guard answer.weight <= limit else { return forget(userID) }
         answers.keep(answer, for: ExactText(userID), weighing: answer.weight)
     }

@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Which change the last answer to each question reflects; bounded in users, and in questions of each.
+/// Which change the last answer to each question reflects; bounded in users and in questions per user.
 struct OFREPReflections {
     private static let mostUsers = 16_384
     private static let mostQuestions = 8
@@ -17,7 +17,7 @@ struct OFREPReflections {
         users.keep(changes, for: ExactText(userID), weighing: 1)
     }
 
-    /// Returns whether a question lacks the answer to a change that the user had an answer before.
+    /// Returns whether a user's last answer to a question predates a change; `false` for a user without answers.
     mutating func lacks(_ change: Int, _ question: [UInt8], of userID: String) -> Bool {
         guard let changes = users.use(ExactText(userID)) else { return false }
         // A question that is asked for the first time continues the user's last one.
@@ -25,6 +25,6 @@ struct OFREPReflections {
         return last.map { $0 < change } ?? false
     }
 
-    /// Removes what is known of a user.
+    /// Removes everything recorded for a user.
     mutating func forget(_ userID: String) { users.remove(ExactText(userID)) }
 }

@@ -7,32 +7,32 @@ struct OFREPCause: Sendable, Hashable {
 
     /// The event that announced a change, if one did; otherwise changes may have been missed.
     var event: OFREPEvent?
-    /// Whether no held answer may be confirmed: streams were closed for the background, or an address of a stream was
-    /// refused, and a confirmation names no other.
+    /// Whether no held answer may be confirmed: streams were closed for the background, or a stream's address was
+    /// refused, and a confirmation names no new address.
     var isRenewal = false
 
-    /// A stream announced a change.
+    /// The cause of a change that a stream announced.
     static func event(_ event: OFREPEvent) -> OFREPCause { OFREPCause(event: event) }
 
-    /// Returns the cause of a question that is also asked for another, later reason.
+    /// Returns the cause of a question that also has another, later reason.
     func joined(by later: OFREPCause) -> OFREPCause {
         let event = later.event.map { self.event?.joined(by: $0) ?? $0 } ?? event
         return OFREPCause(event: event, isRenewal: isRenewal || later.isRenewal)
     }
 }
 
-/// A change that is to be asked for.
+/// A change after which decisions must be asked for again.
 struct OFREPChange: Sendable {
     /// Increases from 1.
     let number: Int
     /// The number of the last renewal: an answer from before it isn't sent for confirmation.
     let lastRenewal: Int
-    /// The last validator and the last date in an event, each with the number of its change: an answer from before it is
-    /// asked for because of it.
+    /// The last validator and the last date in an event, each with the number of its change: the cause of questions
+    /// whose answer is older.
     private let lastTag: (number: Int, text: String)?
     private let lastDate: (number: Int, text: String)?
 
-    /// Returns the change after another one.
+    /// Creates the change that follows another one.
     init(_ cause: OFREPCause, after last: OFREPChange?) {
         let number = (last?.number ?? 0) + 1
         self.number = number
@@ -41,7 +41,7 @@ struct OFREPChange: Sendable {
         lastDate = cause.event?.lastModified.map { (number, $0) } ?? last?.lastDate
     }
 
-    /// The configuration that events named after an answer's change; `nil` if none did.
+    /// Returns the configuration that events named after the change that an answer reflects; `nil` if none did.
     func event(since number: Int) -> OFREPEvent? {
         func text(_ member: (number: Int, text: String)?) -> String? {
             member.flatMap { $0.number > number ? $0.text : nil }

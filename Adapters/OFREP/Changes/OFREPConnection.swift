@@ -23,7 +23,7 @@ struct OFREPConnection: Sendable {
 
     init(phase: Phase) { self.phase = phase }
 
-    /// When its opening has taken too long, or it is to be reopened.
+    /// When its opening will have taken too long, or when to reopen it.
     var due: ContinuousClock.Instant? {
         switch phase {
         case .opening(let since): since.advanced(by: Self.patience)
@@ -42,7 +42,7 @@ struct OFREPConnection: Sendable {
     /// Whether it is closed until further notice.
     var isClosed: Bool { phase == .resting || phase == .refused }
 
-    /// Records that it broke, and waits to be reopened, at least as long as the server asked.
+    /// Records that it broke, and waits before it is reopened, at least as long as the server asked.
     mutating func noteBreak(at now: ContinuousClock.Instant, waiting asked: Duration?, jitter: Double) {
         if case .open(let since) = phase {
             wasOpen = true

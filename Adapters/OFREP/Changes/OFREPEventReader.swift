@@ -21,7 +21,8 @@ struct OFREPEventReader: Sendable {
 
     /// Creates a reader for a connection.
     ///
-    /// - Parameter id: The last event id of the stream's former connection, which holds until an event names another.
+    /// - Parameter id: The last event id of the stream's previous connection, which is valid until an event names
+    ///   another.
     init(after id: String? = nil) { self.id = id }
 
     /// Parses the next bytes.

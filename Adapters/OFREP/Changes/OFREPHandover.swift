@@ -1,29 +1,29 @@
-/// Which open streams stay while others take their place, and whether they still hear everything; pure.
+/// Decides which open streams stay while others replace them, and whether they still hear everything; pure.
 ///
-/// The former streams stay until all announced ones are open, because no other stream tells what changes until then. They
+/// The former streams stay until all announced ones are open, because until then no other stream reports changes. They
 /// stay together, because it isn't known which stream replaces which.
 struct OFREPHandover: Sendable {
-    /// How long all announced streams are waited for before it is asked what those that have opened missed.
+    /// How long to wait for all announced streams before asking for what the opened ones missed.
     private static let patience = Duration.seconds(30)
 
     /// The open streams that are no longer announced.
     private(set) var former: Set<OFREPStream> = []
-    /// Until when nothing is asked for because announced streams are still to take the place of former ones, even if those
-    /// have ended.
+    /// Until when nothing is asked for because announced streams have yet to replace former ones, even if the former
+    /// ones have ended.
     private var deadline: ContinuousClock.Instant?
     /// Whether an announced stream has opened since changes were last asked for.
     private var hasOpened = false
-    /// The announced streams that were last all open, unless one of them has ended since.
+    /// The announced streams as of the last time that all of them were open, unless one of them has ended since.
     private var whole: Set<OFREPStream>?
 
-    /// Whether announced streams are still to take the place of former ones.
+    /// Whether announced streams have yet to replace former ones.
     var isUnderWay: Bool { deadline != nil }
-    /// When to ask for what the streams that have opened missed, although others haven't.
+    /// When to ask for what the opened streams missed, although others haven't opened.
     var due: ContinuousClock.Instant? { hasOpened ? deadline : nil }
 
-    /// Returns whether the streams that were last all open hear whatever the announced ones tell, open or not.
+    /// Returns whether the streams that were last all open hear everything that the announced ones report, open or not.
     ///
-    /// - Parameter count: The number of announced streams; if it has grown, some replace no other.
+    /// - Parameter count: The number of announced streams; if it has grown, some of them don't replace another.
     /// - Returns: Whether nothing is missed.
     func hearsAll(of count: Int) -> Bool { count <= whole?.count ?? 0 }
 
@@ -47,7 +47,7 @@ struct OFREPHandover: Sendable {
         if let whole, hearsAll(of: announced.count) {
             former.formIntersection(whole)
         } else if open.count > OFREPStream.most {
-            // A server's addresses change so fast that former streams would pile up.
+            // The server's addresses change so fast that former streams would pile up.
             (former, whole) = (hearing, nil)
         }
         // A server may close a stream before it names the next one.
@@ -58,13 +58,13 @@ struct OFREPHandover: Sendable {
 
     /// Records that an announced stream has opened.
     ///
-    /// - Returns: Whether what it missed is asked for together with what others did.
+    /// - Returns: Whether to ask for what it missed together with what other streams missed.
     mutating func noteOpening() -> Bool {
         hasOpened = isUnderWay
         return isUnderWay
     }
 
-    /// Returns whether to ask for what the streams that have opened missed, although others haven't; once.
+    /// Returns, once, whether to ask for what the opened streams missed, although others haven't opened.
     mutating func takeOpenings(at now: ContinuousClock.Instant) -> Bool {
         guard let due, due <= now else { return false }
         hasOpened = false
@@ -79,7 +79,7 @@ struct OFREPHandover: Sendable {
         return former.remove(stream) != nil
     }
 
-    /// Records that streams were closed for the background; on return, changes are asked for anyway.
+    /// Records that streams were closed for the background; on return, changes are asked for in any case.
     mutating func rest(_ streams: Set<OFREPStream>) {
         for stream in streams { _ = noteEnd(of: stream) }
         if former.isEmpty { end() }

@@ -3,7 +3,7 @@ import Experimentation
 import HTTPTypes
 import Synchronization
 
-/// Keeps the event streams open that the server names, forwards their events, and announces returns to the foreground.
+/// Keeps open the event streams that the server names, forwards their events, and announces returns to the foreground.
 ///
 /// Carries out the effects that ``OFREPListening`` decides on.
 final class OFREPListener: ChangeSource {
@@ -30,7 +30,7 @@ final class OFREPListener: ChangeSource {
     }
 
     private let requests: OFREPRequests
-    /// Whether it opens streams; otherwise it announces returns to the foreground alone.
+    /// Whether it opens streams; otherwise it only announces returns to the foreground.
     private let opensStreams: Bool
     private let transport: any HTTPTransport
     private let environment: ClientEnvironment
@@ -64,8 +64,8 @@ final class OFREPListener: ChangeSource {
         if opensStreams { state.withLock { $0.reflections.note(question, of: userID, at: change) } }
     }
 
-    /// Announces the last change again later if a question that has failed lacks the answer to it; when polling, the next
-    /// poll asks anyway.
+    /// Announces the last change again later if a failed question lacks an answer to it; if polling, the next poll asks
+    /// anyway.
     ///
     /// - Parameters:
     ///   - question: The question.
@@ -96,11 +96,11 @@ final class OFREPListener: ChangeSource {
         note(streams, of: userID)
     }
 
-    /// Forgets which streams were announced to a user, and what is known of their questions.
+    /// Forgets which streams were announced to a user, and everything recorded about their questions.
     func forget(_ userID: String) { note(nil, of: userID) }
 
-    /// Closes streams after the application has been in the background for the server's inactivity delay, and announces a
-    /// change on its return unless all streams are open.
+    /// Closes streams after the application has been in the background for the server's inactivity delay, and announces
+    /// a change on its return unless all streams are open.
     func setApplicationState(_ applicationState: ApplicationState) { drive(.sight(applicationState != .background)) }
 
     /// Closes all streams until the server announces some again.
@@ -155,7 +155,7 @@ final class OFREPListener: ChangeSource {
 
     /// Feeds an input that follows from the state to the state machine, and carries out the effects.
     ///
-    /// It is made in the same step: of two that come at once, the later one knows of the earlier.
+    /// The input is made in the same step: of two simultaneous ones, the later takes the earlier into account.
     private func drive(
         of stream: OFREPStream? = nil,
         number: Int = 0,

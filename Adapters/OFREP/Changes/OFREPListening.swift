@@ -2,10 +2,10 @@ import Experimentation
 
 /// The state machine of the event streams; pure: time and randomness are parameters.
 ///
-/// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again when a
+/// A stream that breaks is reopened after a second, doubling up to a minute. Decisions are asked for again after a
 /// stream has opened, because changes before that went unheard, and on return to the foreground. Events in quick
-/// succession count as one change. Open streams that are no longer announced stay until all others are open, and nothing
-/// is asked for then if they heard everything. After 30 seconds in which not everything is heard, the silence is reported.
+/// succession count as one change. Open streams that are no longer announced stay until all others are open; if they
+/// heard everything, nothing is asked for then. If not everything is heard for 30 seconds, the silence is reported.
 struct OFREPListening: Sendable {
     /// What has happened.
     enum Input: Sendable {
@@ -19,7 +19,7 @@ struct OFREPListening: Sendable {
         case ended(OFREPStream, Ending)
         /// The application went to the background (`false`) or became active again.
         case sight(Bool)
-        /// The question for a reported change failed for a user; the server may want no other before an instant.
+        /// The question for a reported change failed for a user; the server may have asked for a wait until an instant.
         case failed(until: ContinuousClock.Instant?)
         /// Time has passed.
         case time
@@ -44,7 +44,7 @@ struct OFREPListening: Sendable {
 
     /// Events within this time count as one.
     static let debounce = Duration.milliseconds(50)
-    /// How soon after a first opening earlier changes are asked for; up to as long again, so that clients spread out.
+    /// How soon after a first opening to ask for earlier changes; up to as long again, so that clients spread out.
     static let afterOpening = Duration.seconds(1)
     /// How long a stream may be missing before the silence is reported.
     static let grace = Duration.seconds(30)
@@ -57,7 +57,7 @@ struct OFREPListening: Sendable {
     private var questions = OFREPQuestions()
     /// Since when the application has been in the background.
     private var unseen: ContinuousClock.Instant?
-    /// Why not everything is heard, and when to report it; never again once it was.
+    /// Why not everything is heard, and when to report it; it is reported only once.
     private var silence: (reason: ExperimentationError, due: ContinuousClock.Instant?)?
 
     /// The time of the next timer, if any.
@@ -97,7 +97,7 @@ struct OFREPListening: Sendable {
         case .ended(let stream, let ending): effects += noteEnd(of: stream, ending, at: now, jitter: jitter)
         case .sight(let isSeen): effects += note(isSeen, at: now)
         case .failed(let end) where unseen == nil: questions.planAgain(after: end, at: now, jitter: jitter)
-        // In the background, it is asked again only on return.
+        // In the background, the question is asked again only on return.
         case .failed: questions.noteFailure()
         case .time: break
         }
@@ -191,14 +191,14 @@ struct OFREPListening: Sendable {
             miss(error, until: isHopeful ? now.advanced(by: Self.grace) : now)
         case .lost(let error, let asked):
             connections[stream]?.noteBreak(at: now, waiting: asked, jitter: jitter)
-            // No other will be open in the place of a former one if that was refused.
+            // No other stream will replace a former one if its replacement was refused.
             let isLast = isFormer && connections.values.contains { $0.phase == .refused }
             miss(error, until: isLast ? now : now.advanced(by: Self.grace))
         }
         return isFormer ? [.close(stream)] : []
     }
 
-    /// Records that a stream is missing, and until when that isn't reported.
+    /// Records that a stream is missing, and when to report it.
     private mutating func miss(_ reason: ExperimentationError, until moment: ContinuousClock.Instant) {
         let due = if let silence { silence.due.map { min($0, moment) } } else { moment }
         silence = (reason, due)

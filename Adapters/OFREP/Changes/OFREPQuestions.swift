@@ -1,26 +1,26 @@
 /// Plans when decisions are asked for again, and why; pure: time and randomness are parameters.
 ///
-/// All reasons until the next question are one question.
+/// All reasons that arise before the next question share that question.
 struct OFREPQuestions: Sendable {
     /// The minimum time between two questions.
     private static let spacing = Duration.seconds(1)
-    /// The minimum time between two questions for the same reason that a server could give with each answer: by an
+    /// The minimum time between two questions for the same reason, if a server could cause it with each answer: by an
     /// address that it refuses, or by new addresses whose streams don't open in time.
     private static let addressSpacing = Duration.seconds(60)
-    /// How many questions that no event has caused may follow one another; the streams of a server may end again and again.
+    /// How many questions without an event may follow one another; a server's streams may end again and again.
     private static let mostUnprompted = 10
     /// The mean time between such questions after that.
     private static let unpromptedSpacing = Duration.seconds(30)
 
     private var next: (at: ContinuousClock.Instant, cause: OFREPCause)?
     private var last: ContinuousClock.Instant?
-    /// When the most questions that no event has caused may follow one another again.
+    /// When the maximum number of questions without an event may follow one another again.
     private var recovery: ContinuousClock.Instant?
     /// Whether the last question has failed for a user.
     private(set) var hasFailed = false
     /// The number of questions in succession that have failed.
     private var failures = 0
-    /// The end of the wait that the server asked for, and a little more so that clients spread out.
+    /// The end of the wait that the server asked for, plus a little more so that clients spread out.
     private var pause: ContinuousClock.Instant?
     /// When new addresses were last asked for, unless all streams have opened since.
     private var addresses: ContinuousClock.Instant?
@@ -59,8 +59,7 @@ struct OFREPQuestions: Sendable {
         plan(.renewal, at: now)
     }
 
-    /// Plans the question for what was missed while streams took the place of others, later if there was one shortly
-    /// before.
+    /// Plans the question for what was missed while streams replaced others, later if there was one shortly before.
     mutating func planAfterHandover(in delay: Duration, at now: ContinuousClock.Instant) {
         var moment = now.advanced(by: delay)
         // The last one may have become part of an earlier question, so it is planned again.
@@ -74,7 +73,7 @@ struct OFREPQuestions: Sendable {
 
     /// Plans the last question again after it has failed for a user, later each time.
     ///
-    /// An answer from before an event or a renewal stays so, whatever cause is named now.
+    /// An answer from before an event or a renewal still counts as such, whatever cause is named now.
     ///
     /// - Parameters:
     ///   - end: The end of the wait that the server asked for, if any.
@@ -85,7 +84,7 @@ struct OFREPQuestions: Sendable {
         at now: ContinuousClock.Instant,
         jitter: Double
     ) {
-        // It is one question for all users.
+        // One question serves all users.
         guard !hasFailed else { return }
         noteFailure()
         failures += 1

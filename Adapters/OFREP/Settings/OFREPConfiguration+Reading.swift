@@ -44,7 +44,7 @@ extension OFREPConfiguration {
         _ settings: inout SettingsReader
     ) throws(ExperimentationError) -> [String: Secret] {
         guard let names = settings.value("headers")?.objectValue?.keys else {
-            // Reads it as a section for the reader's own error about the type.
+            // Reads it as a section so that the reader throws its own error about the type.
             _ = try settings.section("headers")
             return [:]
         }

@@ -23,7 +23,7 @@ extension OFREPEvaluation.Item {
     var resolution: Resolution {
         if let errorCode { return Self.failure(errorCode) }
         let reason = reason.flatMap { $0.isEmpty ? nil : Reason(rawValue: $0) } ?? .unknown
-        // An error without its code.
+        // The item is an error but has no code.
         if reason == .error { return Self.failure("") }
         return Resolution(value ?? .null, variant: variant, reason: reason, metadata: metadata)
     }

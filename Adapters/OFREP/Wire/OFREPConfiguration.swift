@@ -10,7 +10,8 @@ import HTTPTypes
 public struct OFREPConfiguration: Sendable {
     /// How a session learns that decisions have changed.
     public enum Changes: String, Sendable, Hashable, Codable, CaseIterable {
-        /// From the event streams announced in the server's answers, and on return to the foreground without an open one.
+        /// From the event streams announced in the server's answers, and on return to the foreground unless all of them
+        /// are open.
         case events
         /// By polling at ``OFREPConfiguration/pollingInterval``, and on return to the foreground.
         case polling
@@ -36,9 +37,9 @@ public struct OFREPConfiguration: Sendable {
     public var retry: HTTPRetry
     /// The limit on cached answers, in bytes.
     public var answerBytes: Int
-    /// Where the server takes events, below ``baseURL``; `nil`, as the protocol has it, for a server that takes none.
+    /// Where the server takes events, below ``baseURL``; `nil` for a server that takes none, as in the protocol itself.
     ///
-    /// `v1/events` for this project's gateway, which names it in the metadata of its bulk evaluations.
+    /// It is `v1/events` for this project's gateway, which names it in the metadata of its bulk evaluations.
     public var eventsPath: String?
 
     /// Creates settings.

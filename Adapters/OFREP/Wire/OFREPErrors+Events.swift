@@ -3,7 +3,7 @@ import Experimentation
 import Foundation
 
 extension OFREPErrors {
-    /// Returns the verdicts on events by the server's answer, in the order in which they were sent.
+    /// Returns the verdicts on events according to the server's answer, in the order in which the events were sent.
     ///
     /// | Answer | Verdict |
     /// |---|---|

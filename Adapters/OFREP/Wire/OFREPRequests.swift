@@ -36,7 +36,7 @@ struct OFREPRequests: Sendable {
 
     /// Sends events to a server that accepts them.
     ///
-    /// - Parameter events: The events, as `docs/schemas/gateway-events.schema.json` has them.
+    /// - Parameter events: The events, in the form that `docs/schemas/gateway-events.schema.json` defines.
     /// - Returns: The message.
     /// - Throws: ``ErrorCode/configuration`` for a header field that can't be sent; ``ErrorCode/invalidArgument`` for
     ///   values that JSON can't represent.
@@ -55,7 +55,7 @@ struct OFREPRequests: Sendable {
         var headers = stream.isOf(configuration.baseURL) ? try ownFields() : HTTPFields()
         headers[.accept] = "text/event-stream"
         headers[.cacheControl] = "no-cache"
-        // A server empties the id to have none sent.
+        // A server sends an empty id so that the client sends none.
         if let eventID, !eventID.isEmpty, HTTPField.isValidValue(eventID) {
             try headers.put(eventID, named: "Last-Event-ID")
         }

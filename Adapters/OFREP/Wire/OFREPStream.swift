@@ -11,7 +11,7 @@ struct OFREPStream: Sendable, Hashable {
     /// How long the application may be in the background before the stream is closed.
     let inactivityDelay: Duration
 
-    /// The maximum number of open streams beside those that they replace.
+    /// The maximum number of open streams, in addition to those that they replace.
     static let most = 8
     /// The protocol's default delay.
     static let usualInactivityDelay = Duration.seconds(120)
@@ -97,7 +97,7 @@ struct OFREPEvent: Sendable, Hashable {
         lastModified = (date?.stringValue ?? date?.intValue.map(String.init)).flatMap(Self.usable)
     }
 
-    /// Returns what this event and a later one together name of the last configuration.
+    /// Returns what this event and a later one together say about the last configuration.
     func joined(by later: OFREPEvent) -> OFREPEvent {
         OFREPEvent(etag: later.etag ?? etag, lastModified: later.lastModified ?? lastModified)
     }

@@ -10,12 +10,11 @@ import Foundation
 /// let isOn: Bool? = try await client.checkFlag(flagName: "chat")
 /// ```
 ///
-/// The product `SigmaSQLite` has an overload without options, which keeps everything in a file of the application's
-/// own.
+/// The product `SigmaSQLite` has an overload without options, which keeps everything in the application's own file.
 ///
 /// For new code, prefer the neutral client with a ``SigmaProvider``, or a ``SigmaClientRegistry`` of your own.
 public enum Sigma {
-    /// The tag of a client that was given none.
+    /// The tag of a client created without one.
     public static let defaultClientTag = SigmaSDKRecords.defaultTag
 
     private static let registry = SigmaClientRegistry()

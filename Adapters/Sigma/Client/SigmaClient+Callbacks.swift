@@ -1,7 +1,7 @@
 /// The same calls with callbacks, for code that can't await.
 ///
-/// Callbacks run on the main actor, never within the call. Without a callback that outcome is discarded; the work is
-/// done nevertheless.
+/// Callbacks run on the main actor, never within the call. An outcome without a callback is discarded, but the work is
+/// still done.
 extension SigmaClient {
     /// Called with a value.
     public typealias SuccessCallback<Value> = @MainActor @Sendable (Value) -> Void

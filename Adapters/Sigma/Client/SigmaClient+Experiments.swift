@@ -18,7 +18,7 @@ extension SigmaClient {
     /// Returns the user's assignments as objects.
     ///
     /// In the vendor's SDK this is a deprecated overload of ``getAllUserExperiments(estimateHoldouts:)``, which made
-    /// every call of that one ambiguous.
+    /// every call to that method ambiguous.
     public func allUserExperiments() async throws(SigmaError) -> [SigmaExperiment] {
         var evaluation = try await evaluation()
         return evaluation.project.experiments.indices.compactMap { evaluation.place(in: $0) }

@@ -48,7 +48,7 @@ public final class SigmaClient: Sendable {
         profile.replace(with: builder(SigmaUser.Builder(time: time)).build())
     }
 
-    /// Changes the builder's properties; others stay, with their age.
+    /// Changes the properties that the builder sets; the others stay and keep their age.
     ///
     /// - Parameter builder: Receives a builder and returns it.
     public func editUserProperties(builder: (SigmaUser.Builder) -> SigmaUser.Builder) {
@@ -59,9 +59,9 @@ public final class SigmaClient: Sendable {
     /// Removes all of the user's properties; the id is then the generated one.
     public func clearUserProperties() { profile.replace(with: SigmaUser()) }
 
-    /// Waits until every change of the user so far is stored.
+    /// Waits until every change to the user so far is stored.
     ///
-    /// If the store fails, it returns nevertheless: the failure is logged, and the next change stores these too.
+    /// It also returns if the store fails: the failure is logged, and the next change stores these changes too.
     public func saved() async { await profile.saved() }
 
     // MARK: Flags

@@ -14,7 +14,7 @@ public struct SigmaClientOptions: Sendable {
 
     /// Where the configuration, the user, the generated id and the forced list are stored.
     ///
-    /// In memory, a user without an id gets a new one at each start, and so another group.
+    /// With a store in memory, a user without an id gets a new id at each start, and so another group.
     public var store: any StateStore
     /// The records of the vendor's own SDK on this device; used until this client has its own.
     public var importing: SigmaSDKRecords?
@@ -26,8 +26,8 @@ public struct SigmaClientOptions: Sendable {
     public var device = SigmaDevice.current
     /// What calls do when the configuration is unavailable.
     public var failures = Failures.nil
-    /// Whether a call fails if the configuration needs the location and it is unavailable; if not, it continues
-    /// without.
+    /// Whether a call fails if the configuration needs the location and the location is unavailable; if not, the call
+    /// continues without it.
     public var failsWithoutPlace = true
     /// The formula for a user's position in a draw.
     public var bucketing = SigmaBucketing.inferred

@@ -3,23 +3,23 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Clients by tag; ``Sigma`` has one for the whole process, tests and servers create their own.
+/// Clients by tag; ``Sigma`` has one registry for the whole process, and tests and servers create their own.
 public final class SigmaClientRegistry: Sendable {
-    /// What this process has of a tag.
+    /// What this process holds for a tag.
     private struct Place {
         /// The client, until it is removed.
         var client: SigmaClient?
-        /// Its profile, which a removed client leaves for as long as it stores something or is used.
+        /// The client's profile, which outlives a removed client for as long as it stores something or is used.
         weak var profile: SigmaProfile?
     }
 
-    // A server's tags may be the ids of its users.
+    // On a server, the tags may be the ids of its users.
     private let places = Mutex<[ExactText: Place]>([:])
 
     /// Creates an empty registry.
     public init() {}
 
-    /// Creates a client in this registry, by the same parameters as
+    /// Creates a client in this registry, with the same parameters as
     /// ``Sigma/initializeClient(projectToken:initialUser:apiURL:cacheTTL:retryCount:fetchTimeout:tag:options:)``.
     ///
     /// - Throws: ``SigmaError/initializationOfExistingClient(tag:)``.
@@ -40,7 +40,7 @@ public final class SigmaClientRegistry: Sendable {
             endpoint: endpoint ?? SigmaConfiguration.vendorEndpoint,
             cacheLifetime: .seconds(Int64(clamping: cacheTTL)),
             retryCount: Int(clamping: retryCount),
-            // What isn't a number means the default, as what is too small does.
+            // A value that isn't a number means the default, as does one that is too small.
             fetchTimeout: fetchTimeout.isFinite
                 ? Duration(clampingSeconds: fetchTimeout, to: .zero...SigmaConfiguration.longestTimeout) : .zero,
             device: options.device
@@ -68,8 +68,9 @@ public final class SigmaClientRegistry: Sendable {
         places.withLock { $0[ExactText(tag)]?.client }
     }
 
-    /// Releases the client with a tag, if there is one; its stored state stays, and the tag's next client waits for what it
-    /// is still storing.
+    /// Releases the client with a tag, if there is one.
+    ///
+    /// Its stored state stays, and the tag's next client waits for what the removed one is still storing.
     public func removeClient(tag: String = SigmaSDKRecords.defaultTag) {
         places.withLock { places in
             places[ExactText(tag)]?.client = nil

@@ -85,7 +85,7 @@ actor SigmaConfigurationCache {
         do throws(SigmaNetworkError) {
             let fetched = try await service.configuration(privateID: privateID)
             let new = SigmaProject(fetched.root, assuming: service.configuration.assumptions)
-            // First: its age counts from now, however long the store takes.
+            // Set first, because its age counts from now, however long the store takes.
             keptProject = (new, time.now)
             try? await records.set(fetched.raw, .configuration)
             return new
@@ -104,7 +104,7 @@ actor SigmaConfigurationCache {
         } catch {
             guard !failsWithoutPlace else { throw .requestLocationFailed(error) }
             log.log(.warning, "sigma.place", "The location is unavailable; calls continue without: \(error)")
-            // Kept as no location, so that there is still only one request per lifetime.
+            // Kept as an empty location, so that there is still only one request per lifetime.
             keptPlace = ([:], time.now)
             return [:]
         }

@@ -1,6 +1,6 @@
-/// Changes of a dictionary that can be applied to whatever is stored.
+/// Changes to a dictionary that can be applied to whatever is stored.
 ///
-/// Of several changes of the same entry only the last is kept, so that they take no more room than their result.
+/// Of several changes to the same entry only the last is kept, so that the changes take no more room than their result.
 struct SigmaEdits<Value: Sendable>: Sendable {
     private var replacesAll = false
     /// The new values by key; `nil` for a removed entry.

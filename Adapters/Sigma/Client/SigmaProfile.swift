@@ -3,9 +3,9 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// A client's persistent state of its one user: the private id, the properties, the local forced list.
+/// A client's persistent state for its one user: the private id, the properties, the local forced list.
 ///
-/// Changes take effect at once. What an earlier run left is read with the first call that needs it; changes made before
+/// Changes take effect at once. An earlier run's state is read with the first call that needs it; changes made before
 /// then take precedence. While the store can't be read, nothing is written, and every call tries to read it again.
 final class SigmaProfile: Sendable {
     struct Edits {
@@ -23,9 +23,9 @@ final class SigmaProfile: Sendable {
         var privateID = ""
         var user = SigmaUser()
         var forced: [String: Int?] = [:]
-        /// The records that the store doesn't have as they are here.
+        /// The records that the store doesn't have in their current form.
         var unsaved: Set<SigmaRecords.Entry> = []
-        /// Ends when the profile that had these records before has stored its changes.
+        /// Ends when the previous profile of these records has stored its changes.
         var handover: Task<Void, Never>?
         var loading: Task<Void, Never>?
         var saving: Task<Void, Never>?
@@ -99,9 +99,9 @@ final class SigmaProfile: Sendable {
     func saved() async { await state.withLock { $0.saving }?.value }
 
     private func follow(_ former: SigmaProfile) {
-        // Keeps this profile, too, until then: the profile after it waits for both.
+        // Keeps this profile alive until then, too: the profile after it waits for both.
         let handover = Task {
-            // Its generated id is not stored before it is loaded.
+            // The former profile stores its generated id only after it is loaded.
             await former.load()
             await former.saved()
             withExtendedLifetime(self) {}
@@ -146,7 +146,7 @@ final class SigmaProfile: Sendable {
         }
         let isOwed = state.withLock { [stored] state in
             let ownID = stored?.privateID
-            // Once we have an id of our own, the records of the vendor's SDK no longer count.
+            // Once this client has an id of its own, the records of the vendor's SDK no longer count.
             let old = ownID == nil ? imported : nil
             let drawn = state.privateID.isEmpty ? nil : state.privateID
             state.privateID = ownID ?? old?.privateID ?? drawn ?? SigmaPrivateID.make(environment.jitter)
@@ -154,7 +154,7 @@ final class SigmaProfile: Sendable {
             state.forced = stored?.forced ?? old?.forced ?? [:]
             state.applyEdits()
             state.loading = nil
-            // Without an answer of the store this may not be a new installation, which must not be overwritten.
+            // Without an answer from the store, this may be an existing installation, which must not be overwritten.
             guard stored != nil else { return false }
             if ownID == nil { state.unsaved = [.user, .forced, .privateID] }
             state.edits = Edits()
@@ -186,7 +186,7 @@ final class SigmaProfile: Sendable {
         do throws(ExperimentationError) {
             if current.unsaved.contains(.user) { try await records.encode(current.user, .user) }
             if current.unsaved.contains(.forced) { try await records.encode(current.forced, .forced) }
-            // Last, since from then on the records of the vendor's SDK no longer count.
+            // The private id is stored last, because from then on the records of the vendor's SDK no longer count.
             if current.unsaved.contains(.privateID) {
                 try await records.set(Array(current.privateID.utf8), .privateID)
             }

@@ -27,7 +27,7 @@ struct SigmaRecords: Sendable {
 
     /// Returns a record's bytes with the date at which they were stored; `nil` if there is no such record.
     ///
-    /// - Throws: The store's error. There may be a record nevertheless.
+    /// - Throws: The store's error; there may be a record even so.
     func entry(_ entry: Entry) async throws(ExperimentationError) -> (value: [UInt8], date: Date)? {
         let stored = try await store.value(for: prefix + entry.rawValue)
         guard let stored, let end = stored.firstIndex(of: UInt8(ascii: "\n")),

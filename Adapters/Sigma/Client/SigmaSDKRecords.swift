@@ -16,7 +16,7 @@ import Foundation
 /// inferred. Unreadable entries count as missing, and nothing is ever written back. The configuration isn't
 /// imported: it is fetched again within seconds anyway.
 public struct SigmaSDKRecords: Sendable, Hashable {
-    /// The tag of a client that was given none.
+    /// The tag of a client created without one.
     public static let defaultTag = "default"
 
     /// The generated id.

@@ -10,7 +10,7 @@ enum FlagAnswer: Sendable, Hashable {
     case placed(placement: Int, rule: Int, group: Int, Assignment.Origin)
     /// The text of one of the flag's own rules.
     case own(rule: Int)
-    /// Only experiments know the flag, and the user is in none that gives it a value.
+    /// Only experiments know the flag, and the user is in none that sets its value.
     case unavailable
     /// The flag has no rules of its own.
     case noRules
@@ -32,7 +32,7 @@ struct Evaluation {
     private var layerPositions: [Double?]
     private var bytes: [UInt8] = []
 
-    /// Creates an evaluation, which should remember unless only one flag will be requested.
+    /// Creates an evaluation; it should remember results unless only one flag will be requested.
     init(
         of project: SigmaProject,
         in surroundings: Surroundings,
@@ -50,7 +50,7 @@ struct Evaluation {
         layerPositions = remembering ? Array(repeating: nil, count: project.layerDraws) : []
     }
 
-    /// Returns a flag's result: an experiment's value if the user is in one, else that of its own rules.
+    /// Returns a flag's result: an experiment's value if the user is in one, else the result of its own rules.
     mutating func answer(forFlag index: Int) -> FlagAnswer {
         let flag = project.flags[index]
         for place in flag.placements.indices {
@@ -110,8 +110,9 @@ struct Evaluation {
         return experiment.group(at: position).map { .inside(group: $0, .allocated) } ?? .out
     }
 
-    /// Returns what this device forces; the last override of an experiment counts, and one for a removed group is
-    /// ignored.
+    /// Returns the membership that this device forces.
+    ///
+    /// The last override of an experiment counts, and one for a removed group is ignored.
     private mutating func localPlace(in experiment: SigmaProjectExperiment, of id: String?) -> Membership? {
         if !forced.isEmpty, let listed = forced[experiment.name] {
             guard let group = listed else { return forcedGroup(in: experiment, for: id, .forcedHere) }

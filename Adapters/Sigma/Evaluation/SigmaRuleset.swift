@@ -20,7 +20,7 @@ public final class SigmaRuleset: Ruleset {
 
     /// Decides all flags for a user; pure and synchronous.
     ///
-    /// Each membership is computed once, and a hash only if it can change something.
+    /// Each membership is computed once, and a hash is computed only if it can change something.
     public func decisions(for context: EvaluationContext) -> Decisions {
         var evaluation = Evaluation(of: project, in: surroundings, for: context)
         let outcomes = project.flags.indices.map { flag -> Int? in

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// The location of this address as last known, requested once at a time.
+/// The last known location of this address; only one request for it is in progress at a time.
 final class SigmaLocator: Sendable {
     /// How long a request may delay the rules: a decision without a city is better than a late one.
     static let patience = Duration.seconds(2)

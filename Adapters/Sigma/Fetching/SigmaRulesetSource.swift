@@ -4,7 +4,7 @@ import Experimentation
 /// The project's configuration as rules for the neutral client, which decides when to request it.
 ///
 /// A location that is unavailable or late doesn't block the rules: the last known one is used, or none.
-/// (``SigmaClient`` waits for it, and fails without, as the vendor's SDK does.)
+/// (``SigmaClient`` waits for the location and fails without it, as the vendor's SDK does.)
 struct SigmaRulesetSource: RulesetSource {
     private let service: SigmaService
     private let privateID: String
@@ -48,7 +48,7 @@ struct SigmaRulesetSource: RulesetSource {
         let place = try JSON.decode([String: String].self, from: Array(raw[..<end]))
         locator.restore(place)
         let root = try JSON.decode(SigmaWire.Root.self, from: Array(raw[(end + 1)...]))
-        // It may have been stored before the setting changed, or by another machine.
+        // The location may have been stored before the setting changed, or by another machine.
         return ruleset(root, isPlaceWanted(by: root) ? place : [:])
     }
 

@@ -2,7 +2,7 @@ import AdapterKit
 import Experimentation
 import HTTPTypes
 
-/// Calls the service, as often as the settings say and without waiting in between.
+/// Calls the service as often as the settings say, without waiting between attempts.
 ///
 /// The vendor's SDK retries after any failure, including a refusal or an unreadable body, so this doesn't use the kit's
 /// retry.

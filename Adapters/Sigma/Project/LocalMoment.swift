@@ -10,7 +10,7 @@ struct LocalMoment: Comparable, Sendable {
     /// Parses `yyyy-MM-dd HH:mm:ss`, `yyyy-MM-dd HH:mm` or `yyyy-MM-dd`.
     init?(_ text: String) {
         let form = "0000-00-00 00:00:00".utf8
-        // What isn't written is zero.
+        // Omitted parts are zero.
         let bytes = Array(text.utf8) + form.dropFirst(text.utf8.count)
         let hasForm = zip(bytes, form).allSatisfy { $1 == 48 ? (48...57).contains($0) : $0 == $1 }
         guard [10, 16, 19].contains(text.utf8.count), hasForm else { return nil }

@@ -34,7 +34,7 @@ struct Property: Sendable, Hashable {
 
     /// Returns an application's own name without the prefix; `nil` for any other name.
     ///
-    /// By bytes: a name that begins with a combining mark shares a character with the prefix's end.
+    /// Compares bytes, because a name that begins with a combining mark shares a character with the prefix's end.
     private static func shortName(_ name: String) -> String? {
         guard name.utf8.starts(with: customPrefix.utf8) else { return nil }
         return String(Substring(name.utf8.dropFirst(customPrefix.utf8.count)))

@@ -54,7 +54,7 @@ struct SigmaCondition: Sendable {
         }
     }
 
-    /// Returns a test of how a text compares with an operand, less being below 0; what can't be read never passes.
+    /// Returns a test of how a text compares with an operand (below 0 means less); anything unreadable never passes.
     private static func compared<Value: Comparable & Sendable>(
         _ operand: Value?,
         _ read: @escaping @Sendable (String) -> Value?,

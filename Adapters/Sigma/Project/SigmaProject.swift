@@ -43,7 +43,7 @@ final class SigmaProject: Sendable {
             experiments.contains { $0.audience?.looksAtClock == true } || flags.contains(where: \.looksAtClock)
     }
 
-    /// Combines the project's flags with those of its experiments; of equal names the first counts.
+    /// Combines the project's flags with its experiments' flags; of equal names, the first counts.
     private static func flags(
         of root: SigmaWire.Root,
         in experiments: [SigmaWire.Experiment],

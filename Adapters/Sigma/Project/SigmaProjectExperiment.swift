@@ -80,8 +80,10 @@ final class SigmaProjectExperiment: Sendable {
     /// Returns the group at a position, or `nil` past the sum of the weights.
     func group(at position: Double) -> Int? { groups.firstIndex { position < $0.end } }
 
-    /// Returns the group of a forced user, who always has one: past the sum of the weights, the rest up to 100 is divided
-    /// as the groups are; without weights the first group takes all.
+    /// Returns the group of a forced user, who always has one.
+    ///
+    /// Past the sum of the weights, the rest up to 100 is divided in the same proportions; without weights, the first
+    /// group takes all.
     func forcedGroup(at position: Double) -> Int? {
         guard let end = groups.last?.end, end > 0 else { return groups.isEmpty ? nil : 0 }
         return group(at: position) ?? group(at: (position - end) / (100 - end) * end)

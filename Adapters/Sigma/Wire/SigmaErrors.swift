@@ -19,7 +19,7 @@ public enum SigmaError: Error, Sendable, CustomStringConvertible {
     case experimentsEmpty
     /// No experiment has this name.
     case experimentNotFound(experiment: String)
-    /// The experiment has no value of the flag for the user's group.
+    /// The experiment has no value for the flag in the user's group.
     case experimentGroupNotMatchingFeatureFlagGroup(
         experiment: String,
         featureFlag: String,

@@ -1,7 +1,7 @@
 /// The shape of `config.json`, in the vendor's spelling.
 ///
-/// Which lists lose only their broken elements, and which invalidate what contains them, is part of the wire: the
-/// service sends configurations that older SDKs can't read in full.
+/// Which lists lose only their broken elements, and which invalidate what contains them, is part of the wire format:
+/// the service sends configurations that older SDKs can't read in full.
 enum SigmaWire {
     struct Root: Decodable, Sendable {
         var useGeo: Bool
@@ -22,7 +22,7 @@ enum SigmaWire {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             let lists: [CodingKeys] = [.featureFlags, .experiments]
-            // Some other server's object must not remove all users' flags.
+            // An object from some other server must not remove all users' flags.
             guard try lists.contains(where: { try container.contains($0) && !container.decodeNil(forKey: $0) }) else {
                 throw DecodingError.keyNotFound(
                     CodingKeys.featureFlags,
@@ -296,7 +296,7 @@ enum SigmaWire {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a list for a property that may be missing; what the compiler writes for one calls this.
+    /// Decodes a list for a property that may be missing; the code that the compiler generates for it calls this.
     func decode<Element>(_ type: SigmaWire.Lossy<Element>.Type, forKey key: Key) throws -> SigmaWire.Lossy<Element> {
         try decodeIfPresent(type, forKey: key) ?? SigmaWire.Lossy(wrappedValue: [])
     }
