@@ -13,8 +13,8 @@ import Foundation
 
 /// `make compare`: the checkout with every vendor, as `xp compare` without options shows it.
 ///
-/// It is a program of its own because it needs neither a durable store nor a parser of arguments and YAML, and is built
-/// in two thirds of the time of `xp`.
+/// It is a program of its own because it needs neither a durable store nor a parser of arguments and YAML, and builds
+/// in two thirds of the time that `xp` takes.
 @main
 struct CompareVendors {
     static func main() async {

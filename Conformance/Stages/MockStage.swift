@@ -20,11 +20,11 @@ public struct MockWire<Vendor: MockVendor>: Sendable {
     public var makeProvider: @Sendable (MockServer) async throws -> any ExperimentationProvider
     /// Translates what the vendor accepted into neutral terms, in the order of arrival.
     public var received: @Sendable (Vendor, [JournalEntry]) async throws -> [Received]
-    /// Does what ``received`` does, and has the vendor forget it; `nil` if it can't.
+    /// Does what ``received`` does, and makes the vendor forget it; `nil` if it can't.
     public var takeReceived: (@Sendable (Vendor, [JournalEntry]) async throws -> [Received])?
     /// Whether a client is connected to the mock's announcements of changes; `true` if it makes none.
     public var isHeard: @Sendable (Vendor) -> Bool
-    /// Turns the vendor's kill switch; `nil` if it has none.
+    /// Turns the vendor's kill switch on or off; `nil` if it has none.
     public var setKillSwitch: (@Sendable (Vendor, Bool) async throws -> Void)?
     /// Prepares a filled mock for people and other programs, which get no provider from here; `nil` if nothing is
     /// needed.
@@ -126,7 +126,7 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         if isReachable { try await server.start() } else { await server.stop() }
     }
 
-    /// Has the server answer as one that is this far away.
+    /// Makes the server answer with the delay of this distance.
     public func setRoundTrip(_ duration: Duration) async -> Bool {
         server.setRoundTrip(duration)
         return true
@@ -143,7 +143,7 @@ public final class MockStage<Vendor: MockVendor>: SubjectStage {
         return taken
     }
 
-    /// Every exchange, told from the journal.
+    /// Every exchange, taken from the journal.
     public func exchanges() async throws -> [Exchange] { try await exchanges(from: 0) }
 
     /// The number of exchanges so far.

@@ -46,7 +46,7 @@ public struct EngageSubject: ConformanceSubject {
     /// The fields that its wire carries.
     public var wireFields: Set<Received.Field> { [.userID, .anonymousID, .name, .value, .attributes, .date] }
 
-    /// Where the adapter keeps Engage's behavior against the neutral contract.
+    /// Where the adapter keeps Engage's behavior instead of the neutral contract's.
     public var knownDeviations: [KnownDeviation] {
         let texts = "The values of a behaviour are texts: a list is joined, null and objects are left out"
         return [KnownDeviation("events/attributes-with-parts", reason: texts)]
@@ -105,7 +105,7 @@ public struct EngageSubject: ConformanceSubject {
         return configuration
     }
 
-    /// How every access token begins that the mock issues.
+    /// The prefix of every access token that the mock issues.
     private static let accessTokenPrefix = "t0k3n"
 
     /// The vendor's initial state: a flexible list and the audit table.
@@ -203,7 +203,7 @@ private struct EngageTelling {
         )
     }
 
-    /// A behavior that the vendor reports as an error later: nothing in it counts as told.
+    /// A behavior that the vendor later reports as an error: none of its contents counts as received.
     private func unknown(_ flaws: [Flaw], exchange: Int) -> Received {
         let texts = flaws.map { FlagValue.string($0.description) }
         return Received(type: "unknown", attributes: ["flaws": .array(texts)], exchange: exchange)

@@ -50,7 +50,7 @@ public struct EvergageSubject: ConformanceSubject {
         return [.value: "\(named), and no value", .attributes: "\(named), and nothing that an application adds"]
     }
 
-    /// Where the adapter keeps Evergage's behavior against the neutral contract.
+    /// Where the adapter keeps Evergage's behavior instead of the neutral contract's.
     public var knownDeviations: [KnownDeviation] {
         let final =
             "Evergage takes one event a request, so a refusal is about that event, and the adapter takes it as final"

@@ -61,7 +61,7 @@ public struct FlagshipSubject: ConformanceSubject {
     /// A goal is sent as an event with the action's name.
     public var wireTypes: [String: String] { ["goalCompleted": "custom"] }
 
-    /// Where the adapter keeps Flagship's behavior against the neutral contract.
+    /// Where the adapter keeps Flagship's behavior instead of the neutral contract's.
     public var knownDeviations: [KnownDeviation] {
         let collector =
             "Flagship's collector says with its status alone that it took a hit; what its body holds is nothing to it"

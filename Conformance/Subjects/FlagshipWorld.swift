@@ -8,7 +8,7 @@ enum FlagshipWorld {
         "targetingGroups": [["targetings": [["operator": "EQUALS", "key": "fs_all_users", "value": ""]]]]
     ]
 
-    /// The file, and the gaps: what of the world it can't represent.
+    /// The file, and the gaps: the parts of the world that it can't represent.
     static func file(of world: World) -> (text: String, gaps: [WorldGap]) {
         var gaps: [WorldGap] = []
         if !world.holdouts.isEmpty { gaps.append(WorldGap("holdouts", "Flagship has no holdouts")) }

@@ -11,7 +11,7 @@ public struct OFREPSubject: ConformanceSubject {
     /// How sessions learn about changed decisions.
     public let changes: OFREPConfiguration.Changes
 
-    /// Whether the server takes events beside the protocol, as this project's gateway does.
+    /// Whether the server takes events outside the protocol, as this project's gateway does.
     public let takesEvents: Bool
 
     /// Creates the subject.
@@ -129,7 +129,7 @@ extension World {
         ["flags": .object(Dictionary(flags.map { ($0.key, ofrep($0)) }) { $1 })]
     }
 
-    /// The parts of this world that such a server can't represent.
+    /// The parts of this world that the mock server can't represent.
     var ofrepGaps: [WorldGap] {
         var gaps: [WorldGap] = []
         if !experiments.isEmpty { gaps.append(WorldGap("experiments", "OFREP doesn't tell of experiments")) }

@@ -39,7 +39,7 @@ public struct Agreement: Sendable, Hashable, Codable {
 
     /// An experiment.
     public struct Experiment: Sendable, Hashable, Codable {
-        /// The id at the current vendor; at the new one if only that has it.
+        /// The id at the current vendor; at the new vendor if only that vendor has it.
         public var id: String
         /// The name.
         public var name: String
@@ -66,13 +66,13 @@ public struct Agreement: Sendable, Hashable, Codable {
         public var changedImported: Int
         /// The number of users who join it.
         public var joined: Int
-        /// Whether the allocation before matches its weights; `nil` if there are too few users to tell, or no two variations
-        /// with a weight.
+        /// Whether the allocation before matches its weights; `nil` if there are too few users to tell, or no two
+        /// variations with a weight.
         public var ratioBefore: RatioTest?
         /// Whether the allocation after matches its weights; `nil` as above.
         public var ratioAfter: RatioTest?
-        /// Whether the allocation after importing matches the new vendor's weights, without the users that a vendor has on a
-        /// list; `nil` as above, and if the new vendor doesn't honor imported assignments.
+        /// Whether the allocation after importing matches the new vendor's weights, without the users that a vendor has
+        /// on a list; `nil` as above, and if the new vendor doesn't honor imported assignments.
         public var ratioImported: RatioTest?
         /// Whether ``ratioBefore`` is missing only because there are too few users.
         public var isTooFewBefore = false
@@ -87,7 +87,7 @@ public struct Agreement: Sendable, Hashable, Codable {
         public var shareImported: Double { users > 0 ? Double(changedImported) / Double(users) : 0 }
     }
 
-    /// The maximum share of changed users with which an import is recommended.
+    /// The maximum share of changed users at which an import is recommended.
     public static let tolerated = 0.001
 
     /// The experiments to finish before the switch.

@@ -172,7 +172,8 @@ public struct AgreementRunner: Sendable {
             count.tables[index].imported[count.tables[index].cell(from.variation, imported.variation)] += 1
             if from.isDrawn { count.tables[index].drawnBefore[from.variation] += 1 }
             if to.isDrawn { count.tables[index].drawnAfter[to.variation] += 1 }
-            // An imported assignment counts as drawn, so a list of the old vendor shows only there.
+            // An imported assignment counts as drawn, so only the place before shows whether the old vendor has the
+            // user on a list.
             let isListed = from.variation >= 0 && !from.isDrawn
             if imported.isDrawn, !isListed { count.tables[index].drawnImported[imported.variation] += 1 }
         }

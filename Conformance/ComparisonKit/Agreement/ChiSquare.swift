@@ -95,8 +95,8 @@ public struct RatioTest: Sendable, Hashable, Codable {
 
     /// The fewest users that must be expected in each arm.
     ///
-    /// With fewer, counts are too coarse for this statistic: where 5 users are expected in an arm, chance alone falls below
-    /// ``alarm`` up to three times in a thousand, where 1 is, seven times. 8 is also what others ask for, such as GrowthBook.
+    /// With fewer, counts are too coarse for this statistic: with 5 users expected in an arm, chance alone falls below
+    /// ``alarm`` up to three times in a thousand; with 1, seven times. Others, such as GrowthBook, ask for 8 as well.
     public static let fewest = 8.0
 
     /// Whether the deviation is too large for chance.
@@ -107,7 +107,7 @@ public struct RatioTest: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - observed: The counts.
     ///   - weights: The expected weights, in any unit.
-    /// - Returns: `false` also if there is nothing to test however large the counts are.
+    /// - Returns: `false` also if there is nothing to test, however large the counts are.
     public static func isTooFew(observed: [Int], weights: [Double]) -> Bool {
         observed.count == weights.count && weights.count { $0 > 0 } > 1
             && RatioTest(observed: observed, weights: weights) == nil
@@ -115,8 +115,8 @@ public struct RatioTest: Sendable, Hashable, Codable {
 
     /// Tests counts against weights; `nil` if there is nothing to test.
     ///
-    /// That is the case if all counts are 0, if only one weight is above 0 and nothing is counted elsewhere, or if fewer than
-    /// ``fewest`` are expected in an arm. A count where the weight is 0 is proof, however few there are.
+    /// That is the case if all counts are 0, if only one weight is above 0 and nothing is counted elsewhere, or if
+    /// fewer than ``fewest`` are expected in an arm. A count where the weight is 0 is proof, however few there are.
     ///
     /// - Parameters:
     ///   - observed: The counts.

@@ -11,7 +11,7 @@ public struct Decider: Sendable {
         case asked(any DecisionSource)
     }
 
-    /// The vendor's name, or that of the file with its rules.
+    /// The vendor's name, or the name of the file with its rules.
     public var name: String
     /// Where decisions come from.
     public var source: Source

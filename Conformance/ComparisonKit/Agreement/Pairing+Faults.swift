@@ -1,5 +1,6 @@
 extension Pairing {
-    /// Finds faults in specified pairs: experiments and variations that a vendor doesn't have, or that are in two pairs.
+    /// Finds faults in specified pairs: experiments and variations that a vendor doesn't have, or that are in two
+    /// pairs.
     ///
     /// - Parameters:
     ///   - given: The specified pairs.

@@ -10,7 +10,7 @@ public struct Pairing: Sendable, Hashable {
         case names
         /// By the flag values of the variations: users see the same.
         case values
-        /// By the control and otherwise the order: worth checking.
+        /// By the control, and otherwise by the order: worth checking.
         case order
     }
 

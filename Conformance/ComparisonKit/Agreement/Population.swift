@@ -1,6 +1,6 @@
 import Experimentation
 
-/// Generated users: the same number gives the same user in every run.
+/// Generated users: the same number yields the same user in every run.
 public struct Population: Sendable {
     /// The attributes that are assigned in rotation; none if empty.
     private let models: [Attributes]

@@ -24,9 +24,9 @@ extension World {
     /// - Parameters:
     ///   - before: The current vendor.
     ///   - after: The new vendor.
-    ///   - limit: The time after which it can't be told, in real time.
-    /// - Returns: The experiments, those to finish first at the front, none if the current vendor has no experiments; or why
-    ///   it can't be told.
+    ///   - limit: The time limit, in real time; after it, the answer is that it can't be told.
+    /// - Returns: The experiments, those to finish first at the front, none if the current vendor has no experiments;
+    ///   or why it can't be told.
     public func runningExperiments(
         from before: any ConformanceSubject,
         to after: any ConformanceSubject,

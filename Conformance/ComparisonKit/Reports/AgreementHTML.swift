@@ -84,13 +84,13 @@ struct AgreementHTML {
             """
     }
 
-    /// A table in a region that can be scrolled; `label` tells the region from the page's others.
+    /// A table in a region that can be scrolled; `label` distinguishes the region from the page's others.
     private func table(_ rows: [[String]], _ caption: String, label: String, isMatrix: Bool = false) -> String {
         let head = (rows.first ?? []).map { "<th scope=\"col\">\(HTML.escaped($0))</th>" }.joined()
         let body = rows.dropFirst().map { row -> String in
             let cells = zip(rows[0], row).dropFirst().map { title, cell in
                 let style = cell == "off" ? " class=\"broken\"" : ""
-                // On a narrow screen the cells stand below the name of their row, without the heading of their column.
+                // On a narrow screen the cells are below the name of their row, without the heading of their column.
                 let column = HTML.escaped(isMatrix ? "→ \(title)" : title)
                 return "<td\(style) data-vendor=\"\(column)\">\(HTML.escaped(cell))</td>"
             }

@@ -49,7 +49,7 @@ struct CostHTML {
         return chart(title, unit, lines) + table(title, "<th scope=\"col\">Vendor</th>\(heads)", rows)
     }
 
-    /// Both axes by powers of ten, so that what grows evenly is a straight line.
+    /// Draws both axes by powers of ten, so that even growth is a straight line.
     private func chart(
         _ title: String,
         _ unit: String,

@@ -9,7 +9,7 @@ struct TextReport {
     private let nameWidth: Int
 
     static let width = 100
-    /// The longest name of a vendor; a composition has any name that its file gives it.
+    /// The longest name of a vendor; a composition's file may give it any name.
     static let longestName = 24
 
     init(_ comparison: Comparison, _ swap: Swap?, _ palette: Palette) {

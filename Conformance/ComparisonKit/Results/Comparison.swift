@@ -13,7 +13,7 @@ public struct Comparison: Sendable, Hashable, Codable {
     public var rounds: Int
     /// How times were measured; `nil` without times.
     public var timing: Timing?
-    /// The month whose cost ``VendorStory/monthly`` has, if it was requested.
+    /// The month whose cost ``VendorStory/monthly`` states, if it was requested.
     public var usage: Usage?
     /// What happened, in order.
     public var steps: [StepName]
@@ -94,14 +94,14 @@ public struct VendorStory: Sendable, Hashable, Codable {
     public var repeated: Int?
     /// The number of events reported as delivered that never arrived; `nil` if they can't be recognized.
     public var lost: Int?
-    /// What of each event type reaches the vendor's wire.
+    /// How much of each event type reaches the vendor's wire.
     public var fidelity: [EventFidelity]
     /// The time until the application noticed the kill switch, in seconds of the scenario; `nil` if it was never turned
     /// on, or never noticed.
     public var killSwitchSeconds: Int?
     /// What the scenario showed about offline use, log-in and withdrawn consent.
     public var findings: Findings
-    /// How its traffic grows with flags and events, if that was asked for.
+    /// How its traffic grows with flags and events, if that was requested.
     public var growth: Growth?
     /// The cost of ``Comparison/usage`` with this vendor; `nil` if it wasn't requested or is unknown.
     public var monthly: MonthlyCost?

@@ -35,7 +35,7 @@ extension Comparison {
 }
 
 extension MonthlyCost {
-    /// The figures of a month, as tables have them under ``heads``.
+    /// The figures of a month, as tables show them under ``heads``.
     var cells: [String] {
         [
             Wording.count(requests), Wording.bytes(bytesSent), Wording.bytes(bytesReceived),

@@ -2,7 +2,7 @@ import ConformanceKit
 import Experimentation
 import Foundation
 
-/// What of an event type reaches a vendor's wire.
+/// How much of an event type reaches a vendor's wire.
 public struct EventFidelity: Sendable, Hashable, Codable {
     /// What happened to a field.
     public enum Fate: String, Sendable, Hashable, Codable {

@@ -62,7 +62,7 @@ public struct Latency: Sendable, Hashable, Codable {
     /// The 99th percentile in milliseconds; `nil` with too few measurements.
     public var p99: Double?
 
-    /// The fewest measurements that have a median worth telling.
+    /// The minimum number of measurements for a median that is worth reporting.
     public static let fewestForMedian = 11
     /// The minimum number of measurements for a 99th percentile.
     public static let fewestForTail = 100
@@ -91,7 +91,7 @@ public struct Latency: Sendable, Hashable, Codable {
 public struct Timing: Sendable, Hashable, Codable {
     /// How often each step was measured.
     public var rounds: Int
-    /// The round trip between the application and each vendor, in milliseconds, that was played; 0 if none was.
+    /// The simulated round trip between the application and each vendor, in milliseconds; 0 if none was simulated.
     public var roundTripMilliseconds: Double
 
     /// Creates a description.
@@ -101,7 +101,7 @@ public struct Timing: Sendable, Hashable, Codable {
     }
 }
 
-/// What happened to events during a step; only ``pending`` is the number after it.
+/// What happened to events during a step; only ``pending`` is the number after the step.
 public struct EventCount: Sendable, Hashable, Codable {
     /// The number of accepted events.
     public var accepted: Int

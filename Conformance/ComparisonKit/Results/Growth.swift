@@ -1,15 +1,15 @@
 /// How a vendor's traffic grows with an application's flags and events.
 public struct Growth: Sendable, Hashable, Codable {
-    /// What fetching the decisions of one user takes, by the number of flags; empty for a vendor without flags.
+    /// The traffic of fetching one user's decisions, by the number of flags; empty for a vendor without flags.
     public var flags: [Point]
-    /// What delivering events takes, by their number; empty for a vendor without events.
+    /// The traffic of delivering events, by their number; empty for a vendor without events.
     public var events: [Point]
 
     /// The traffic at one size.
     public struct Point: Sendable, Hashable, Codable {
-        /// How many flags or events.
+        /// The number of flags or events.
         public var count: Int
-        /// What went over the wire.
+        /// The traffic on the wire.
         public var traffic: Traffic
 
         /// Creates a point.

@@ -18,7 +18,7 @@ extension StepOutcome {
         return parties.map { "\(text) (\($0))" } ?? text
     }
 
-    /// Which of several vendors had a part in it; `nil` for a single one, and where none had.
+    /// Which of several vendors took part; `nil` for a single one, and where none did.
     var parties: String? {
         guard let by, !by.isEmpty else { return nil }
         return "by \(by.joined(separator: ", "))"

@@ -36,8 +36,8 @@ public struct StepOutcome: Sendable, Hashable, Codable {
     public var status: ProviderStatus
     /// The numbers of its exchanges.
     public var exchanges: [Int]
-    /// Which of several vendors had a part in it, in their order: answered, took an event or were asked; `nil` for a
-    /// single vendor.
+    /// Which of several vendors took part, in their order: those that answered, took an event or were asked; `nil` for
+    /// a single vendor.
     public var by: [String]?
 
     /// The evaluation of a flag.

@@ -143,8 +143,8 @@ public struct SwapSummary: Sendable, Hashable, Codable {
 }
 
 extension Swap {
-    /// Whether the new vendor took, delivered and answered all that the old one did: fewer requests for less are nothing
-    /// better.
+    /// Whether the new vendor took, delivered and answered all that the old one did: fewer requests that achieve less
+    /// are no improvement.
     fileprivate func doesAsMuch(_ after: VendorStory, as before: VendorStory) -> Bool {
         let lost: Set<Capability> = [.flags, .objectFlags, .tracking]
         let isShorter = steps.contains { $0.kind == .breaks || $0.kind == .missing }

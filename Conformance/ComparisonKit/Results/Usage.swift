@@ -22,13 +22,14 @@ public struct Usage: Sendable, Hashable, Codable {
 
 /// The cost of a month with one vendor, counted in sessions that were run against its mock.
 public struct MonthlyCost: Sendable, Hashable, Codable {
-    /// How many requests.
+    /// The number of requests.
     public var requests: Int
-    /// How many bytes the requests take, heads and bodies.
+    /// The size of the requests in bytes, heads and bodies.
     public var bytesSent: Int
-    /// How many bytes the answers take, heads and bodies.
+    /// The size of the answers in bytes, heads and bodies.
     public var bytesReceived: Int
-    /// How many events the vendor takes, exposures and its own signals among them; `nil` if it takes none at all.
+    /// The number of events that the vendor takes, including exposures and its own signals; `nil` if it takes none at
+    /// all.
     ///
     /// What a contract charges for, and whether by event or by user, isn't known here.
     public var billedEvents: Int?
@@ -37,15 +38,15 @@ public struct MonthlyCost: Sendable, Hashable, Codable {
     /// The mean of the later sessions, on a device that keeps the first one's state.
     public var laterSession: SessionCost?
 
-    /// What one session takes.
+    /// The cost of one session.
     public struct SessionCost: Sendable, Hashable, Codable {
-        /// How many requests.
+        /// The number of requests.
         public var requests: Double
-        /// How many bytes the requests take.
+        /// The size of the requests in bytes.
         public var bytesSent: Double
-        /// How many bytes the answers take.
+        /// The size of the answers in bytes.
         public var bytesReceived: Double
-        /// How many events arrive.
+        /// The number of events that arrive.
         public var events: Double
 
         /// Creates the cost of a session.
@@ -71,12 +72,12 @@ public struct MonthlyCost: Sendable, Hashable, Codable {
         }
     }
 
-    /// Works out a month.
+    /// Calculates the cost of a month.
     ///
     /// - Parameters:
     ///   - usage: How the application is used.
     ///   - first: A user's first session.
-    ///   - later: Sessions after it, as many as were played.
+    ///   - later: The sessions after it, as many as were played.
     ///   - takesEvents: Whether the vendor takes events at all.
     public init(of usage: Usage, first: SessionCost, later: [SessionCost], takesEvents: Bool) {
         let mean = SessionCost(meanOf: later)

@@ -55,8 +55,8 @@ struct Arrivals {
 
     /// Assigns each arrival without an exact match to a waiting event that arrived changed.
     ///
-    /// An arrival that equals an earlier one is a repetition, unless further events wait that look like the one that the
-    /// earlier arrival stood for.
+    /// An arrival that equals an earlier one is a repetition, unless more events are waiting that look like the event
+    /// that the earlier arrival was assigned to.
     ///
     /// - Returns: The number of repetitions.
     private static func settle(
@@ -86,8 +86,8 @@ struct Arrivals {
 
     /// The most similar waiting event, so that what remains is what is really missing.
     ///
-    /// One of another type only if none of its own type is left. A vendor may record a goal as a custom event, but no event
-    /// as a change of consent, nor that as another event.
+    /// It is one of another type only if none of its own type is left. A vendor may record a goal as a custom event,
+    /// but no event as a change of consent, nor a change of consent as another event.
     private static func origin(of mark: Mark, among waiting: [Mark: Int]) -> Mark? {
         let open = waiting.filter { $0.value > 0 }.keys
         let alike = open.filter { $0.type == mark.type }

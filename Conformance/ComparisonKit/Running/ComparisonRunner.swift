@@ -18,11 +18,11 @@ public struct ComparisonRunner: Sendable {
     /// The time limit of a step; the run of a vendor that exceeds it ends there, and the others continue.
     public var stepLimit: Duration
 
-    /// The round trip to each vendor that is played; zero for none.
+    /// The simulated round trip to each vendor; zero for none.
     public var roundTrip: Duration = .zero
-    /// Whether traffic is measured in several sizes as well.
+    /// Whether traffic is also measured at several sizes.
     public var measuresGrowth = false
-    /// A month whose cost is reported as well, if any.
+    /// A month whose cost is also reported, if any.
     public var usage: Usage?
 
     /// Creates a runner.
@@ -125,7 +125,7 @@ public struct ComparisonRunner: Sendable {
         return story
     }
 
-    /// Plays what is measured beside the scenario, on stages of its own.
+    /// Runs the measurements beside the scenario, each on a stage of its own.
     private func playTrials(of subject: any ConformanceSubject, in world: World, _ story: inout VendorStory) async {
         if subject.capabilities.contains(.tracking) {
             let trial = FidelityTrial(subject: subject, world: world)
@@ -143,7 +143,7 @@ public struct ComparisonRunner: Sendable {
 
     /// Plays a trial, unless something failed before.
     ///
-    /// - Returns: Its result; `nil` if it doesn't end in time or its mock doesn't work, which the story then says.
+    /// - Returns: Its result; `nil` if it doesn't end in time or its mock doesn't work, and then the story says so.
     private func result<Result: Sendable>(
         of trial: String,
         _ story: inout VendorStory,
@@ -219,7 +219,7 @@ public struct ComparisonRunner: Sendable {
         return (story, durations, isNetworked)
     }
 
-    /// Returns a story with the events that the vendor's provider refuses, which is started for that question alone.
+    /// Returns a story with the events that the vendor's provider refuses; starts the provider for that question alone.
     private static func notingRefusals(of stage: any SubjectStage, in story: VendorStory) async -> VendorStory {
         guard let provider = try? await stage.makeProvider() else { return story }
         var story = story

@@ -10,10 +10,10 @@ struct CostTrial: Sendable {
     let world: World
     let usage: Usage
 
-    /// How many sessions are played at the most; the others are taken for the mean of those after the first.
+    /// The maximum number of sessions played; the others are assumed to cost the mean of those after the first.
     static let mostSessions = 6
 
-    /// Plays it.
+    /// Runs the trial.
     ///
     /// - Returns: The cost of the month; `nil` if not every event of a session arrived.
     /// - Throws: When the mock doesn't work.
@@ -65,7 +65,7 @@ struct CostTrial: Sendable {
         )
     }
 
-    /// Reads the world's flags one after another, and from the first again.
+    /// Reads the world's flags one after another, starting again from the first.
     private func read(in session: UserSession) {
         guard !world.flags.isEmpty else { return }
         for number in 0..<usage.reads {

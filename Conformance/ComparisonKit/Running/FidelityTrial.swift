@@ -1,7 +1,7 @@
 import ConformanceKit
 import Experimentation
 
-/// Tracks one event of each type, and determines what of it reaches the vendor.
+/// Tracks one event of each type, and determines how much of it reaches the vendor.
 struct FidelityTrial: Sendable {
     let subject: any ConformanceSubject
     let world: World

@@ -1,11 +1,11 @@
 import ConformanceKit
 import Experimentation
 
-/// Fetches decisions and delivers events in several sizes, and counts the traffic.
+/// Fetches decisions and delivers events at several sizes, and counts the traffic.
 struct GrowthTrial: Sendable {
     let subject: any ConformanceSubject
 
-    /// Plays it.
+    /// Runs the trial.
     ///
     /// - Returns: A point for each size that was completed.
     /// - Throws: When the mock doesn't work.

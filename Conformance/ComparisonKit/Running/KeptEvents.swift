@@ -2,7 +2,8 @@ import Experimentation
 
 /// The events that were accepted while the vendor was away, and what became of each; pure.
 ///
-/// By event, because totals say nothing about these: earlier and later ones are delivered, purged and dropped as well.
+/// Follows each event, because totals say nothing about these: earlier and later ones are delivered, purged and dropped
+/// as well.
 struct KeptEvents {
     /// An event that is owed to a destination.
     struct Owed: Hashable {
@@ -35,7 +36,8 @@ struct KeptEvents {
     /// - Parameters:
     ///   - settlements: The outcomes.
     ///   - destination: The destination.
-    ///   - isCurrent: Whether the lease was current; otherwise only what was delivered counts, unless it was purged before.
+    ///   - isCurrent: Whether the lease was current; otherwise only what was delivered counts, unless it was purged
+    ///     before.
     mutating func settle(_ settlements: [Settlement], at destination: Destination, isCurrent: Bool) {
         for settlement in settlements {
             let owed = Owed(id: settlement.id, destination: destination)

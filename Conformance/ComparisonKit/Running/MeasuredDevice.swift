@@ -24,7 +24,7 @@ final class MeasuredDevice: Sendable {
 
     /// Tracks events at different times, and delivers them.
     ///
-    /// - Returns: Whether all of them were delivered; `false`, too, if the vendor doesn't support the event.
+    /// - Returns: Whether all of them were delivered; also `false` if the vendor doesn't support the event.
     func deliver(_ count: Int, of event: TrackingEvent, in session: UserSession, _ client: ExperimentationClient)
         async throws -> Bool
     {

@@ -7,7 +7,7 @@ struct Glimpse {
     var values: [String: FlagValue] = [:]
     var places: [String: String] = [:]
     var pending = 0
-    /// How much the vendor has received; counted only before steps that need it.
+    /// The number of events that the vendor has received; counted only before steps that need it.
     var received = 0
 }
 

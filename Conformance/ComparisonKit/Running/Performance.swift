@@ -18,7 +18,7 @@ actor Performance {
     private let quietLooks: Int
 
     private var client: ExperimentationClient?
-    /// Whether the client was made by the step that is played.
+    /// Whether the step that is being played made the client.
     private var isNew = false
     private var session: UserSession?
     private var seenExchanges = 0
@@ -48,11 +48,11 @@ actor Performance {
         environment = ClientEnvironment(time: time, makeID: { counter.nextID() }, jitter: { 0.5 })
     }
 
-    /// How fast time passes by itself: slowly, because a retry that becomes due while a slow machine settles a step would be
-    /// counted there.
+    /// How fast time passes by itself: slowly, because a retry that becomes due while a slow machine settles a step
+    /// would be counted in that step.
     private static let speed = 0.1
 
-    /// A limit of the machine's clock, by the scenario's time.
+    /// Converts a limit of the machine's clock to the scenario's time.
     private static func limit(_ real: Duration) -> Duration { real * speed }
 
     /// The additional time allowed for each event that a step tracks or delivers; far more than needed.
@@ -160,11 +160,11 @@ actor Performance {
     private func logIn(_ user: User) async throws {
         let session = try current()
         var identity = user.identity
-        // The user so far was this user, before anyone knew.
+        // The user so far was the same user, before the log-in.
         if identity.anonymousID == nil { identity.anonymousID = session.user.anonymousID ?? session.user.id }
         try await session.link(to: identity)
         if !user.attributes.isEmpty { try session.update(user.attributes) }
-        // Unknown if the document doesn't name it.
+        // The consent is unknown if the document doesn't name it.
         if user.consent != .unknown, session.user.consent != user.consent { try await session.setConsent(user.consent) }
     }
 
@@ -177,8 +177,8 @@ actor Performance {
         )
     }
 
-    /// Waits, for a few seconds at most, until a new client that polls has an answer: what it asks for by itself belongs to
-    /// the step that started it.
+    /// Waits, for a few seconds at most, until a new client that polls has an answer: what it asks for by itself
+    /// belongs to the step that started it.
     private func waitForRules() async {
         guard isNew, let client else { return }
         isNew = false
@@ -259,7 +259,7 @@ actor Performance {
     private func settle(after action: Scenario.Action) async throws {
         await waitForRules()
         var quiet = 0
-        // Until it holds a lease, a delivery that time has woken can't be seen, and other processes may hold up its thread.
+        // A delivery that time has woken can't be seen until it holds a lease; other processes may delay its thread.
         let least = if case .wait = action { quietLooks + 12 } else { quietLooks }
         var needed = least
         var before = -1
@@ -268,7 +268,7 @@ actor Performance {
             let start = ContinuousClock.now
             try await Task.sleep(for: .milliseconds(4), clock: .continuous)
             // On a machine that wakes this task late, the client's tasks and threads are late as well: that look proves
-            // nothing, and the others less.
+            // nothing, and the others prove less.
             let isOnTime = start.duration(to: .now) < .milliseconds(8)
             if !isOnTime { needed = min(needed + 3, least + 30) }
             let count = try await stage.exchangeCount()
@@ -279,7 +279,7 @@ actor Performance {
         }
     }
 
-    /// Which vendors have had a part in what happened since the last step.
+    /// The vendors that took part in what happened since the last step.
     private func shares(in ledgers: [Destination: Ledger]) async throws -> [String] {
         let parts = stage.parts
         var counts: [String: Int] = [:]
@@ -302,7 +302,7 @@ actor Performance {
             outcome.exchanges.append(exchange.number)
         }
         seenExchanges += exchanges.count
-        // The client's ledger includes pending notes; without a client, after a restart, the store's has to do.
+        // The client's ledger includes pending notes; after a restart, without a client, the store's has to do.
         let now: Ledger
         if let client { now = try await client.ledger() } else { now = try await store.outbox.ledger() }
         outcome.events = EventCount(from: ledger, to: now)

@@ -1,17 +1,17 @@
 import ConformanceKit
 import Experimentation
 
-/// Finds which of several vendors have a part in a step.
+/// Finds which of several vendors take part in a step.
 struct Shares {
     private var exchanges: [String: Int] = [:]
     private var ledgers: [Destination: Ledger] = [:]
 
-    /// The vendors whose book or whose exchanges have changed since the last call.
+    /// The vendors whose ledger or exchanges have changed since the last call.
     ///
     /// - Parameters:
     ///   - parts: The vendors.
-    ///   - counts: How many exchanges each has had.
-    ///   - now: The books.
+    ///   - counts: The number of exchanges of each.
+    ///   - now: The ledgers.
     /// - Returns: Their names, in their order.
     mutating func next(_ parts: [SubjectPart], _ counts: [String: Int], _ now: [Destination: Ledger]) -> [String] {
         let active = parts.filter { part in

@@ -68,7 +68,7 @@ final class StepwiseOutbox: OutboxStoreDecorator {
     }
 
     func setConsent(_ changes: [ConsentChange]) async throws(ExperimentationError) -> ConsentOutcome {
-        // What is gone before has expired or made room; what is gone afterwards was purged.
+        // Events that are gone by now have expired or made room; those that are gone afterwards were purged.
         try await noteRemoved(as: .dropped)
         let outcome = try await base.setConsent(changes)
         if outcome.removed > 0 { try await noteRemoved(as: .purged) }

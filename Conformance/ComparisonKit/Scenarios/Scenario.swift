@@ -66,8 +66,8 @@ public struct Scenario: Sendable, Hashable {
         case consent(Consent)
         /// The application restarts with its stored data.
         case restart
-        /// The anonymous user logs in; if they have no anonymous id, the earlier id becomes it. Consent stays as it was if
-        /// theirs is unknown.
+        /// The anonymous user logs in; if they have no anonymous id, the earlier id becomes it. Consent stays as it was
+        /// if theirs is unknown.
         case logIn(User)
         /// Time passes.
         case wait(seconds: Int)

@@ -2,8 +2,8 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// More of promises 11 and 16: what an event keeps to itself, also beside others in a batch and in a later run, and what
-    /// goes without events.
+    /// More of promises 11 and 16: each event keeps its own time, attributes and id, even in a batch or in a later run;
+    /// only the signal follows a withdrawal of consent.
     static let batches: [ConformanceCase] = [
         delivery("delivery/alike-and-yet-two", 11, "Events that are alike are several events, and each arrives") {
             probe in
@@ -16,7 +16,7 @@ extension ConformanceCase {
                 await client.setConnectivity(.offline)
                 for _ in 0..<count {
                     try await probe.trackMarks(1...1, in: session)
-                    // Without ids, a vendor may take what is alike in the same second for a repetition.
+                    // Without ids, a vendor may treat equal events within the same second as repetitions.
                     probe.push(.seconds(2))
                 }
                 await client.setConnectivity(.online)

@@ -273,7 +273,7 @@ extension ConformanceCase {
 }
 
 extension Probe {
-    /// How long this vendor's decisions are valid; `nil` if it gives no decisions or no lifetime.
+    /// How long this vendor's decisions are valid; `nil` if it makes no decisions or states no lifetime.
     public func lifetime() async throws -> Duration? {
         switch try await roles().decisions {
         case .asked(let source): source.freshness.lifetime

@@ -111,16 +111,16 @@ extension ConformanceCase {
 }
 
 extension World {
-    /// The world of the banner before there is one.
+    /// The world of the banner without its campaign.
     fileprivate static let unadorned = World.banner.changing { $0.campaigns = [] }
 }
 
 extension Probe {
     /// Sets the vendor up to answer an event that it takes with the banner.
     ///
-    /// - Returns: The event: a view of an item if possible, otherwise the first of the suite's that the vendor takes and
-    ///   can answer.
-    /// - Throws: ``CaseDoesNotApply`` if it can answer none, and doesn't declare to.
+    /// - Returns: The event: a view of an item if possible, otherwise the first of the suite's events that the vendor
+    ///   takes and can answer.
+    /// - Throws: ``CaseDoesNotApply`` if it can answer none and doesn't declare campaigns.
     fileprivate func eventWithBanner() async throws -> TrackingEvent {
         let (name, roles) = (try await provider().name, try await roles())
         let taken = ([.viewItem(.mug)] + ConformanceCase.examples).filter { (try? roles.check($0, of: name)) != nil }

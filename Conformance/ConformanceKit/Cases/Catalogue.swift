@@ -12,7 +12,7 @@ extension ConformanceCase {
     /// Every case of the suite: the neutral ones, those for compositions, for moves, and for whole SDKs.
     public static let every: [ConformanceCase] = all + composing + moving + wholeSDK
 
-    /// Whether it is about such a subject: cases for several vendors, about moves, and for whole SDKs each have subjects
+    /// Whether it applies to a subject: cases for several vendors, about moves, and for whole SDKs each have subjects
     /// of their own.
     func isAbout(_ subject: any ConformanceSubject) -> Bool {
         isAboutWholeSDKs == subject.isWholeSDK && (subject.isComposed || !isAboutSeveralVendors)

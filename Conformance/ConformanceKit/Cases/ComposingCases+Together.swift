@@ -56,7 +56,7 @@ extension ConformanceCase {
             let values = session.values(of: probe.world)
             for away in deciders {
                 try await away.stage.setReachable(false)
-                // Rules that are still good need no answer.
+                // Rules that are still valid need no answer.
                 probe.push(.seconds(3_600))
                 let failure = await probe.refresh(session)
                 probe.expect(

@@ -88,7 +88,7 @@ extension ConformanceCase {
             world: World.shop.changing { $0.patience = .seconds(2) }
         ) { probe in
             let takers = try await probe.takers()
-            // Each has to be given up by a time-out of its own; the first and the last are of different kinds.
+            // Each must be given up by a time-out of its own; the first and the last are of different kinds.
             for (index, hanging) in [takers[0], takers[takers.count - 1]].enumerated() {
                 let last = 2 * (index + 1)
                 try await probe.refuse(at: hanging, WorldFault(.stall, on: .events, times: nil))

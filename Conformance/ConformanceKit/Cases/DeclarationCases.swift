@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 
 extension ConformanceCase {
-    /// Capabilities that no other line of the contract covers, so that each is checked whether it is declared or not.
+    /// Cases for capabilities that no other line of the contract covers, so that each is checked, declared or not.
     static let declarations: [ConformanceCase] = [
         ConformanceCase(
             "evaluation/metadata",

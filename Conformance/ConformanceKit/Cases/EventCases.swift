@@ -14,7 +14,8 @@ extension ConformanceCase {
             ) { probe in
                 let client = try await probe.client()
                 let session = try await probe.session(for: known)
-                // Offline, so that the event is late, and its time is neither the machine's nor that of its delivery.
+                // Offline, so that the event is late, and its time is neither the machine's nor the time of its
+                // delivery.
                 await client.setConnectivity(.offline)
                 probe.push(.seconds(7_200))
                 let happened = probe.time.now
@@ -65,7 +66,7 @@ extension ConformanceCase {
                 ]
                 let seen = try await probe.attributes(sent)
                 for (name, value) in sent.sorted(by: { $0.key < $1.key }) {
-                    // Some wires have nothing but texts.
+                    // Some wires carry only texts.
                     let isSame =
                         seen[name] == value || seen[name]?.stringValue == value.stringValue ?? value.description
                     probe.expect(isSame, "\(name): \(String(describing: seen[name])) instead of \(value)")
@@ -122,7 +123,7 @@ extension ConformanceCase {
             Order(
                 id: "order-77",
                 lines: [LineItem(item: .mug, quantity: 2), LineItem(item: .teapot)],
-                // Paid with a discount; a double made of it in several steps is another.
+                // Paid with a discount; converting it to a double in several steps results in another number.
                 total: Decimal(sign: .plus, exponent: -2, significand: 1999),
                 currency: "EUR"
             )
@@ -133,7 +134,7 @@ extension ConformanceCase {
         .notificationOpened(NotificationContent(message: "Sale!", callToAction: "Look")),
     ]
 
-    /// A user with an id and one from before it was known.
+    /// A user with an id and an id from before the user was known.
     private static let known = User(
         id: "ada",
         anonymousID: "guest-1",
@@ -170,9 +171,9 @@ extension ConformanceCase {
 }
 
 extension Probe {
-    /// Tracks an event; what the vendor has no word for is refused as UNSUPPORTED, and leaves no trace.
+    /// Tracks an event; what the vendor has no equivalent for is refused as UNSUPPORTED, and leaves no trace.
     ///
-    /// - Throws: ``CaseDoesNotApply`` if it is refused so.
+    /// - Throws: ``CaseDoesNotApply`` if it is refused in this way.
     fileprivate func trackOrExcuse(_ event: TrackingEvent, in session: UserSession) async throws {
         note("track \(event.type) for \(session.user.id)")
         var refusal: ExperimentationError?
@@ -184,9 +185,9 @@ extension Probe {
         throw CaseDoesNotApply(refusal.message)
     }
 
-    /// The attributes that arrive of an event with some that an application added.
+    /// The attributes that arrive with an event to which the application added some.
     ///
-    /// - Throws: ``CaseDoesNotApply`` if the vendor has no words for such attributes.
+    /// - Throws: ``CaseDoesNotApply`` if the vendor has no equivalent for such attributes.
     fileprivate func attributes(_ attributes: [String: FlagValue]) async throws -> [String: FlagValue] {
         let session = try await session()
         var event = try await event(1)

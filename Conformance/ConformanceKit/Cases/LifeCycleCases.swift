@@ -38,7 +38,7 @@ extension ConformanceCase {
             "status/error-without-decisions",
             "A vendor that fails from the start is announced as ERROR, with a reason"
         ) { probe in
-            // Injected before the client exists, since one that fetches by itself would be ready meanwhile.
+            // Injected before the client exists, since a client that fetches by itself would be ready meanwhile.
             try await probe.inject(WorldFault(.status(500), on: .decisions, times: nil))
             let client = try await probe.client()
             let recorder = StatusRecorder(client)

@@ -120,7 +120,7 @@ extension ConformanceCase {
             probe.expect(Set(before.compactMap(\.vendor)).count, equals: 2, "the vendors that answer")
             probe.note("\(off.name)'s kill switch is turned on")
             try await off.stage.setKillSwitch(true)
-            // Rules that are still good aren't asked for again.
+            // Rules that are still valid aren't fetched again.
             probe.push(.seconds(3_600))
             let meanwhile = try await probe.visits(of: users)
             let expected = before.map { $0.vendor == off.name ? "?" : $0.color }

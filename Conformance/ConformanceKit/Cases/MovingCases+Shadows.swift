@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ConformanceCase {
-    /// What the vendor in the shadow costs, and what a comparison tells.
+    /// What the vendor in the shadow costs, and what a comparison reports.
     static let movingShadows: [ConformanceCase] = [
         moves("a-slow-shadow", 23, "A refresh doesn't wait for the shadow vendor, which receives no events") {
             probe in
@@ -26,7 +26,7 @@ extension ConformanceCase {
             let move = try probe.decidingMove()
             var plan = MovePlan(.shadow)
             plan.waitingShadows = 2
-            // Long beside ten refreshes, so that the line is full before its first shadow is given up.
+            // Long compared with ten refreshes, so that the line is full before its first shadow is given up.
             plan.shadowDeadline = .seconds(2)
             try await probe.start(plan)
             try await probe.refuse(at: move.new, WorldFault(.stall, on: .decisions, times: nil))

@@ -3,8 +3,8 @@ import Experimentation
 extension ConformanceCase {
     /// The cases for subjects that move users from one vendor to another.
     ///
-    /// They aren't among ``all``, because a vendor without moves has nothing to show there. Each chooses the stages
-    /// that it is about, whichever stage the subject stands for.
+    /// They aren't among ``all``, because a vendor without moves has nothing to show there. Each case chooses the
+    /// stages that it is about, whichever the subject's stage is.
     public static let moving: [ConformanceCase] = movingUsers + movingEvents + movingShadows
 
     /// Whether it is about a move.
@@ -48,7 +48,7 @@ extension ConformanceCase {
                 (.dualWrite, 0), (.shadow, 0), (.live, 0.5), (.rampDown, 1), (.complete, 1),
             ]
             for (stage, share) in there {
-                // The last stage can't be reached past those in which users' variations are learned.
+                // The last stage can't be reached by skipping those in which users' variations are learned.
                 if stage == .complete { try await probe.go(to: .rampDown, share: share) }
                 try await probe.go(to: stage, share: share)
                 let colors = try await probe.visits(of: users).map(\.color)
@@ -81,7 +81,7 @@ extension ConformanceCase {
                 let after = try await probe.visits(of: signedIn)
                 let what = "signed in \(anonymousID ? "with" : "without") the anonymous id"
                 probe.expect(after.map(\.vendor), equals: before.map(\.vendor), "who answers, \(what)")
-                // An old vendor that keeps no places deals its own users anew when they sign in, moved or not.
+                // An old vendor that keeps no places reassigns its own users when they sign in, moved or not.
                 let pairs = zip(before, after).filter { before, _ in
                     before.vendor == move.new.name || move.old.keepsPlaces
                 }

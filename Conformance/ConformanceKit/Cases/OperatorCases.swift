@@ -107,7 +107,7 @@ extension ConformanceCase {
 }
 
 extension Probe {
-    /// Expects flags to be on or off by the text of an attribute, each time for a user of their own.
+    /// Expects flags to be on or off by the text of an attribute, with a separate user for each text.
     fileprivate func expectFlags(_ keys: [String], by attribute: String, _ table: [(String, [Bool])]) async throws {
         for (number, (text, expected)) in table.enumerated() {
             let user = User(id: "user-\(number)", attributes: [attribute: .string(text)], consent: .granted)

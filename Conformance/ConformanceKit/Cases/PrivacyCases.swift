@@ -136,7 +136,7 @@ extension ConformanceCase {
             )
             let session = try await probe.session(for: user)
             var reasons: Set<String> = []
-            // Alone, because of a batch that is refused nothing is said before it is divided.
+            // One event at a time, because nothing is reported about a refused batch before it is divided.
             for (number, kinds) in [(1, [WorldFault.Kind.status(400), .status(400)]), (2, [.status(500), .reset])] {
                 try await probe.trackMarks(number...number, in: session)
                 for kind in kinds {

@@ -58,7 +58,7 @@ extension ConformanceCase {
         ) { probe in
             let session = try await probe.readySession()
             try await probe.change { $0.flags = [.init("welcome", "Good day!")] }
-            // A client that is told of the change may have asked by now.
+            // A client that is notified of the change may have asked already.
             if try await probe.roles().changes == nil {
                 probe.expect(session.string("welcome", default: "x"), equals: "Hello!", "before the refresh")
             }

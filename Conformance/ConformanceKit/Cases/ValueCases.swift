@@ -123,7 +123,7 @@ extension World {
         )
     }
 
-    /// Flags with other values in the variation that everybody is in.
+    /// Flags with other values in the variation that every user is in.
     fileprivate static func varied(_ name: String, _ flags: [Typed]) -> World {
         World(
             name: name,

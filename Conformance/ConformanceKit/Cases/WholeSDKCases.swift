@@ -6,7 +6,7 @@ extension ConformanceCase {
 
     /// The cases for a whole SDK in another process: what an application sees of it, including its cache and outbox.
     ///
-    /// They aren't among ``all``: those look at a role from within the client, these at an SDK from without.
+    /// They aren't among ``all``: those look at a role from inside the client, these at an SDK from outside.
     public static let wholeSDK: [ConformanceCase] = wholeSDKDecisions + wholeSDKEvents
 
     private static let wholeSDKDecisions: [ConformanceCase] = [

@@ -2,7 +2,7 @@ import Experimentation
 
 /// A promise, and how to verify that it is kept.
 ///
-/// A value: a permanent name, the requirements, the initial world, the faults and the steps.
+/// Has a permanent name, the requirements, the initial world, the faults and the steps.
 public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
     /// The steps of a case.
     public typealias Steps = @Sendable (Probe) async throws -> Void

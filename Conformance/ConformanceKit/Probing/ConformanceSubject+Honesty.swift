@@ -13,8 +13,9 @@ extension ConformanceSubject {
         return reasons[capability] ?? "\(name) doesn't declare \"\(capability)\""
     }
 
-    /// Describes the first gap that contradicts a declared capability: only one that covers a need, because what lacks
-    /// other parts of the world can do what is asked for.
+    /// Describes the first gap that contradicts a declared capability; `nil` if there is none.
+    ///
+    /// Only gaps that cover a need count: a vendor that lacks other parts of the world can still do what is asked for.
     func contradiction(among gaps: [WorldGap], in world: World, for needs: [String]) -> String? {
         for gap in gaps where needs.contains(where: gap.covers) {
             guard let capability = gap.denied(in: world), capabilities.contains(capability) else { continue }
@@ -39,9 +40,9 @@ extension Received.Field {
 extension SubjectStage {
     /// Adds faults to the script.
     ///
-    /// - Throws: ``CaseDoesNotApply`` for a fault that the subject says can't occur, and when the stage can't inject one
-    ///   that not every vendor has: a failure with status 200, a request for credentials. Every stage must be able to
-    ///   inject all others.
+    /// - Throws: ``CaseDoesNotApply`` for a fault that the subject says can't occur, and when the stage can't inject a
+    ///   fault that not every vendor has: a failure with status 200, a request for credentials. Every stage must be
+    ///   able to inject all others.
     func play(_ faults: [WorldFault], of subject: any ConformanceSubject) async throws {
         guard !faults.isEmpty else { return }
         if let reason = faults.lazy.compactMap(subject.reason(forImpossible:)).first { throw CaseDoesNotApply(reason) }

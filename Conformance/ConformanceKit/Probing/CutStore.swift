@@ -2,10 +2,10 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// The stores of a process that may be killed: once cut, none of its operations reach the underlying store.
+/// The stores of a process that may be killed: once cut, no operation reaches the underlying store.
 ///
-/// The next process opens the same store with a cut of its own, as after a kill: leases last until they expire, and
-/// events in flight have no verdict.
+/// The next process opens the same store with its own cut, as after a kill: leases last until they expire, and events
+/// in flight have no verdict.
 package final class CutStore: OutboxStoreDecorator, StateStoreDecorator {
     package let base: any OutboxStore
     package let baseState: any StateStore

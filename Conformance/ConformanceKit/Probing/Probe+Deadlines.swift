@@ -3,9 +3,9 @@ import Experimentation
 extension Probe {
     /// Expects work to end by its deadline, allowing for the load of the machine.
     ///
-    /// Timers of a tenth of a second run one after another for as long as the work does, and the work is measured by
-    /// how many of them ended: it may take four times its deadline, plus a second. A burst of load delays both, whenever
-    /// it comes. Work that ignores its deadline takes as long as the vendor hangs, which is longer.
+    /// Timers of a tenth of a second run one after another while the work runs, and the number that ended measures how
+    /// long it took: it may take four times its deadline, plus a second. A burst of load delays both the timers and the
+    /// work, whenever it comes. Work that ignores its deadline takes as long as the vendor hangs, which is longer.
     ///
     /// - Parameters:
     ///   - deadline: The time that the work may take.

@@ -36,7 +36,7 @@ extension Probe {
         let client = try await client()
         for _ in 0..<rounds {
             _ = try await client.flush(within: .seconds(5), retrying: false)
-            // Of several vendors only the one that is watched: what another still owes is no reason to push time.
+            // Of several vendors, only the watched one counts: events that wait for another are no reason to push time.
             if try await stage.ledger(of: client).pending == 0 { break }
             let status = try await client.outboxStatus()
             if status.ready + status.delayed + status.leased == 0 { break }

@@ -8,7 +8,7 @@ extension Probe {
     /// - Parameter number: Identifies the event within the case.
     /// - Returns: The first event that the vendor accepts: a custom one, a screen, a goal, an item or a purchase if
     ///   possible, otherwise any of the suite's.
-    /// - Throws: ``CaseDoesNotApply`` if the vendor accepts none, and doesn't declare to.
+    /// - Throws: ``CaseDoesNotApply`` if the vendor accepts none and doesn't declare tracking.
     public func event(_ number: Int) async throws -> TrackingEvent {
         let provider = try await provider()
         let roles = try await roles()

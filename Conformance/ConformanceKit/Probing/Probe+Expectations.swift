@@ -28,11 +28,11 @@ extension Probe {
         return condition
     }
 
-    /// Expects a value, and the same bytes of a text.
+    /// Expects a value; a text must have the same bytes.
     ///
     /// - Parameters:
     ///   - actual: The actual value.
-    ///   - expected: The expected value; also nested texts are compared by their bytes.
+    ///   - expected: The expected value; nested texts are compared by their bytes, too.
     ///   - what: What the value is, in words.
     ///   - file: The file of the expectation.
     ///   - line: The line of the expectation.
@@ -161,9 +161,9 @@ extension Probe {
 
     /// Expects a condition to become true while time is pushed repeatedly.
     ///
-    /// A task may begin to wait only after the first push, so one push isn't enough. Time isn't pushed again while what
-    /// the last push set off is under way, for a real minute at most: on a busy machine the push may have sufficed, and
-    /// another one would do too much.
+    /// A task may begin to wait only after the first push, so one push isn't enough. Time isn't pushed again while the
+    /// effects of the last push are under way, for a real minute at most: on a busy machine that push may have
+    /// sufficed, and another one would do too much.
     ///
     /// - Parameters:
     ///   - message: The expectation in words.
@@ -192,9 +192,9 @@ extension Probe {
                     state.withLock { $0.expectations += 1 }
                     return true
                 }
-                // A look may take long, and what ends during one is seen by the next.
+                // Checking the condition may take long; what ends meanwhile is seen by the next check.
                 if wasTrying || isTrying { idle = .now }
-                // Longer each time: a task that hasn't begun to wait can't be seen.
+                // The patience grows each time, because a task that hasn't begun to wait can't be seen.
                 if idle.duration(to: .now) >= patience || pushed.duration(to: .now) >= .seconds(60) { break }
                 try await Task.sleep(for: .milliseconds(2))
             }
@@ -203,7 +203,7 @@ extension Probe {
         return expect(false, "\(message), after pushing \(step) six times", file: file, line: line)
     }
 
-    /// Whether a delivery is under way, or a wait is over whose task hasn't woken yet.
+    /// Whether a delivery is under way, or a task whose wait is over hasn't woken yet.
     private var isTrying: Bool { time.hasDueSleepers || state.withLock { $0.cut }?.isDelivering == true }
 
     /// Notes a failure.
@@ -224,7 +224,7 @@ extension Probe {
         return "expected \(escaped(wanted)), saw \(escaped(seen)), which looks the same and has other bytes"
     }
 
-    /// A text whose composition can be seen.
+    /// The text with everything but ASCII escaped, so that its composition can be seen.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.map { $0.isASCII ? String($0) : $0.escaped(asASCII: true) }.joined()
     }

@@ -48,7 +48,7 @@ extension Probe {
         return move
     }
 
-    /// The move, if both of its vendors decide experiments and the new one can be told of variations.
+    /// The move, if both of its vendors decide experiments and the new one can be told its users' variations.
     ///
     /// Reverses the new vendor's variations, so that moves between vendors with the same hash have something to keep.
     func carryingMove() async throws -> any SubjectMove {
@@ -105,7 +105,7 @@ extension Probe {
     /// Some users who haven't signed in.
     static func people(_ range: Range<Int>) -> [User] { range.map { User(id: "visit-\($0)", consent: .granted) } }
 
-    /// Lets users come, one after the other, and reads the experiment's flag.
+    /// Lets users visit one after another, and reads the experiment's flag.
     func visits(of users: [User], reading times: Int = 1) async throws -> [MoveVisit] {
         note("\(users.count) users come, from \(users.first?.id ?? "nobody") on")
         var visits: [MoveVisit] = []

@@ -13,7 +13,7 @@ extension Probe {
 
     /// The vendors behind the subject that decide, once there is a client.
     ///
-    /// - Parameter count: How many are needed.
+    /// - Parameter count: The number that is needed.
     /// - Returns: The vendors, in their order.
     /// - Throws: ``CaseDoesNotApply`` if there are fewer.
     func deciders(atLeast count: Int = 1) async throws -> [SubjectPart] {
@@ -25,10 +25,10 @@ extension Probe {
         return deciders
     }
 
-    /// How many vendors decide, each of which is asked by itself.
+    /// The number of vendors that decide; each is asked by itself.
     var deciderCount: Int { max(1, stage.parts.count(where: \.decides)) }
 
-    /// Expects a vendor to have got events once each and in their order, and its book to say so.
+    /// Expects a vendor to have received events once each and in order, and its ledger to agree.
     func expect(_ part: SubjectPart, has marks: ClosedRange<Int>) async throws {
         expect(try await part.marks(), equals: Array(marks), "what \(part.name) has")
         let ledger = try await part.ledger(client())
@@ -51,7 +51,7 @@ extension Probe {
     func deliverToWhoeverIsThere() async throws {
         note("deliver what can be delivered")
         for round in 0..<4 {
-            // Not after the last one: it would wake an attempt that the case doesn't wait for.
+            // Not after the last flush: a push would wake an attempt that the case doesn't wait for.
             if round > 0 { time.push(by: .seconds(60)) }
             _ = try await client().flush(within: .seconds(3), retrying: false)
         }

@@ -3,7 +3,7 @@ import Experimentation
 extension Probe {
     /// What a case reads from the sessions of many users, in the order of the users.
     ///
-    /// Eight users come at a time: hundreds that come one after another take longer than a case may on a busy machine.
+    /// Eight users come at a time: one after another, hundreds would take longer than a case may on a busy machine.
     func reading<Value: Sendable>(
         _ users: [User],
         _ read: @escaping @Sendable (UserSession) -> Value

@@ -1,7 +1,8 @@
 import Experimentation
 
 extension Probe {
-    /// What the vendor accepted of some types; without types, all but identity and consent signals and unknown ones.
+    /// The events of some types that the vendor accepted; without types, all but identity and consent signals and
+    /// unknown ones.
     public func received(_ types: String...) async throws -> [Received] {
         try await stage.received().filter { received in
             types.isEmpty
@@ -12,7 +13,7 @@ extension Probe {
     /// The exposures that the vendor accepted.
     public func exposures() async throws -> [Received] { try await received("exposure") }
 
-    /// The exchanges so far with a purpose; all without one.
+    /// The exchanges so far with a purpose; all if it is `nil`.
     public func exchanges(_ purpose: WorldFault.Operation? = nil) async throws -> [Exchange] {
         try await stage.exchanges().filter { purpose == nil || $0.purpose == purpose }
     }

@@ -23,7 +23,7 @@ public final class Probe: Sendable {
         var steps: [String] = []
         var failures: [Failure] = []
         var expectations = 0
-        /// Others on the same store, which end with the case.
+        /// Other clients on the same store, which end with the case.
         var others: [ExperimentationClient] = []
         var companion: StrangeProvider?
         var isDecidedElsewhere = false
@@ -105,7 +105,7 @@ public final class Probe: Sendable {
 
     /// Kills the process without warning and starts another on the same store.
     ///
-    /// - Parameter options: The options of the new client; those of the old one if `nil`.
+    /// - Parameter options: The options of the new client; the old client's if `nil`.
     /// - Returns: The new client.
     /// - Throws: Why the provider can't be created or started.
     @discardableResult
@@ -117,14 +117,15 @@ public final class Probe: Sendable {
             state.isRestarted = true
             return state.client
         }
-        // Nor does a killed process send what it was about to: an attempt under way could find a vendor that is back.
+        // A killed process doesn't send what it was about to send: an attempt under way could find a vendor that is
+        // back.
         if let killed { await Self.end(killed) }
         return try await client(options)
     }
 
     /// Shuts the client down and starts another on the same store.
     ///
-    /// - Parameter options: The options of the new client; those of the old one if `nil`.
+    /// - Parameter options: The options of the new client; the old client's if `nil`.
     /// - Returns: The new client.
     /// - Throws: Why the provider can't be created or started.
     @discardableResult
@@ -140,7 +141,8 @@ public final class Probe: Sendable {
         return try await self.client(options)
     }
 
-    /// The number of requests for decisions while the client started: one that computes decisions may fetch by itself.
+    /// The number of requests for decisions while the client started: a client that computes decisions may fetch by
+    /// itself.
     ///
     /// - Returns: The number, once they are answered.
     /// - Throws: Why the provider can't be created or started.
@@ -203,7 +205,7 @@ public final class Probe: Sendable {
     /// Refreshes with an answer that the vendor gives after this call.
     ///
     /// A refresh shares the request of a poll under way, which may have been sent before the vendor changed. By the
-    /// second one any such request has ended.
+    /// second refresh, any such request has ended.
     @discardableResult
     public func refreshAnew(_ session: UserSession) async -> ExperimentationError? {
         await refresh(session)

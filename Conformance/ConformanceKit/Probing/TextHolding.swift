@@ -1,6 +1,6 @@
 import Experimentation
 
-/// A value with texts in it: `==` takes a composed letter for a decomposed one, and vendors don't.
+/// A value that contains texts: `==` treats a composed and a decomposed letter as equal, and vendors don't.
 protocol TextHolding {
     /// The UTF-8 of its texts, in the same order for values that are equal.
     var texts: [[UInt8]] { get }

@@ -93,7 +93,7 @@ struct RemoteProvider: ExperimentationProvider, DecisionSource, EventSink, Ident
         }
     }
 
-    /// An event as the remote line has it.
+    /// An event in the form in which commands carry it.
     static func document(of event: TrackingEvent) throws -> FlagValue {
         try JSONDecoder().decode(FlagValue.self, from: JSONEncoder().encode(event))
     }

@@ -28,15 +28,15 @@ public struct RemoteSDK: Sendable {
     public struct Reading: Sendable, Hashable {
         /// The value, or the default.
         public var value: FlagValue
-        /// Why it is that.
+        /// The reason for the value.
         public var reason: Reason?
         /// What went wrong.
         public var error: ErrorCode?
     }
 
-    /// Has it ask the vendor for decisions.
+    /// Makes the SDK ask the vendor for decisions.
     ///
-    /// - Returns: The code of the error that an application is given, if any.
+    /// - Returns: The code of the error that an application gets, if any.
     public func refresh() async throws -> ErrorCode? {
         do {
             try await order("sdk.refresh")
@@ -112,10 +112,10 @@ public struct RemoteSDK: Sendable {
         }
     }
 
-    /// What a ledger may count, so that no sum of a service's numbers overflows.
+    /// The range of a ledger's counts, so that no sum of a service's numbers overflows.
     private static let counts = 0...1 << 32
 
-    /// Ends it in good order.
+    /// Ends it gracefully.
     public func stop() async throws { try await order("sdk.stop") }
 
     /// Ends it as the system would: without notice, and for good.
@@ -141,10 +141,10 @@ extension Probe {
     /// Starts the whole SDK that the subject hands over.
     ///
     /// - Parameters:
-    ///   - device: Whose memory it has; the same name again is the same device after a restart.
-    ///   - user: Who uses it.
+    ///   - device: The device whose stored state it has; the same name is the same device after a restart.
+    ///   - user: The user of the device.
     /// - Returns: The SDK.
-    /// - Throws: ``CaseDoesNotApply`` for a subject that hands over a role only.
+    /// - Throws: ``CaseDoesNotApply`` for a subject that hands over only a role.
     public func sdk(on device: String = "phone", for user: User = .ada) async throws -> RemoteSDK {
         let opened = (stage as? UnexcusedStage)?.inner ?? stage
         guard let stage = opened as? RemoteStage, stage.subject.isWholeSDK else {
@@ -154,7 +154,7 @@ extension Probe {
         return try await RemoteSDK.start(on: stage, device, user, time)
     }
 
-    /// Starts the SDK and has it ask for decisions.
+    /// Starts the SDK and makes it ask for decisions.
     public func readySDK(on device: String = "phone", for user: User = .ada) async throws -> RemoteSDK {
         let sdk = try await sdk(on: device, for: user)
         expect(try await sdk.refresh() == nil, "the first refresh of \(user.id) succeeds")

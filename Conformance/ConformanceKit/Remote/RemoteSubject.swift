@@ -13,13 +13,13 @@ public struct RemoteSubject: ConformanceSubject {
 
     /// The newest supported version of the protocol.
     ///
-    /// In the second each command to a provider carries the suite's time and a fresh id; in the third a whole SDK may be
-    /// handed over.
+    /// From the second version on, each command to a provider carries the suite's time and a fresh id. From the third
+    /// on, a whole SDK may be handed over.
     public static let protocolVersion = 3
 
     /// The protocol version that the other process speaks.
     public let spokenProtocol: Int
-    /// The adapter's version; `nil` if the other process gives none.
+    /// The adapter's version; `nil` if the other process states none.
     public let version: String?
     /// The subject's name, as given by the other process.
     public let name: String
@@ -124,7 +124,7 @@ public struct RemoteSubject: ConformanceSubject {
 struct RemoteTraits: Sendable {
     /// The types of events that it supports.
     var events: Set<String>
-    /// Whether it gives decisions.
+    /// Whether it makes decisions.
     var decides: Bool
     /// Whether it links identities in steps.
     var links: Bool
@@ -149,7 +149,7 @@ struct RemoteTraits: Sendable {
 struct RemoteLine: Sendable {
     let exchange: RemoteSubject.Exchanging
 
-    /// Sends a command, reads the result, and rejects what isn't read of it.
+    /// Sends a command, reads the result, and rejects keys that weren't read.
     func call<Result>(
         _ command: String,
         _ parameters: [String: FlagValue],
@@ -186,7 +186,7 @@ struct RemoteLine: Sendable {
     }
 }
 
-/// What the other process said that its vendor can't hold: when it was opened, and of the world that it holds now.
+/// The gaps that the other process reported: when it was opened, and for the world that its vendor holds now.
 final class ToldGaps: Sendable {
     private let ofOpening: [WorldGap]
     private let ofChange = Mutex<[WorldGap]?>(nil)
@@ -228,7 +228,7 @@ struct RemoteStage: SubjectStage {
     func clearFaults() async throws { try await order("clearFaults") }
     func setKillSwitch(_ isOn: Bool) async throws { try await order("setKillSwitch", ["on": .bool(isOn)]) }
     func setReachable(_ isReachable: Bool) async throws {
-        // Commands may overtake one another: what was sent while the vendor was away must not find it back.
+        // Commands may overtake one another: one sent while the vendor was away must not arrive when it is back.
         if isReachable { await callsUnderWay.waitForEnd(within: .seconds(30)) }
         try await order("setReachable", ["reachable": .bool(isReachable)])
     }

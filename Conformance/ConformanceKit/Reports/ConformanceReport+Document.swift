@@ -5,7 +5,7 @@ extension ConformanceReport {
     /// The report as a document.
     ///
     /// - Parameter timings: Whether to include the date and the duration of each case; without them, two successful
-    ///   runs give the same document.
+    ///   runs produce the same document.
     /// - Returns: The document, as described by `docs/schemas/conformance-report.schema.json`.
     public func document(timings: Bool = true) -> FlagValue {
         var document: [String: FlagValue] = [

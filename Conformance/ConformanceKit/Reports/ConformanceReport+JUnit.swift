@@ -79,7 +79,8 @@ extension ConformanceReport {
 }
 
 extension ConformanceReport.Subject {
-    /// The number of cases, of declared capabilities that no case has verified, and of records that no case was tried for.
+    /// The number of cases, of declared capabilities that no case has verified, and of records that no case was tried
+    /// for.
     fileprivate var testCount: Int { results.count + skipped.count + unproven.count + idleDeviations.count }
 
     /// The number of failures among them.

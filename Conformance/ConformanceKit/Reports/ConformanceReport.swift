@@ -27,7 +27,7 @@ public struct ConformanceReport: Sendable, Hashable {
         public var skipped: [String] = []
         /// Whether it is a whole SDK.
         public var isWholeSDK = false
-        /// The names of the suite's cases that are about such a subject, whether they ran or not.
+        /// The names of the suite's cases that apply to such a subject, whether they ran or not.
         public var suiteCases: [String] = ConformanceCase.all.map(\.name)
 
         /// Creates a subject's results.
@@ -56,11 +56,11 @@ public struct ConformanceReport: Sendable, Hashable {
             Dictionary(results.map { ($0.outcome.word, 1) }, uniquingKeysWith: +)
         }
 
-        /// Whether every case that is about it ran or was skipped on request: of some alone, nothing follows for what it
-        /// declares.
+        /// Whether every case that applies to it ran or was skipped on request: some of the cases alone prove
+        /// nothing about what it declares.
         var isWhole: Bool { Set(suiteCases).isSubset(of: results.map(\.name) + skipped) }
 
-        /// The cases that can show a capability: those that are about every such subject.
+        /// The cases that can show a capability: those that apply to every subject of its kind.
         private var proofs: [ConformanceCase] { isWholeSDK ? ConformanceCase.wholeSDK : ConformanceCase.all }
 
         /// The declared capabilities of which every case was tried, at least one passed and none failed.
@@ -88,17 +88,17 @@ public struct ConformanceReport: Sendable, Hashable {
             let cases = proofs
             return capabilities.filter { capability in
                 let asking = cases.filter { $0.requires.contains(capability) }
-                // What no case asks a whole SDK for can't be shown either.
+                // A capability that no case requires of a whole SDK can't be shown either.
                 if isWholeSDK, asking.isEmpty { return cases.allSatisfy { outcomes[$0.name] != nil } }
                 guard !asking.isEmpty, asking.allSatisfy({ outcomes[$0.name] != nil }) else { return false }
                 return !asking.contains { outcomes[$0.name] == .passed }
             }
         }
 
-        /// The recorded deviations that cover no case of the suite, or only cases that aren't supported: nothing could show
-        /// that they still occur, or that they don't.
+        /// The recorded deviations that cover no case of the suite, or only cases that aren't supported: nothing could
+        /// show that they still occur, or that they don't.
         ///
-        /// Empty if the run was a partial one.
+        /// Empty for a partial run.
         public var idleDeviations: [KnownDeviation] {
             guard isWhole else { return [] }
             let tried = results.filter { result in

@@ -65,12 +65,12 @@ struct Attempt: Sendable {
         var inapplicable: String?
         var expectations = 0
         do {
-            // On a busy machine, a case about hundreds of users takes long and doesn't hang.
+            // On a busy machine, a case about hundreds of users takes long without hanging.
             try await Bounded.run(for: limit, while: { probe.state.withLock { $0.steps.count + $0.expectations } }) {
                 try await stage.play(conformanceCase.faults, of: subject)
                 try await conformanceCase.steps(probe)
             }
-            // What is checked after every case is no expectation of its own.
+            // The checks after every case don't count as the case's own expectations.
             expectations = probe.state.withLock { $0.expectations }
             await probe.checkWhatAlwaysHolds()
         } catch let nothing as CaseDoesNotApply {

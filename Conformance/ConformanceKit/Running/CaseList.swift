@@ -38,7 +38,8 @@ public struct CaseList: Sendable, Hashable {
         names[Self.word(for: subject)]?.contains(name) ?? false
     }
 
-    /// A subject's name as it stands in a list: one word, without what begins a comment.
+    /// A subject's name as written in a list: one word, with `-` in place of white space and of `#`, which begins a
+    /// comment.
     static func word(for subject: String) -> String {
         subject.replacing("#", with: "-").split(whereSeparator: \.isWhitespace).joined(separator: "-").onOneLine
     }

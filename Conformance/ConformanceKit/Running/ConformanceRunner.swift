@@ -5,7 +5,7 @@ import Synchronization
 /// Opens the stores of a case, the same ones at each call within a run of the case; `nil` for the subject's own.
 public typealias CaseStores = @Sendable (_ attempt: CaseAttempt) async throws -> ClientStore?
 
-/// A run of a case, as the key for what is stored on its behalf.
+/// A run of a case, as the key for the data stored on its behalf.
 public struct CaseAttempt: Sendable {
     /// The case.
     public let conformanceCase: ConformanceCase
@@ -15,7 +15,7 @@ public struct CaseAttempt: Sendable {
 
 /// Runs cases against subjects, each within a time limit.
 public struct ConformanceRunner: Sendable {
-    /// The time limit of a case, in real time; one that advances gets a few times as much.
+    /// The time limit of a case, in real time; a case that advances gets a few times as much.
     public var limit: Duration
     /// The number of cases that run concurrently.
     public var width: Int
@@ -80,8 +80,8 @@ public struct ConformanceRunner: Sendable {
         return ConformanceReport(subjects: reports, date: now())
     }
 
-    /// The cases that are about such a subject: those for several vendors, about moves, and for whole SDKs each have
-    /// subjects of their own.
+    /// The cases that apply to a subject: those for several vendors, about moves, and for whole SDKs each have subjects
+    /// of their own.
     public static func cases(
         _ cases: [ConformanceCase],
         for subject: any ConformanceSubject
@@ -182,7 +182,7 @@ public struct ConformanceRunner: Sendable {
         let start = ContinuousClock.now
         let attempt: Attempt
         do {
-            // Less than the whole for the parts of an attempt, so that a hanging one says which of them hangs.
+            // Each part of an attempt gets less than the whole limit, so that a hanging attempt says which part hangs.
             let (part, stores) = (limit * 0.7, stores)
             attempt = try await Bounded.run(for: limit * Double(Bounded.mostLimits)) {
                 await Attempt.make(conformanceCase, subject, within: part, stores)

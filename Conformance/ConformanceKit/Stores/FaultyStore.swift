@@ -22,7 +22,7 @@ public final class FaultyStore: OutboxStoreDecorator, StateStoreDecorator {
     /// Wraps a store.
     ///
     /// - Parameters:
-    ///   - store: The store; a half that isn't called may be anything.
+    ///   - store: The store; its outbox or its state may be any implementation if it is never called.
     ///   - operation: The operation whose first, third, fifth… calls fail.
     ///   - moment: When it fails.
     public init(_ store: ClientStore, _ operation: StoreOperation, _ moment: FaultMoment) {

@@ -51,7 +51,7 @@ extension ConsentChange {
 extension Lease {
     /// The ids of all events, in order.
     var ids: [String] { batches.joined().map(\.id) }
-    /// Whether nothing of the destination that may be delivered now is left, as far as the store says.
+    /// Whether the store says that nothing is left for the destination that may be delivered now.
     var isSaidToBeLast: Bool { if case .nothing? = rest { true } else { false } }
 
     /// The first event.
@@ -70,7 +70,7 @@ struct EmptyLease: Error, CustomStringConvertible {
     var description: String { "the lease holds no event" }
 }
 
-/// Thrown when a store gives no lease where it should.
+/// Thrown when a store grants no lease where it should.
 struct NoLease: Error, CustomStringConvertible {
     let answer: LeaseAnswer
     var description: String { "there was no lease: \(answer)" }

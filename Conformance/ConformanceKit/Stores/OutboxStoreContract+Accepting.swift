@@ -61,7 +61,7 @@ extension OutboxStoreContract {
                 NewEvent("c1", owedTo: [], grantsConsent: true), NewEvent("c2"),
             ])
             trial.expect(codes, [.invalidArgument, nil, .tooLarge, nil, nil, .invalidArgument, nil])
-            // Also by themselves.
+            // The same for refused events that are added alone.
             trial.expect(try await store.add([NewEvent("d1", large, grantsConsent: true)]), [.tooLarge])
             trial.expect(try await store.add([NewEvent("e2", large, grantsConsent: true)]), [.tooLarge])
             trial.expect(try await store.add("d2"), [nil])

@@ -129,7 +129,7 @@ extension OutboxStoreContract {
             _ = try await store.setConsent([.denied("d")])
             trial.expect(try await store.isCurrent(lease.token), true)
             _ = try await store.setConsent([.denied("c")])
-            // It lay beyond the lease of home, but within that of away.
+            // `c1` lay beyond home's lease, but within away's.
             trial.expect(try await store.isCurrent(lease.token), true)
             trial.expect(try await store.isCurrent(other.token), false)
             _ = try await store.setConsent([.denied("a")])

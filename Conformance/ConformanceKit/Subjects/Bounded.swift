@@ -10,7 +10,7 @@ public enum Bounded {
         public var description: String { "it did not end within \(limit)" }
     }
 
-    /// How many limits work gets at most while it advances.
+    /// The maximum number of limits that work gets while it advances.
     public static let mostLimits = 4
 
     /// Runs work, waiting no longer than a limit.
@@ -19,8 +19,8 @@ public enum Bounded {
     ///
     /// - Parameters:
     ///   - limit: The maximum time to wait, in real time.
-    ///   - progress: How far the work has come; while that changes from one limit to the next, the work gets another one,
-    ///     up to ``mostLimits`` altogether.
+    ///   - progress: How far the work has come; while that changes from one limit to the next, the work gets another
+    ///     limit, up to ``mostLimits`` altogether.
     ///   - work: The work; its task is cancelled at the limit.
     /// - Returns: The work's result.
     /// - Throws: ``TimeIsUp``, or what the work threw.

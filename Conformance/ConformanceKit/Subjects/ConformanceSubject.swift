@@ -28,23 +28,24 @@ public protocol ConformanceSubject: Sendable {
     var wireTypes: [String: String] { get }
     /// The capabilities of other vendors behind this subject besides the one that answers; empty for a single vendor.
     ///
-    /// They are not required, because the answering vendor lacks them, nor refused, because another one has them.
+    /// They are neither required, because the answering vendor lacks them, nor refused, because another one has them.
     var capabilitiesOfOthers: Set<Capability> { get }
 
     /// Why a fault can't occur between the adapter and its vendor; `nil` if it can.
     ///
-    /// For a destination without a server, such as a file: nothing there answers with a status or redirects. A case that
-    /// needs such a fault doesn't apply. A vendor that is reached over HTTP can have every fault.
+    /// For a destination without a server, such as a file: nothing there answers with a status or redirects. A case
+    /// that needs such a fault doesn't apply. A vendor that is reached over HTTP can have every fault.
     func reason(forImpossible fault: WorldFault) -> String?
 
     /// Whether this subject combines several vendors, so that ``ConformanceCase/composing`` applies to it.
     var isComposed: Bool { get }
 
-    /// Whether users move from one vendor to another behind this subject, so that ``ConformanceCase/moving`` applies to it.
+    /// Whether users move from one vendor to another behind this subject, so that ``ConformanceCase/moving`` applies to
+    /// it.
     var isMoving: Bool { get }
 
-    /// Whether this is a whole SDK with a cache and an outbox of its own: of all cases, ``ConformanceCase/wholeSDK`` applies
-    /// to it, and to no other subject.
+    /// Whether this is a whole SDK with a cache and an outbox of its own: of all cases, ``ConformanceCase/wholeSDK``
+    /// applies to it, and to no other subject.
     var isWholeSDK: Bool { get }
 
     /// The known deviations from the neutral contract.
@@ -74,9 +75,9 @@ public protocol ConformanceSubject: Sendable {
 }
 
 extension ConformanceSubject {
-    /// Empty: gives no reasons.
+    /// Empty: there are no reasons.
     public var reasons: [Capability: String] { [:] }
-    /// Empty: gives no reasons.
+    /// Empty: there are no reasons.
     public var wireReasons: [Received.Field: String] { [:] }
     /// Empty: every type can be distinguished.
     public var wireTypes: [String: String] { [:] }
@@ -109,7 +110,7 @@ public protocol SubjectStage: Sendable {
     /// The parts of the world that the vendor can't represent.
     var gaps: [WorldGap] { get async }
 
-    /// The vendors behind this stage, if there are several; those of the current client.
+    /// The current client's vendors behind this stage, if there are several.
     var parts: [SubjectPart] { get }
 
     /// The move behind this stage; `nil` if there is none.
@@ -164,8 +165,9 @@ public protocol SubjectStage: Sendable {
     /// repetitions.
     func received() async throws -> [Received]
 
-    /// Returns the events that the vendor has accepted since the last call, and forgets them and the exchanges, but not
-    /// what the vendor knows of its users. For scenarios that would outgrow memory.
+    /// Returns the events that the vendor has accepted since the last call, and forgets them and the exchanges.
+    ///
+    /// Keeps what the vendor knows of its users. For scenarios that would outgrow memory.
     ///
     /// - Returns: The events; `nil` if this stage can't forget them.
     func takeReceived() async throws -> [Received]?
@@ -181,12 +183,12 @@ public protocol SubjectStage: Sendable {
 
     /// A client's ledger with this vendor.
     ///
-    /// By default the client's whole ledger; a subject of several vendors returns that of one.
+    /// By default the client's whole ledger; a subject of several vendors returns one vendor's ledger.
     func ledger(of client: ExperimentationClient) async throws -> Ledger
 
     /// Whether unknown consent holds events back from this vendor.
     ///
-    /// By default the provider's value; a subject of several vendors returns that of one.
+    /// By default the provider's value; a subject of several vendors returns one vendor's value.
     func needsConsent(_ roles: ProviderRoles) -> Bool
 
     /// Shuts the mock down; called once.
@@ -198,18 +200,18 @@ extension SubjectStage {
     public var parts: [SubjectPart] { [] }
     /// `nil`: no users are moved.
     public var move: (any SubjectMove)? { nil }
-    /// `true`: it does.
+    /// `true`: it announces changes.
     public var tellsOfChanges: Bool { get async throws { true } }
     /// `true`: connecting takes no time.
     public var isHeard: Bool { get async throws { true } }
-    /// It can't forget.
+    /// `nil`: it can't forget.
     public func takeReceived() async throws -> [Received]? { nil }
 
     /// Empty: there are none.
     public var gaps: [WorldGap] { get async { [] } }
     /// Empty: there are none.
     public var secrets: [String] { [] }
-    /// There is no wire.
+    /// `false`: there is no wire.
     public func setRoundTrip(_ duration: Duration) async -> Bool { false }
     /// The provider's value.
     public func needsConsent(_ roles: ProviderRoles) -> Bool { roles.needsConsent }

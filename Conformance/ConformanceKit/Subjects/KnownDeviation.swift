@@ -1,6 +1,6 @@
 /// A known and documented deviation from the neutral contract.
 public struct KnownDeviation: Sendable, Hashable, Codable {
-    /// The case's name; a trailing `*` matches any rest.
+    /// The case's name; a trailing `*` matches any ending.
     public var caseName: String
     /// Why the adapter deviates.
     public var reason: String

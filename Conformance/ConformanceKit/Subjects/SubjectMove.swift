@@ -2,7 +2,7 @@ import Experimentation
 
 /// A move from one vendor to another behind a stage, as the `migration/…` cases steer and observe it.
 public protocol SubjectMove: Sendable {
-    /// The vendor that users come from; its account is that of the current client.
+    /// The vendor that users come from; its account is the current client's.
     var old: SubjectPart { get }
     /// The vendor that users go to.
     var new: SubjectPart { get }
@@ -25,7 +25,7 @@ public protocol SubjectMove: Sendable {
         share: Double?
     ) async throws(ExperimentationError)
 
-    /// What a client tells of its move.
+    /// What a client reports about its move.
     func sight(of client: ExperimentationClient) throws -> MoveSight
 
     /// The name of the vendor that made an assignment; `nil` if the assignment doesn't say.
@@ -66,7 +66,7 @@ public struct MovePlan: Sendable, Hashable {
     public var share: Double
     /// Whether users must keep their variations; otherwise they may be reassigned.
     public var keepsVariations = true
-    /// The number of shadows that may wait for the one that is asked.
+    /// The number of shadows that may wait while one is asked.
     public var waitingShadows = 64
     /// The deadline of a shadow.
     public var shadowDeadline: Duration = .seconds(5)
@@ -80,7 +80,7 @@ public struct MovePlan: Sendable, Hashable {
     }
 }
 
-/// What a client tells of its move.
+/// What a client reports about its move.
 public struct MoveSight: Sendable, Hashable {
     /// The stage.
     public var stage: MoveStage
@@ -113,13 +113,13 @@ public struct MoveSight: Sendable, Hashable {
     }
 }
 
-/// A disagreement of both vendors about a flag for a user.
+/// A disagreement between the two vendors about a flag for a user.
 public struct MoveMismatch: Sendable, Hashable {
     /// One vendor's answer.
     public struct Answer: Sendable, Hashable {
         /// The value; `nil` if there is none.
         public var value: FlagValue?
-        /// The reason of the value.
+        /// The reason for the value.
         public var reason: Reason?
         /// The error of the flag or of the whole answer.
         public var code: ErrorCode?

@@ -1,8 +1,8 @@
 import Experimentation
 
-/// A vendor of a subject that is made of several, while a case runs.
+/// One vendor of a subject that combines several, while a case runs.
 public struct SubjectPart: Sendable {
-    /// The name by which metadata and tables know it.
+    /// The name that metadata and tables use for it.
     public let name: String
     /// The vendor by itself.
     public let subject: any ConformanceSubject
@@ -17,10 +17,10 @@ public struct SubjectPart: Sendable {
     /// Creates a part.
     ///
     /// - Parameters:
-    ///   - name: The name by which metadata and tables know it.
+    ///   - name: The name that metadata and tables use for it.
     ///   - subject: The vendor by itself.
     ///   - stage: Its mock.
-    ///   - world: What it holds of the world.
+    ///   - world: The part of the world that it holds.
     ///   - destination: The account that its events are owed to.
     ///   - received: What it has received, with exposures recognized in whatever form they were sent.
     public init(

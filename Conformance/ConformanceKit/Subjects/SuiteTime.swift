@@ -4,8 +4,8 @@ import Synchronization
 
 /// Time that runs by itself and can be pushed forward: sockets need the one, cases the other.
 ///
-/// A case about an hour's wait pushes an hour; sleepers that are due then wake immediately. The slower it runs, the less
-/// depends on the speed of the machine between two pushes.
+/// A case about an hour's wait pushes an hour; sleepers that are due then wake immediately. The slower it runs, the
+/// less depends on the speed of the machine between two pushes.
 public final class SuiteTime: TimeSource {
     private struct State {
         var pushed: Duration = .zero

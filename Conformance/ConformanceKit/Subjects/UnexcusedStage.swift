@@ -1,8 +1,8 @@
 import Experimentation
 
-/// A stage that can't exempt its subject from a case: ``CaseDoesNotApply`` out of it means that it is broken.
+/// A stage that can't exempt its subject from a case: if it throws ``CaseDoesNotApply``, it is broken.
 ///
-/// Forwards every requirement, also those that have a default.
+/// Forwards every requirement, including those that have a default.
 struct UnexcusedStage: SubjectStage {
     let inner: any SubjectStage
 
@@ -38,7 +38,7 @@ struct UnexcusedStage: SubjectStage {
     func close() async { await inner.close() }
 }
 
-/// A move behind such a stage.
+/// A move behind an ``UnexcusedStage``.
 private struct UnexcusedMove: SubjectMove {
     let inner: any SubjectMove
 

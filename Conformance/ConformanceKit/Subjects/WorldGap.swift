@@ -25,8 +25,8 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The capability that a vendor with this gap lacks.
     ///
     /// - Parameter world: The world with the gap.
-    /// - Returns: The capability; `nil` if the path belongs to none, such as a deliberately malformed record, forced users
-    ///   or a share of the traffic where the world has them.
+    /// - Returns: The capability; `nil` if the path belongs to none, such as a deliberately malformed record, forced
+    ///   users or a share of the traffic where the world has them.
     public func denied(in world: World) -> Capability? {
         let parts = path.split(separator: "/").map(String.init)
         return switch parts.first {
@@ -44,7 +44,8 @@ public struct WorldGap: Sendable, Hashable, Codable, CustomStringConvertible {
         guard let experiment = experiments.first(where: { path.hasPrefix("experiments/\($0.id)/") }) else {
             return .experiments
         }
-        // Without what no capability stands for, there are still experiments; a gap elsewhere excuses nothing.
+        // No capability stands for forced users or a share of the traffic: without them, there are still experiments.
+        // Such a gap in an experiment that has neither excuses nothing.
         return switch path.dropFirst("experiments/\(experiment.id)/".count) {
         case "targeting": .targeting
         case "sticky": .stickyAssignments

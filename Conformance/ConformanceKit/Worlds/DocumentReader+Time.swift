@@ -3,7 +3,8 @@ import Foundation
 extension DocumentReader {
     /// Returns the time of a key, with its offset or in UTC; `nil` if it is missing.
     ///
-    /// - Throws: If it isn't as `2026-11-21T10:00:00.000Z`, or is a time that doesn't exist, such as 30 February.
+    /// - Throws: If it doesn't have the form `2026-11-21T10:00:00.000Z`, or is a time that doesn't exist, such as 30
+    ///   February.
     public mutating func optionalTime(_ key: String) throws(DocumentError) -> Date? {
         guard let text = try optionalString(key) else { return nil }
         do throws(EventTime.Fault) { return try EventTime.date(text) } catch {
@@ -12,10 +13,10 @@ extension DocumentReader {
     }
 }
 
-/// An event's time as documents have it: `2026-11-21T10:00:00.000Z`, or with an offset in place of `Z`.
+/// An event's time as written in documents: `2026-11-21T10:00:00.000Z`, or with an offset in place of `Z`.
 ///
-/// Checks form and ranges itself: Foundation ignores what follows a time, and accepts days that don't exist; 30 February
-/// becomes 2 March.
+/// Checks form and ranges itself: Foundation ignores anything after a time, and accepts days that don't exist; 30
+/// February becomes 2 March.
 enum EventTime {
     /// Why a text isn't a time.
     enum Fault: Error {

@@ -10,7 +10,8 @@ extension World.Condition.Comparison {
 }
 
 extension World.Condition {
-    /// Whether a time of the wall clock is before, after or on the day of another; what is no time is none of them.
+    /// Whether a time of the wall clock is before, after or on the day of another; a value that isn't a time is none of
+    /// these.
     static func isInTime(_ actual: FlagValue, _ comparison: Comparison, _ bound: FlagValue) -> Bool {
         guard let actual = actual.stringValue.flatMap(moment), let bound = bound.stringValue.flatMap(moment) else {
             return false
@@ -37,7 +38,7 @@ extension World.Condition {
         return [year, month, date] + time + (time.count == 2 ? [0] : [])
     }
 
-    /// Whether a version comes before another; parts are numbers, and what is missing at the end is zero.
+    /// Whether a version comes before another; parts are numbers, and missing parts at the end count as zero.
     static func isOlder(_ one: FlagValue, _ other: FlagValue) -> Bool {
         guard let one = one.stringValue.flatMap(version), let other = other.stringValue.flatMap(version) else {
             return false

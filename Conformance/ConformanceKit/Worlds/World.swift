@@ -108,7 +108,7 @@ extension World {
         public var experiment: String?
         /// The value for each variation of ``experiment``, by the variation's id.
         public var variations: [String: FlagValue]
-        /// Whether the flag is switched off; the vendor then gives no value, or the flag's off value.
+        /// Whether the flag is switched off; the vendor then returns no value, or the flag's off value.
         public var isDisabled: Bool
         /// Whether the vendor's record of this flag is malformed and can't be parsed.
         public var isMalformed: Bool
@@ -126,7 +126,7 @@ extension World {
             }
         }
 
-        /// Creates a flag; its type defaults to that of its value.
+        /// Creates a flag; its type defaults to the type of its value.
         public init(
             _ key: String,
             _ value: FlagValue,

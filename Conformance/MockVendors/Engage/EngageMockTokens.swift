@@ -107,7 +107,7 @@ struct EngageTokens: Sendable {
         .json(#"{"error":"\#(error)","error_description":"\#(text)"}"#, status: status)
     }
 
-    /// A token of seven characters at least, so that requests have the same size whatever the prefix is.
+    /// A token of at least seven characters, so that requests have the same size whatever the prefix is.
     private static func numbered(_ prefix: String, _ number: Int) -> String {
         let digits = String(number)
         return prefix + String(repeating: "0", count: max(0, 7 - prefix.count - digits.count)) + digits
@@ -116,7 +116,7 @@ struct EngageTokens: Sendable {
 
 /// The vendor's behavior where its documentation leaves it open.
 struct EngageSettings: Sendable, Hashable, Codable {
-    /// How every access token begins; a number follows.
+    /// The prefix of every access token; a number follows.
     var accessTokenPrefix = "at-"
     /// How long a token is valid, in seconds.
     var tokenLifetime = 14_399.0

@@ -90,7 +90,7 @@ struct EvergageProfile: Sendable, Hashable {
         }
     }
 
-    /// Records an order; one without lines takes those of the cart.
+    /// Records an order; an order without lines takes the cart's lines.
     mutating func buy(_ purchase: EvergagePurchase, defaultCurrency: String) {
         let lines = purchase.lines.isEmpty ? cart : purchase.lines
         let total = purchase.totalValue ?? 0

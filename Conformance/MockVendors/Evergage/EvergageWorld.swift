@@ -18,9 +18,9 @@
 ///
 /// Without `applications`, every application is known and enabled; with it, others get 404. Without `attributes`, all
 /// attributes are declared; with it, others are dropped. An empty `actions`, `applications`, `contentZones` or
-/// `userIds` matches everything. `controlPercent` of the users are in the control group, by the CRC-32 of the user's key, a colon and the
-/// campaign's id, in addition to `controlUserIds`. `shape` says whether the campaign is sent as a server-side message
-/// or as a template's payload.
+/// `userIds` matches everything. `controlPercent` of the users are in the control group, by the CRC-32 of the user's
+/// key, a colon and the campaign's id, in addition to `controlUserIds`. `shape` says whether the campaign is sent as a
+/// server-side message or as a template's payload.
 struct EvergageWorld: Sendable, Hashable {
     struct Key: Sendable, Hashable {
         var key: String

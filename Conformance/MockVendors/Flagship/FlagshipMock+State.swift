@@ -23,7 +23,8 @@ extension FlagshipMock {
 
     /// The file's date, derived from its content and version.
     ///
-    /// Different mocks have different dates, so that a client holding another mock's file isn't told that it is current.
+    /// Different mocks have different dates, so that a client holding another mock's file isn't told that it is
+    /// current.
     public var lastModified: String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -8,7 +8,7 @@ struct FlagshipMockPlace: Sendable, Hashable {
 struct FlagshipMockMemory: Sendable {
     typealias Places = [String: FlagshipMockPlace]
 
-    /// The number of visitors after which those of the generation before are forgotten.
+    /// The number of visitors after which the previous generation is forgotten.
     ///
     /// Between one and two times as many are remembered.
     var limit = Int.max

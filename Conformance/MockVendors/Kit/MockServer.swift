@@ -21,7 +21,7 @@ public final class MockServer: Sendable {
     public let vendor: any MockVendor
     /// The address to listen on.
     public let host: String
-    /// How long a client of this server is to wait for an answer; the server itself ignores it.
+    /// How long a client of this server should wait for an answer; the server itself ignores it.
     public let patience: Duration
 
     let state: Mutex<State>
@@ -32,7 +32,7 @@ public final class MockServer: Sendable {
     ///   - vendor: The vendor that answers.
     ///   - host: The address to listen on.
     ///   - port: The port to listen on; 0 for any free one, which is then reserved for the server's lifetime.
-    ///   - patience: How long a client of this server is to wait for an answer.
+    ///   - patience: How long a client of this server should wait for an answer.
     public init(
         _ vendor: any MockVendor,
         host: String = "127.0.0.1",
@@ -64,8 +64,8 @@ public final class MockServer: Sendable {
         let port = state.withLock { state -> Int? in state.running == nil ? state.port : nil }
         guard let port else { return }
         state.withLock { $0.isStopped = false }
-        // Reserved before the first listener binds: between a listener's end and a later reservation, another server could
-        // get the port.
+        // Reserved before the first listener binds: between a listener's end and a later reservation, another server
+        // could get the port.
         let keeper = state.withLock { $0.keeper } ?? PortKeeper(host: host, port: port)
         let listener = try await listen(port: keeper?.port ?? port)
         let task = Task { await self.accept(on: listener) }

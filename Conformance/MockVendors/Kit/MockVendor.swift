@@ -8,7 +8,7 @@ public protocol MockVendor: Sendable {
     /// The vendor's name, in lower case.
     static var name: String { get }
 
-    /// How each behavior is known that the vendor's documentation leaves open or that a setting changes.
+    /// How each behavior that the vendor's documentation leaves open or that a setting changes is known.
     static var facts: [MockFact] { get }
 
     /// Names a request's operation in the vendor's terms: `campaigns`, `activate`, `token`.
@@ -19,7 +19,8 @@ public protocol MockVendor: Sendable {
     /// The request's query and body as text, decompressed if the vendor accepts compression.
     func legible(_ request: MockRequest) -> String
 
-    /// The encodings of a request's body that the vendor decodes, in lower case; any other is refused with 415 before it.
+    /// The encodings of a request's body that the vendor decodes, in lower case; the server refuses any other with 415
+    /// before the vendor sees it.
     static var contentEncodings: Set<String> { get }
 
     /// Answers a request as the vendor would.

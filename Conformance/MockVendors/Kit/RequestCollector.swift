@@ -87,7 +87,7 @@ final class RequestCollector: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is HTTPParserError, isOver {
             // Anything that follows regardless gets no answer, not even a rejection: the connection closes with the
-            // last one.
+            // last answer.
             return
         }
         if error is HTTPParserError, !isRefused {

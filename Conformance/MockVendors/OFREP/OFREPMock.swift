@@ -52,7 +52,7 @@ public final class OFREPMock: MockVendor {
         }
     }
 
-    /// Answers a request by the protocol, or as the injected fault has it.
+    /// Answers a request as the protocol or the injected fault says.
     public func respond(to request: MockRequest) async -> MockResponse {
         let (fault, turn, flags) = state.withLock { state in
             state.turn += 1
@@ -171,7 +171,7 @@ public final class OFREPMock: MockVendor {
     /// Sets whether answers offer the event stream.
     public func setOffersEvents(_ offers: Bool) { state.withLock { $0.offersEvents = offers } }
 
-    /// Sets whether the server takes events beside the protocol, as this project's gateway does.
+    /// Sets whether the server takes events outside the protocol, as this project's gateway does.
     public func setTakesEvents(_ takes: Bool) { state.withLock { $0.intake = takes ? OFREPMockIntake() : nil } }
 
     private var takesEvents: Bool { state.withLock { $0.intake != nil } }

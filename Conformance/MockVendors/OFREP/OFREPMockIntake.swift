@@ -1,6 +1,6 @@
 import Foundation
 
-/// The events that a server takes beside the protocol: each id once, by `docs/schemas/gateway-events.schema.json`.
+/// The events that a server takes outside the protocol: each id once, by `docs/schemas/gateway-events.schema.json`.
 struct OFREPMockIntake: Sendable {
     /// The maximum number of events in a request.
     static let most = 1_000

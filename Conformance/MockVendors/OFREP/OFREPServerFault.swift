@@ -21,7 +21,7 @@ public enum OFREPServerFault: String, Sendable, Hashable, Codable, CaseIterable 
 }
 
 extension OFREPServerFault {
-    /// The request as such a server misreads it.
+    /// The request as a server with this fault misreads it.
     func misread(_ request: MockRequest) -> MockRequest {
         var request = request
         switch self {
@@ -51,7 +51,7 @@ extension OFREPServerFault {
         return request
     }
 
-    /// The answer as such a server gives it.
+    /// The answer as a server with this fault sends it.
     ///
     /// - Parameters:
     ///   - answer: A correct server's answer to the misread request.
@@ -103,7 +103,7 @@ extension OFREPServerFault {
         return answer
     }
 
-    /// A flag as such a server answers it.
+    /// A flag as a server with this fault answers it.
     ///
     /// - Parameters:
     ///   - item: The flag as a correct server answers it.
@@ -127,13 +127,13 @@ extension OFREPServerFault {
         return [.object(item)]
     }
 
-    /// The event stream of such a server; `nil` if it is correct.
+    /// The event stream of a server with this fault; `nil` if the stream is correct.
     func pieces() -> AsyncStream<[UInt8]>? {
         guard self == .streamEndsAtOnce else { return nil }
         return AsyncStream { $0.finish() }
     }
 
-    /// The data of an event as such a server sends it.
+    /// The data of an event as a server with this fault sends it.
     func data(_ honest: String) -> String {
         self == .streamTellsValues ? #"{"type":"refetchEvaluation","flags":[{"key":"a","value":1}]}"# : honest
     }

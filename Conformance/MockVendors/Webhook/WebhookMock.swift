@@ -50,7 +50,7 @@ public final class WebhookMock: MockVendor {
         }
     }
 
-    /// Sets the names of events that are never taken: the answer to a batch names the ids of those that have one.
+    /// Sets the names of events that are never taken: the answer to a batch lists the ids of those with such a name.
     public func reject(named names: Set<String>) { state.withLock { $0.rejected = names } }
 
     /// `batch` or `unknown`.
@@ -138,7 +138,7 @@ public final class WebhookMock: MockVendor {
 }
 
 extension WebhookMock {
-    /// How each behavior is known that the wire leaves open.
+    /// How each behavior that the wire leaves open is known.
     public static let facts: [MockFact] = [
         MockFact(
             .documented,

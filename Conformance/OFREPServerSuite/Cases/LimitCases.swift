@@ -54,8 +54,8 @@ extension ServerCase {
             let fields = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
             let question = probe.head("POST", Ask.flags, fields) + body
             let reply = try await probe.connect { connection in
-                // The answer to a question shows that the beginning of the next one, sent with it, has arrived. An answer
-                // on another connection wouldn't: servers read each on a thread of its own.
+                // The answer to a question shows that the beginning of the next one, sent with it, has arrived. An
+                // answer on another connection wouldn't: servers read each on a thread of its own.
                 try await connection.send(question + question.dropLast())
                 let before = try await connection.reply()
                 probe.expect(before?.status == 200, "before it: \(before.map { String($0.status) } ?? "no answer")")

@@ -61,7 +61,7 @@ extension ServerCase {
             },
             ServerCase("tags/stable", "an unchanged answer keeps its ETag", features: [.entityTags]) { probe in
                 let (one, two) = (try await probe.ask(.all(probe.context)), try await probe.ask(.all(probe.context)))
-                // A tag may be made of everything, also of what a stream's address changes with.
+                // A tag may be derived from everything, including whatever changes the address of a stream.
                 guard one.body == two.body else { throw probe.skip("the answers differ") }
                 probe.expect(one.field("ETag") == two.field("ETag"), "the same answer has two tags")
             },
@@ -73,7 +73,7 @@ extension ServerCase {
                     return "{\"context\":{\(texts.joined(separator: ","))}}"
                 }
                 let one = try await probe.ask(.saying(body(members)))
-                // A tag may be made of the request's bytes, so another order may be another tag.
+                // A tag may be derived from the request's bytes, so another order may have another tag.
                 var ask = Ask.saying(body(members.reversed()))
                 if let tag = one.field("ETag") { ask.fields.append(("If-None-Match", tag)) }
                 let two = try await probe.ask(ask)

@@ -1,8 +1,9 @@
 import Experimentation
 
-/// Removes from what a report shows whatever would let its readers in: tokens, and the addresses of event streams.
+/// Removes from the texts of a report whatever would give its readers access: tokens, and the addresses of event
+/// streams.
 ///
-/// It looks at a text before it is cut: of a token that is cut off in the middle, the rest isn't recognized.
+/// It redacts a text before the text is cut: what is left of a token that was cut in the middle isn't recognized.
 struct Redaction: Sendable {
     private let secrets: [(bytes: [UInt8], word: [UInt8])]
 
@@ -24,7 +25,7 @@ struct Redaction: Sendable {
         }
         // JSON may escape a slash.
         secrets += secrets.filter { $0.0.contains("/") }.map { ($0.0.replacing("/", with: "\\/"), $0.1) }
-        // The longest first, because another may be its beginning.
+        // The longest first, because a longer one may begin with a shorter one.
         self.secrets = secrets.filter { !$0.0.isEmpty }.sorted { $0.0.utf8.count > $1.0.utf8.count }
             .map { (Array($0.0.utf8), Array($0.1.utf8)) }
     }
@@ -57,7 +58,7 @@ struct Redaction: Sendable {
 
     private static let announcement = Array(#""eventStreams""#.utf8)
 
-    /// Copies the value of `eventStreams` with every text that has a slash replaced; one that isn't complete, too.
+    /// Copies the value of `eventStreams`, replacing every string that has a slash, even an incomplete one.
     ///
     /// - Returns: Where the value ends.
     private func copyAnnouncement(_ bytes: [UInt8], from start: Int, to shown: inout [UInt8]) -> Int {
@@ -84,7 +85,7 @@ struct Redaction: Sendable {
         return place
     }
 
-    /// Where a text of JSON ends that begins at a quotation mark.
+    /// The end of the JSON string that begins at a quotation mark.
     private static func endOfText(_ bytes: [UInt8], from start: Int) -> Int {
         var place = start + 1
         while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {

@@ -3,7 +3,7 @@ struct ReplyReader {
     /// Why an answer is malformed.
     struct Malformed: Error, CustomStringConvertible {
         let description: String
-        /// What came instead, whole: it may repeat a token, which is recognized only as long as nothing is cut off.
+        /// What came instead, uncut: it may repeat a token, which is recognized only if nothing is cut off.
         let found: [UInt8]
     }
 
@@ -79,7 +79,7 @@ struct ReplyReader {
         return nil
     }
 
-    /// Reads chunks as far as they have come; there is no end before the last one.
+    /// Reads chunks as far as they have come; the end is `nil` before the last chunk.
     private func chunks(from start: Int) throws(Malformed) -> (body: [UInt8], end: Int?) {
         var body: [UInt8] = []
         var at = start

@@ -9,7 +9,7 @@ struct ServerSentEvent: Sendable, Equatable {
         var event = ServerSentEvent()
         let lines = String(decoding: withLineFeeds(bytes), as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false)
-        // Nothing has ended the last line.
+        // No line feed has ended the last line.
         for line in lines.dropLast() {
             if line.isEmpty {
                 events.append(event)

@@ -74,7 +74,7 @@ final class ComposedStage: SubjectStage {
             return seen.world
         }
         for (part, stage) in zip(subject.parts, stages) {
-            // Don't fill a mock again whose world hasn't changed: some mocks then forget what they received.
+            // Don't refill a mock whose world hasn't changed: some mocks then forget what they received.
             guard subject.heeds(part, world) != subject.heeds(part, before) else { continue }
             try await stage.change(to: subject.world(of: part, in: world))
         }
@@ -189,7 +189,7 @@ final class ComposedStage: SubjectStage {
         }
     }
 
-    /// Whether an exchange is part of what is watched: everything at a witness, decisions and links elsewhere.
+    /// Whether an exchange is watched: every exchange of a witness, decisions and links of the others.
     private func concerns(_ exchange: Exchange, _ part: ComposedSubject.Part) -> Bool {
         if subject.witness == nil || subject.witness == part.name { return true }
         return [.decisions, .identity].contains(exchange.purpose)

@@ -3,8 +3,8 @@ import Experimentation
 import ExperimentationComposition
 
 extension ComposedSubject {
-    /// The part of a world that a vendor holds: the flags that the table sends there and their experiments, everything
-    /// where no row divides them.
+    /// The part of a world that a vendor holds: the flags that the table sends there, and their experiments; everything
+    /// if the table has no rows.
     func world(of part: Part, in world: World) -> World {
         guard !decisions.rows.isEmpty else { return world }
         func isOwn(_ key: String) -> Bool {
@@ -21,7 +21,7 @@ extension ComposedSubject {
         }
     }
 
-    /// What a vendor makes use of in its part of a world: no flags where it has none.
+    /// What a vendor uses of its part of a world: neither flags nor experiments nor holdouts if it has no flags.
     func heeds(_ part: Part, _ world: World) -> World {
         let own = self.world(of: part, in: world)
         guard !part.subject.capabilities.contains(.flags) else { return own }

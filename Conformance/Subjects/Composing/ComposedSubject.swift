@@ -21,11 +21,11 @@ public struct ComposedSubject: ConformanceSubject {
         }
     }
 
-    /// The subject's name; that of a witness follows an `@`.
+    /// The subject's name; a witness's name follows an `@`.
     public let name: String
     /// The parts, in the order in which they are asked.
     public let parts: [Part]
-    /// The name of the part whose events the suite watches; `nil` for all that take any.
+    /// The name of the part whose events the suite watches; `nil` for all that take events.
     public let witness: String?
     let decisions: DecisionTable
     let events: EventTable
@@ -39,7 +39,7 @@ public struct ComposedSubject: ConformanceSubject {
     ///   - decisions: Which vendor decides what.
     ///   - events: Which events go where.
     ///   - exposures: How exposures are reported to a vendor without experiments.
-    ///   - witness: The name of the part whose events the suite watches; `nil` for all that take any.
+    ///   - witness: The name of the part whose events the suite watches; `nil` for all that take events.
     public init(
         _ name: String,
         of parts: [Part],
@@ -80,8 +80,8 @@ public struct ComposedSubject: ConformanceSubject {
     /// `true`: it combines several vendors.
     public var isComposed: Bool { true }
 
-    /// Capabilities about events that only parts besides the witness have, and about decisions that only some deciding
-    /// parts have.
+    /// Capabilities about events that only parts other than the witness have, and capabilities about decisions that
+    /// only some deciding parts have.
     public var capabilitiesOfOthers: Set<Capability> {
         let whole = wholeCapabilities
         let ofSome = Set(deciding.map(\.subject.capabilities).joined()).subtracting(whole)
@@ -94,8 +94,8 @@ public struct ComposedSubject: ConformanceSubject {
         parts.reduce(into: [:]) { $0.merge($1.subject.reasons) { $0 == $1 ? $0 : "\($0); \($1)" } }
     }
 
-    /// The fields carried by the wires of all parts that are watched, and those of exposures, which may be part of a
-    /// name.
+    /// The fields carried by the wires of all parts that are watched, and the fields of exposures, which may be part of
+    /// a name.
     public var wireFields: Set<Received.Field> {
         let told = taking.map(\.subject.wireFields)
         let common = told.dropFirst().reduce(told.first ?? []) { $0.intersection($1) }
@@ -118,7 +118,8 @@ public struct ComposedSubject: ConformanceSubject {
         return taking.lazy.compactMap { $0.subject.reason(forImpossible: fault) }.first
     }
 
-    /// The known deviations of the parts, each in what it does here: deciding, or taking events that are watched.
+    /// The known deviations of the parts, as far as they affect what each does here: deciding, or taking events that
+    /// are watched.
     public var knownDeviations: [KnownDeviation] {
         let (deciding, watched) = (Set(deciding.map(\.name)), Set(taking.map(\.name)))
         var known = parts.flatMap { part in

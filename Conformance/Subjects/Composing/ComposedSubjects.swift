@@ -32,9 +32,9 @@ extension ComposedSubject {
         exposures: .byName
     )
 
-    /// The same with the Decision API, which is asked for each user while Sigma's rules are good for all.
+    /// The same with the Decision API, which is asked for each user while Sigma's rules are valid for all users.
     ///
-    /// The cases about a single vendor's refresh don't fit: as long as Sigma's rules are good, a refresh can't fail.
+    /// The cases about a single vendor's refresh don't fit: while Sigma's rules are valid, a refresh can't fail.
     public static let mixed = ComposedSubject(
         "flagship+sigma",
         of: [Part("flagship", FlagshipSubject()), Part("sigma", SigmaSubject())],
@@ -47,7 +47,7 @@ extension ComposedSubject {
         others: ["sigma"]
     )
 
-    /// Each composition once; one that several parts take events in is watched from the side of the file.
+    /// Each composition once; one in which several parts take events is watched from the side of the file.
     public static let few = all.filter { [nil, "file"].contains($0.witness) }
 
     /// Every composition that the suite tests, from every side.

@@ -1,7 +1,8 @@
 import ConformanceKit
 
 extension Vendor {
-    /// The subjects that `xp conform` runs unless others are named: of a composition that is watched from several sides one.
+    /// The subjects that `xp conform` runs unless others are named; a composition that is watched from several sides
+    /// runs from one of them.
     public static var conforming: [any ConformanceSubject] {
         all.flatMap(\.subjects) + [InMemorySubject()] + destinations + ComposedSubject.few
     }

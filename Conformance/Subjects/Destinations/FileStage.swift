@@ -21,7 +21,7 @@ final class FileStage: SubjectStage {
     private let state: Mutex<State>
     private let turns = Turns()
     private let folder: URL
-    /// The disk where it really is; the file's path leads there by a link.
+    /// The disk's real folder; the file's path leads there through a link.
     private var disk: URL { folder.appending(path: "disk") }
     private var gone: URL { folder.appending(path: "gone") }
     private var path: String { folder.appending(path: "mounted/events.jsonl").path }

@@ -3,7 +3,7 @@ import ExperimentationMigration
 
 /// How often each user was exposed to each experiment, and how often either vendor heard of it.
 ///
-/// Four bytes a user and experiment.
+/// Takes four bytes per user and experiment.
 package struct ExposureBook: Sendable {
     /// The exposures of one vendor.
     package struct Sum: Sendable, Equatable {
@@ -11,7 +11,7 @@ package struct ExposureBook: Sendable {
         package var expected = 0
         /// The number that arrived for them.
         package var received = 0
-        /// The number that arrived for a user and an experiment beyond those caused there.
+        /// The number that arrived for a user and an experiment beyond those that the user caused in it.
         package var twice = 0
         /// The number that a user caused in an experiment and that didn't arrive there.
         package var missing = 0
@@ -47,15 +47,15 @@ package struct ExposureBook: Sendable {
         }
     }
 
-    /// A user has read the flags of an experiment, answered by a vendor.
+    /// Counts the exposure of a user who has read the flags of an experiment, answered by a vendor.
     package mutating func expect(of user: Int, inExperiment index: Int, from side: MigrationSide) {
         let cell = user * mapping.experiments.count + index
         expected[side]?[cell].count()
     }
 
-    /// An exposure has arrived at a vendor.
+    /// Counts an exposure that has arrived at a vendor.
     ///
-    /// One that arrives again under the same id is the same.
+    /// One that arrives again under the same id is not counted again.
     package mutating func receive(_ exposure: Received, at side: MigrationSide) {
         if let id = exposure.eventID, !ids[side, default: []].insert(id.hashValue).inserted { return }
         // `visit-7` and, once signed in, `person-7`.
@@ -68,7 +68,7 @@ package struct ExposureBook: Sendable {
         received[side]?[user * mapping.experiments.count + index].count()
     }
 
-    /// What came of the exposures at one vendor.
+    /// What became of the exposures at one vendor.
     package func sum(at side: MigrationSide) -> Sum {
         var sum = Sum(unexpected: unexpected[side] ?? 0)
         for (expected, received) in zip(expected[side] ?? [], received[side] ?? []) {

@@ -27,7 +27,7 @@ public struct MigratingSubject: ConformanceSubject {
     /// The vendor whose answers and exposures count.
     var leader: any ConformanceSubject { stage.leader == .old ? old : new }
 
-    /// Whether the leader's events count: unless it takes none and both vendors are sent events.
+    /// Whether the leader's events count; they do unless it takes none and both vendors are sent events.
     var isToldByLeader: Bool {
         leader.capabilities.contains(.tracking) || !(stage.sendsEvents(to: .old) && stage.sendsEvents(to: .new))
     }

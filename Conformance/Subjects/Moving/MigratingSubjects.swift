@@ -3,8 +3,8 @@ import Experimentation
 import ExperimentationMigration
 
 extension MigratingSubject {
-    /// Every move that the suite tests, at each possible stage: between the vendors that decide on this device, from one that is
-    /// asked to one that computes, and from the in-memory provider to each vendor.
+    /// Every move that the suite tests, at each possible stage: between the vendors that decide on this device, from
+    /// one that is asked to one that computes, and from the in-memory provider to each vendor.
     public static let all: [MigratingSubject] = everyPair.flatMap { pair in
         MigrationStage.allCases.map { MigratingSubject(from: pair.old, to: pair.new, at: $0) }.filter(\.isPossible)
     }
@@ -20,7 +20,7 @@ extension MigratingSubject {
         }
     }()
 
-    /// Whether the move may be there: a vendor that decides nothing can neither lead nor be compared.
+    /// Whether the move may be at this stage: a vendor that decides nothing can neither lead nor be compared.
     private var isPossible: Bool {
         new.decides || !old.decides || stage == .off || stage == .dualWrite
     }

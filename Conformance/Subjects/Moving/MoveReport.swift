@@ -44,14 +44,14 @@ public struct MoveReport: Sendable {
         public var received: Int
         /// The number owed to a vendor that doesn't support exposures.
         public var unsupported: Int
-        /// The number that arrived more often than a user was exposed to an experiment.
+        /// The number that arrived beyond a user's exposures to an experiment.
         public var twice: Int
         /// The number that a user caused in an experiment and that didn't arrive.
         public var missing: Int
         /// The number that arrived for no user or experiment of the move.
         public var unexpected: Int
 
-        /// Whether the wire has ids, by which a repeated delivery isn't another exposure.
+        /// Whether the wire carries ids, so that a repeated delivery doesn't count as another exposure.
         var tellsRepeats: Bool
 
         init(_ sum: ExposureBook.Sum, isTaking: Bool, tellsRepeats: Bool) {

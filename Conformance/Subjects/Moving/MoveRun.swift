@@ -148,8 +148,8 @@ struct MoveRun {
         var people = 0
         var next = 0
         let (watch, client, world) = (watch, process.client, simulation.worlds[.old] ?? .movingShop)
-        // A vendor that decides by itself and can't be told a user's place reassigns it at each log-in, with or without
-        // a move.
+        // A vendor that decides by itself and can't be told a user's place reassigns the user at each log-in, with or
+        // without a move.
         let signsIn = process.migration.canTell(.old)
         await withTaskGroup(of: Void.self) { group in
             var inside = 0
@@ -183,7 +183,7 @@ struct MoveRun {
         }
     }
 
-    /// Counts the exposures that have arrived, and lets go of them where the vendor can.
+    /// Counts the exposures that have arrived, and forgets them where the vendor can.
     private func count() async {
         for (index, side) in MigrationSide.allCases.enumerated() {
             guard let taken = try? await stages[index].takeReceived() else { continue }
@@ -191,7 +191,7 @@ struct MoveRun {
         }
     }
 
-    /// Whether a user comes in a step: two of three do, and other ones each time.
+    /// Whether a user comes in a step: two of three users do, and different ones each time.
     private static func comes(_ user: Int, in step: Int) -> Bool {
         var mixed =
             UInt64(truncatingIfNeeded: user) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(truncatingIfNeeded: step)

@@ -65,7 +65,7 @@ public struct MoveSimulation: Sendable {
         store = .inMemory()
     }
 
-    /// Uses a custom plan, with its experiments under each vendor's names, or those of the shop if it maps none.
+    /// Uses a custom plan, with its experiments under each vendor's names, or the shop's experiments if it maps none.
     public mutating func play(_ plan: MigrationPlan) {
         self.plan = plan
         self.plan.mapping = plan.mapping.playable

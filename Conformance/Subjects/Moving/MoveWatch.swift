@@ -65,10 +65,10 @@ final class MoveWatch: Sendable {
         }
     }
 
-    /// What came of the exposures at one vendor.
+    /// What became of the exposures at one vendor.
     func exposures(at side: MigrationSide) -> ExposureBook.Sum { state.withLock { $0.exposures.sum(at: side) } }
 
-    /// A user comes, reads the flags of every experiment, perhaps buys, and goes.
+    /// Lets a user come, read the flags of every experiment, perhaps reach the goal, and go.
     func visit(
         _ user: Int,
         _ step: Int,
